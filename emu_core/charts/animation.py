@@ -59,12 +59,8 @@ def animation(film: Film, colour_by: ColourBy = "intent") -> go.Figure:
         _add_accuracy(figure, film)
     figure.frames = list(_frames(film, places, members))
     _add_controls(figure, film.titles)
-    on_page(figure, height=680)
-    return figure.update_layout(
-        legend={"title": {"text": TITLES[colour_by]}, "itemsizing": "constant"},
-        showlegend=True,
-        margin={"b": 140},
-    )
+    legend = {"title": {"text": TITLES[colour_by]}, "itemsizing": "constant"}
+    return on_page(figure, height=680, legend=legend, showlegend=True, margin={"b": 140})
 
 
 def animation_page(film: Film, colour_by: ColourBy = "intent", title: str = "The space at each epoch") -> str:

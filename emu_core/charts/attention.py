@@ -81,10 +81,5 @@ def attention_bars(tokens: Sequence[Bar], shares: Mapping[str, Sequence[float]])
         fixedrange=True,
     )
     height = 90 + 24 * len(tokens)
-    on_page(figure, height=height)
-    return figure.update_layout(
-        barmode="overlay",
-        bargap=0.25,
-        legend={"orientation": "h", "x": 0, "y": -30 / height, "yanchor": "top"},
-        margin={"b": 60},
-    )
+    below = {"orientation": "h", "x": 0, "y": -30 / height, "yanchor": "top"}
+    return on_page(figure, height, barmode="overlay", bargap=0.25, legend=below, margin={"b": 60})

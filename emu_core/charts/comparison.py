@@ -16,7 +16,7 @@ from emu_core.charts.heat_maps import (
     similarity_matrix,
 )
 from emu_core.charts.intervals import forgetting_intervals, guard_intervals
-from emu_core.charts.style import CLOSEST, GREY, PALETTE, PLAIN, legend_above, on_page, plain
+from emu_core.charts.style import CLOSEST, GREY, PALETTE, PLAIN, on_page, plain
 from emu_core.data.languages import language_name
 from emu_core.evaluation.comparison import SIGNIFICANT, Change, Comparison
 from emu_core.evaluation.forgetting import PARTS, measure_name
@@ -73,11 +73,10 @@ def changes(comparison: Comparison, pool: str | None = None) -> go.Figure:
             marker={"color": colour},
             hovertemplate=f"%{{y}}: %{{x:,}} {kind.value} ({kind.meaning})<extra></extra>",
         )
-    legend_above(figure)
-    figure.update_layout(barmode="stack", legend_traceorder="normal")
     figure.update_xaxes(title="sentences")
     figure.update_yaxes(autorange="reversed", type="category")
-    return on_page(figure, height=130 + 30 * len(names))
+    height = 130 + 30 * len(names)
+    return on_page(figure, height, legend_at=1.0, barmode="stack", legend_traceorder="normal")
 
 
 def confusion(
@@ -181,8 +180,7 @@ def triple_picture(
             range=[low[1] - margin, high[1] + margin], visible=False,
             scaleanchor=f"x{column if column > 1 else ''}", row=1, col=column,
         )  # fmt: skip
-    figure.update_layout(showlegend=False)
-    return on_page(figure, height=380)
+    return on_page(figure, height=380, showlegend=False)
 
 
 def _corners(cosines: tuple[float, float, float]) -> NDArray[np.float64]:

@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
-from emu_core.charts.style import CLOSEST, GREY, PALETTE, legend_above, on_page, plain, short
+from emu_core.charts.style import CLOSEST, GREY, PALETTE, on_page, plain, short
 
 _NOT_PARTS = {"kind", "stage", "step", "epoch", "seconds", "learning_rate"}
 _TITLES = {"loss": "Loss: all parts", "dev_accuracy": "Accuracy on dev"}  # of other parts, the name
@@ -86,14 +86,12 @@ def loss_curves(history: History | Mapping[str, History]) -> go.Figure:
         figure.update_yaxes(**scale, tickformat="~g", nticks=6, row=row, col=column)
         is_lowest = place + COLUMNS >= len(names)
         figure.update_xaxes(rangemode="tozero", title="step" if is_lowest else None, row=row, col=column)
-    on_page(figure, height=80 + 200 * rows)
     if len(logs) > 1:
-        legend_above(figure)
         # At the top of the figure, where it stays clear of the panels' titles on a narrow page.
-        top = {"yref": "container", "y": 1.0, "yanchor": "top"}
-        return figure.update_layout(legend=top, margin={"t": 84}, height=124 + 200 * rows)
+        top = {"yref": "container", "yanchor": "top"}
+        return on_page(figure, 124 + 200 * rows, legend_at=1.0, legend=top, margin={"t": 84})
     _mark_epochs(figure, *logs.values())
-    return figure.update_layout(showlegend=False)
+    return on_page(figure, 80 + 200 * rows, showlegend=False)
 
 
 @dataclass(frozen=True)
@@ -210,9 +208,7 @@ def held_out_curves(histories: Mapping[str, History]) -> go.Figure:
     last = max((epoch for epoch, _ in every), default=0)
     figure.update_xaxes(title="epoch", dtick=max(1, last // 10), rangemode="tozero")
     figure.update_yaxes(title="P@1, %", range=[max(0.0, lowest - 15), 102], zeroline=False)
-    legend_above(figure)
-    figure.update_layout(showlegend=len(histories) > 1)
-    return on_page(figure, height=280)
+    return on_page(figure, height=280, legend_at=1.0, showlegend=len(histories) > 1)
 
 
 def labelling_curve(rounds: pd.DataFrame) -> go.Figure:
@@ -234,8 +230,7 @@ def labelling_curve(rounds: pd.DataFrame) -> go.Figure:
         )
     figure.update_xaxes(title="labelled sentences", tickvals=rounds["labels"].unique()[-12:])
     figure.update_yaxes(title="Acc@1, %", zeroline=False)
-    legend_above(figure)
-    return on_page(figure, height=240)
+    return on_page(figure, height=240, legend_at=1.0)
 
 
 def _title(part: str) -> str:
@@ -287,9 +282,7 @@ def spectrum_lines(panels: Mapping[str, Mapping[str, NDArray[np.floating]]]) -> 
             )
         figure.update_xaxes(title="eigenvalue, in order", dtick=1, row=1, col=column)
     figure.update_yaxes(title="size", row=1, col=1)
-    legend_above(figure, 1.14)
-    on_page(figure, height=380)
-    return figure.update_layout(margin={"t": 72})
+    return on_page(figure, height=380, legend_at=1.14, margin={"t": 72})
 
 
 def psi_distributions(samples: Mapping[str, NDArray[np.floating]]) -> go.Figure:
@@ -317,6 +310,4 @@ def psi_distributions(samples: Mapping[str, NDArray[np.floating]]) -> go.Figure:
         figure.add_vline(x=mean, line={"color": colour, "width": 2})
     figure.update_xaxes(title="Psi of a sample; the smaller, the more alike", rangemode="tozero")
     figure.update_yaxes(title="% of samples")
-    legend_above(figure, 1.04)
-    figure.update_layout(barmode="overlay")
-    return on_page(figure, height=380)
+    return on_page(figure, height=380, legend_at=1.04, barmode="overlay")

@@ -70,8 +70,7 @@ def heat_map(
     # A numbered axis would reach too far, and would read some language codes as numbers.
     figure.update_xaxes(showgrid=False, zeroline=False, type="category")
     figure.update_yaxes(showgrid=False, zeroline=False, autorange="reversed")
-    figure.update_layout(title={"text": title})
-    return on_page(figure, height)
+    return on_page(figure, height, title={"text": title})
 
 
 def accuracy_matrix(
@@ -82,7 +81,7 @@ def accuracy_matrix(
     `span` has the percentages of the darkest and the lightest colour, the same for matrices that are compared.
     """
     text = accuracy.map(lambda value: f"{value:.1f}" if np.isfinite(value) else "–")
-    return _matrix(accuracy, text, title, "Acc@1", span)
+    return _matrix(accuracy, text, "Acc@1", title=title, span=span)
 
 
 def accuracy_difference(difference: pd.DataFrame, significant: pd.DataFrame, title: str) -> go.Figure:
@@ -94,23 +93,18 @@ def accuracy_difference(difference: pd.DataFrame, significant: pd.DataFrame, tit
     reach = max(1.0, float(np.abs(known).max(initial=0.0)))
     text = difference.map(lambda value: f"{value:+.1f}" if np.isfinite(value) else "–")
     starred = text + significant.map(lambda holds: "*" if holds else "")
-    return _matrix(difference, starred, title, "Difference in points", (-reach, reach), "PuOr")
+    return _matrix(
+        difference, starred, "Difference in points", title=title, span=(-reach, reach), scale="PuOr"
+    )
 
 
-def _matrix(
-    values: pd.DataFrame,
-    text: pd.DataFrame,
-    title: str,
-    what: str,
-    span: tuple[float, float],
-    scale: Scale = "Cividis",
-) -> go.Figure:
+def _matrix(values: pd.DataFrame, text: pd.DataFrame, what: str, **look: Any) -> go.Figure:
     rows, columns = [plain(str(code)) for code in values.index], [plain(str(code)) for code in values.columns]
     figure = heat_map(
-        values.to_numpy(), columns, rows, text.to_numpy().tolist(), span=span, scale=scale, most=MOST_LANGUAGES,
+        values.to_numpy(), columns, rows, text.to_numpy().tolist(), most=MOST_LANGUAGES,
         hover=lambda row, column, cell: f"queries: {language_name(row)}<br>labelled pool: {language_name(column)}"
         f"<br>{what}: {cell}",
-        height=140 + max(160, 34 * len(rows)), title=title,
+        height=140 + max(160, 34 * len(rows)), **look,
     )  # fmt: skip
     figure.update_xaxes(title="labelled pool")
     return figure.update_yaxes(type="category", title="queries")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pandas as pd
 import plotly.graph_objects as go
 
-from emu_core.charts.style import CLOSEST, GREY, PALETTE, legend_above, on_page, plain, short
+from emu_core.charts.style import CLOSEST, GREY, PALETTE, on_page, plain, short
 from emu_core.data.languages import language_name
 from emu_core.evaluation.guard import Verdict
 
@@ -63,8 +63,7 @@ def interval_rows(changes: pd.DataFrame, marks: Mapping[str, Mark], title: str) 
         )
     _name_rows(figure, [plain(short(name, 24)) for name in ordered["name"]])
     figure.update_xaxes(title=title)
-    legend_above(figure)
-    return on_page(figure, height=AROUND + ROW * len(ordered))
+    return on_page(figure, height=AROUND + ROW * len(ordered), legend_at=1.0)
 
 
 def guard_intervals(
@@ -158,9 +157,7 @@ def system_gains(gains: Sequence[Gain]) -> go.Figure:
         figure, [f"{plain(short(one.label.removeprefix(_LIBRARY), 40))}  {one.gain:+.1f}" for _, one in rows]
     )
     figure.update_xaxes(title="points of mean Acc@1 over the base encoder")
-    legend_above(figure)
-    figure.update_layout(bargap=0.35)
-    return on_page(figure, height=130 + 34 * len(gains))
+    return on_page(figure, height=130 + 34 * len(gains), legend_at=1.0, bargap=0.35)
 
 
 def _name_rows(figure: go.Figure, names: Sequence[str]) -> None:

@@ -2,7 +2,6 @@
 
 import io
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,7 @@ _NAME = 30
 
 def bars(values: Mapping[str, tuple[float, ...]], base: float, label: str) -> str:
     """Draw a bar for each system's mean in percent, with its standard deviation over seeds, and a line at `base`."""
-    with _svg((8.5, 0.8 + 0.34 * len(values))) as (figure, drawn):
+    with drawing((8.5, 0.8 + 0.34 * len(values))) as figure:
         axis = figure.subplots()
         places = np.arange(len(values))[::-1]
         means, deviations = zip(*values.values(), strict=True)
@@ -32,7 +31,7 @@ def bars(values: Mapping[str, tuple[float, ...]], base: float, label: str) -> st
         axis.set(xlabel=label, xlim=(0, 100))
         for side in ("top", "right"):
             axis.spines[side].set_visible(False)
-    return drawn.getvalue()
+        return _svg(figure)
 
 
 def maps(views: Mapping[str, View]) -> str:
@@ -44,7 +43,7 @@ def maps(views: Mapping[str, View]) -> str:
     languages = dict.fromkeys(code for view in views.values() for code in view.texts)
     marker_of = dict(zip(languages, _MARKERS, strict=False))
     colours = _colours(names)
-    with _svg((4.2 * len(views), 5.0)) as (figure, drawn):
+    with drawing((4.2 * len(views), 5.0)) as figure:
         for axis, title, view, points in _panels(figure, views):
             axis.set(title=title)
             for code, marker in marker_of.items():
@@ -59,12 +58,12 @@ def maps(views: Mapping[str, View]) -> str:
         if len(names) > _MOST_NAMED:
             keys.append(key(f"and {len(names) - _MOST_NAMED} more intents", "none", ""))
         _legend(figure, keys, 6)
-    return drawn.getvalue()
+        return _svg(figure)
 
 
 def group_maps(views: Mapping[str, View]) -> str:
     """Draw a panel for each title, each with a legend of its own groups."""
-    with _svg((5.0 * len(views), 5.4)) as (figure, drawn):
+    with drawing((5.0 * len(views), 5.4)) as figure:
         for axis, title, view, points in _panels(figure, views):
             axis.set(title=title)
             size, keys = 36 if len(points) <= 100 else 9, []
@@ -75,13 +74,13 @@ def group_maps(views: Mapping[str, View]) -> str:
                 keys.append(key(short(name, 60), colour, marker, markersize=5))
             below: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.02)}
             axis.legend(handles=keys, frameon=False, fontsize=8, **below)
-    return drawn.getvalue()
+        return _svg(figure)
 
 
 def word_maps(views: Mapping[str, View], languages: Sequence[str]) -> str:
     """Draw words (`texts`) with a colour for each language (`groups`), a panel for each view, titled by its note."""
     colours = _colours(languages)
-    with _svg((6.6 * len(views), 6.0)) as (figure, drawn):
+    with drawing((6.6 * len(views), 6.0)) as figure:
         for axis, _, view, _ in _panels(figure, views):
             for place, code, word in zip(view.points, view.groups, view.texts, strict=True):
                 axis.plot(*([one] for one in place), marker="o", markersize=3, color=colours[code])
@@ -90,7 +89,7 @@ def word_maps(views: Mapping[str, View], languages: Sequence[str]) -> str:
             axis.margins(0.14)
             axis.set(title=short(view.note, 70))
         _legend(figure, [key(code, colour, "o") for code, colour in colours.items()], len(languages))
-    return drawn.getvalue()
+        return _svg(figure)
 
 
 def curves(
@@ -104,7 +103,7 @@ def curves(
     height = -(-len(panels) // columns)
     colours = _colours(names)
     style: dict[str, Any] = {"marker": "o", "markersize": 3.5}
-    with _svg((5.4 * columns, 3.4 * height + 0.28 * len(names))) as (figure, drawn):
+    with drawing((5.4 * columns, 3.4 * height + 0.28 * len(names))) as figure:
         axes = figure.subplots(height, columns, squeeze=False, sharey=True).ravel()
         for axis in axes[len(panels) :]:
             axis.set_visible(False)
@@ -120,19 +119,15 @@ def curves(
         keys = [Line2D([], [], color=colours[name], label=name, **style) for name in names if name in seen]
         keys.append(Line2D([], [], color="black", linestyle="--", linewidth=0.8, label="majority class"))
         _legend(figure, keys, 2)
-    return drawn.getvalue()
+        return _svg(figure)
 
 
-@contextmanager
-def _svg(size: tuple[float, float]) -> Iterator[tuple[Figure, io.StringIO]]:
-    """Yield an empty figure of a size in inches, and the buffer that will hold its `<svg>` element."""
-    drawn, out = io.StringIO(), io.BytesIO()
-    with drawing() as figure_of:
-        figure = figure_of(size)
-        yield figure, drawn
-        figure.savefig(out, format="svg", metadata={"Date": None})
+def _svg(figure: Figure) -> str:
+    """Return a figure's `<svg>` element."""
+    out = io.BytesIO()
+    figure.savefig(out, format="svg", metadata={"Date": None})
     text = out.getvalue().decode()
-    drawn.write(text[text.index("<svg") :])
+    return text[text.index("<svg") :]
 
 
 def _panels(figure: Figure, views: Mapping[str, View]) -> Iterator[tuple[Axes, str, View, np.ndarray]]:

@@ -156,12 +156,8 @@ def sentence_maps(
     for axis, update in enumerate((figure.update_xaxes, figure.update_yaxes)):
         # Only for the axes: a `uirevision` of the layout would restore cleared selections.
         update(range=frame[:, axis].tolist(), matches="xy"[axis], uirevision=str(frame.T.ravel().tolist()))
-    on_page(figure, height=700)
-    return figure.update_layout(
-        dragmode="pan",
-        clickmode="event+select",
-        margin={"pad": 0, "t": 64},  # the modebar above the titles
-    )
+    margin = {"pad": 0, "t": 64}  # the modebar above the titles
+    return on_page(figure, height=700, dragmode="pan", clickmode="event+select", margin=margin)
 
 
 def maps_page(
@@ -261,10 +257,6 @@ def word_map(places: NDArray[np.floating], words: pd.DataFrame) -> go.Figure:
             cliponaxis=False,
         )
     frame_map(figure)
-    on_page(figure, height=640)
-    return figure.update_layout(
-        dragmode="pan",
-        showlegend=True,
-        margin={"l": 12, "r": 12, "pad": 0},
-        legend={"orientation": "h", "y": -0.02, "yanchor": "top", "x": 0},
-    )
+    below = {"orientation": "h", "y": -0.02, "yanchor": "top", "x": 0}
+    margin = {"l": 12, "r": 12, "pad": 0}
+    return on_page(figure, height=640, dragmode="pan", showlegend=True, margin=margin, legend=below)

@@ -1,7 +1,7 @@
 """The maps as PNG or SVG files, drawn by matplotlib without a browser."""
 
 import io
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from contextlib import contextmanager
 from threading import Lock
 from typing import Any, Literal
@@ -46,8 +46,7 @@ def maps_file(
     colour_of = {group.value: group.colour for group in coloured}
     letters = {value: group.shape[1] for value, group in (shaped or {}).items()}
     letter = part[marks.other(colour_by)].map(lambda value: letters.get(value, "o")).rename("mark")
-    with drawing() as figure_of:
-        figure = figure_of((5.8 * len(panels) + 2.6, 6.6))
+    with drawing((5.8 * len(panels) + 2.6, 6.6)) as figure:
         axes = figure.subplots(1, len(panels), squeeze=False)[0]
         for axis, (title, places) in zip(axes, panels.items(), strict=True):
             axis.scatter(places[~lit, 0], places[~lit, 1], s=size, alpha=FAINT, color=GREY, linewidths=0)
@@ -80,8 +79,8 @@ def maps_file(
 
 
 @contextmanager
-def drawing() -> Iterator[Callable[[tuple[float, float]], Figure]]:
-    """Configure matplotlib, and yield a function that makes a figure of a size in inches."""
+def drawing(size: tuple[float, float]) -> Iterator[Figure]:
+    """Configure matplotlib, and yield an empty figure of a size in inches."""
     there = {font.name for font in font_manager.fontManager.ttflist}
     settings: Any = {
         "font.family": [font for font in _FONTS if font in there],
@@ -91,7 +90,7 @@ def drawing() -> Iterator[Callable[[tuple[float, float]], Figure]]:
         "text.parse_math": False,  # dollar signs in a name are no formula
     }
     with _settings, rc_context(settings):
-        yield lambda size: Figure(figsize=size, layout="constrained")
+        yield Figure(figsize=size, layout="constrained")
 
 
 def key(label: str, colour: Any, marker: str, **style: Any) -> Line2D:

@@ -1,6 +1,7 @@
 """The style of every figure: colours that are distinct to colour-blind readers and visible in every theme."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
@@ -16,19 +17,21 @@ HOVER = 90  # characters of a sentence shown on hovering
 _PLACE = ("domain", "anchor")  # of an axis in its own figure
 
 
-def on_page(figure: go.Figure, height: int) -> go.Figure:
-    """Set a figure's height and a transparent background; its text keeps the colour of the page's theme."""
-    return figure.update_layout(
+def on_page(figure: go.Figure, height: int, *, legend_at: float | None = None, **layout: Any) -> go.Figure:
+    """Set a figure's height, a transparent background and more of its layout; its text keeps the colour of the theme.
+
+    A legend stands in a line above the chart, even for a single group, with its lower end at `legend_at` (1: the top).
+    """
+    if legend_at is not None:
+        line = {"orientation": "h", "y": legend_at, "yanchor": "bottom", "x": 0}
+        figure.update_layout(legend=line, showlegend=True)
+    figure.update_layout(
         height=height,
         paper_bgcolor=TRANSPARENT,
         plot_bgcolor=TRANSPARENT,
         margin={"l": 8, "r": 8, "t": 40, "b": 8},
     )
-
-
-def legend_above(figure: go.Figure, y: float = 1.0) -> None:
-    """Show the legend in a line above the chart, even for a single group, with its lower end at `y` (1: the top)."""
-    figure.update_layout(legend={"orientation": "h", "y": y, "yanchor": "bottom", "x": 0}, showlegend=True)
+    return figure.update_layout(layout)
 
 
 def frame_map(figure: go.Figure) -> None:
