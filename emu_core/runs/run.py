@@ -135,10 +135,23 @@ class Status:
 
 
 class Run:
-    """The folder of a run, which can be read at any time while the run writes it."""
+    """The folder of a run, which can be read at any time while the run writes it.
+
+    Attributes:
+        name: the folder's name.
+        encoder_folder: the folder of the specialised encoder, once the run is finished.
+        snapshots_folder: the folder of some sentences and their vectors after each epoch; absent if not requested.
+        training_folder: the folder of an unfinished run's data and checkpoint; deleted when it finishes.
+        checkpoint: the file of the last checkpoint; absent before the first.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = Path(folder)
+        self.name = self.folder.name
+        self.encoder_folder = self.folder / "encoder"
+        self.snapshots_folder = self.folder / "snapshots"
+        self.training_folder = self.folder / "training"
+        self.checkpoint = self.training_folder / "checkpoint.pt"
 
     def __repr__(self) -> str:
         """Return the name without the path, which notebooks that are handed on would disclose."""
@@ -157,31 +170,6 @@ class Run:
             return block(html_card(self.name, self.config(), self.metrics(), self.history(), unfinished))
         except RunError as error:  # no run yet, or a damaged folder
             return block([paragraph(str(error), "worse")])
-
-    @property
-    def name(self) -> str:
-        """The folder's name."""
-        return self.folder.name
-
-    @property
-    def encoder_folder(self) -> Path:
-        """The folder of the specialised encoder, once the run is finished."""
-        return self.folder / "encoder"
-
-    @property
-    def snapshots_folder(self) -> Path:
-        """The folder of some sentences and their vectors after each epoch; absent if not requested."""
-        return self.folder / "snapshots"
-
-    @property
-    def training_folder(self) -> Path:
-        """The folder of an unfinished run's data and checkpoint; deleted when it finishes."""
-        return self.folder / "training"
-
-    @property
-    def checkpoint(self) -> Path:
-        """The file of the last checkpoint; absent before the first."""
-        return self.training_folder / "checkpoint.pt"
 
     @property
     def can_resume(self) -> bool:
@@ -294,10 +282,9 @@ class Run:
         return new
 
     def put_aside(self) -> "Run":
-        """Move a run that is over into the trash beside it, and return it; see `put_back` and `empty_trash`.
+        """Move a run into the trash beside it, and return it; see `put_back` and `empty_trash`.
 
-        Raises:
-            RunError: it is no run or not over, or a process works in its folder.
+        Raises RunError unless it is a run that is over and no process works in its folder.
         """
         target = self.folder.parent / TRASH / self.name
         shutil.rmtree(target, ignore_errors=True)  # of an earlier run of this name
@@ -332,8 +319,7 @@ class Run:
     def status(self) -> Status:
         """Read status.json; a running run whose process has ended is returned as interrupted.
 
-        Raises:
-            RunError: there is no readable status.json.
+        Raises RunError where there is no readable status.json.
         """
         values = self._read("status.json", required=True)
         if not _is_status(values):

@@ -2,11 +2,9 @@
 
 import math
 from io import BytesIO
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
@@ -108,20 +106,14 @@ def read_film(run: Run) -> Film:
     try:
         sentences = pd.read_parquet(folder / SENTENCES, columns=COLUMNS)
         for path in sorted(folder.glob("*.safetensors"))[: MOST_EPOCHS + 2]:
-            title, vectors = _frame(path)
-            if vectors.shape != (len(sentences), vectors.size // max(1, len(sentences))):
+            with safe_open(path, framework="np") as opened:
+                titles.append(opened.metadata()["title"])
+                frames.append(opened.get_tensor("vectors").astype(np.float32))
+            if frames[-1].ndim != 2 or not 0 < len(frames[-1]) == len(sentences):
                 raise ValueError(path.name)
-            frames.append(vectors)
-            titles.append(title)
         found = [f"epoch {selected}" == title for title in titles]
         if any(found[:-1]):  # the last epoch needs no mark
             titles[found.index(True)] += " (chosen)"
     except (OSError, ValueError, KeyError, TypeError, SafetensorError):
         raise RunError(f"the snapshots in {folder} are damaged; delete that folder, or train again") from None
     return film(sentences, frames, titles)
-
-
-def _frame(path: Path) -> tuple[str, NDArray[np.float32]]:
-    with safe_open(path, framework="np") as opened:
-        title: str = opened.metadata()["title"]
-        return title, opened.get_tensor("vectors").astype(np.float32)

@@ -35,7 +35,7 @@ class LabelledData:
             "name": self.labelled.name,
             "sha256": self.labelled.sha256(),
             "rows": len(self.labelled),
-            "labelled": len(self.labelled.train_part().select(languages=config.train_languages or None)),
+            "labelled": self._rows(config),
             "intents": len(self.labelled.intents),
             "counts": {f"{language} {split}".strip(): int(n) for (language, split), n in counts.items()},
             "audit": list(self.audit),
@@ -44,8 +44,11 @@ class LabelledData:
 
     def size(self, config: RunConfig) -> str:
         """Return the amount of training data in words."""
-        rows = len(self.labelled.train_part().select(languages=config.train_languages or None))
-        return f"{counted(rows, 'labelled sentence')} of {counted(len(self.labelled.intents), 'intent')}"
+        sentences = counted(self._rows(config), "labelled sentence")
+        return f"{sentences} of {counted(len(self.labelled.intents), 'intent')}"
+
+    def _rows(self, config: RunConfig) -> int:
+        return len(self.labelled.train_part().select(languages=config.train_languages or None))
 
     def store(self, folder: Path) -> None:
         """Write both sets."""
@@ -73,19 +76,13 @@ class ParallelData:
 
     def facts(self, config: RunConfig) -> dict[str, Any]:
         """Return hash and counts, the contents of data.json."""
-        pairs = {"train": self.tasks.translation, "dev": self.dev, "test": self.test}
-        counts = {
-            part: {"-".join(text.languages): len(text) for text in texts} for part, texts in pairs.items()
-        }
+        pairs = {"pairs": self.tasks.translation, "dev": self.dev, "test": self.test}
+        others = ("dialogues", "running_text", "nli")
         return {
             "name": config.data,
             "sha256": texts_digest(self.tasks.translation),
-            "pairs": counts["train"],
-            "dev": counts["dev"],
-            "test": counts["test"],
-            "dialogues": sum(map(len, self.tasks.dialogues)),
-            "running_text": sum(map(len, self.tasks.running_text)),
-            "nli": sum(map(len, self.tasks.nli)),
+            **{part: {"-".join(text.languages): len(text) for text in pairs[part]} for part in pairs},
+            **{kind: sum(map(len, getattr(self.tasks, kind))) for kind in others},
         }
 
     def size(self, config: RunConfig) -> str:
@@ -117,11 +114,7 @@ Data = LabelledData | ParallelData
 
 
 def load_data(folder: Path, name: str) -> Data:
-    """Read the data of a run from its training folder, where `store` wrote it; `name` is the data's name.
-
-    Raises:
-        RunError: the data is damaged.
-    """
+    """Read the data, called `name`, that `store` wrote into a training folder. Raises RunError if it is damaged."""
     kind = LabelledData if (folder / _LABELLED).is_file() else ParallelData
     try:
         return kind.load(folder, name)
