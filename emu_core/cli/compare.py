@@ -25,7 +25,9 @@ def add_compare(verbs: Any) -> None:
         "a finished run, to compare with its base encoder; given twice, the second is compared with the first"
     )
     option(parser, "--run DIR", about, action="append", default=[], dest="runs")
-    about = f"an encoder to compare: {shared.SPECS}; repeatable; with one run, it replaces its base encoder"
+    about = (
+        f"an encoder to compare: {shared.SPECS}; repeatable; with one run, it replaces the run's base encoder"
+    )
     option(parser, "--encoder SPEC", about, action="append", default=[])
     shared.add_languages(parser, "only these languages")
     option(parser, "--split", "rows of this split, or all (default: test, else dev, else all)")

@@ -48,17 +48,13 @@ def _predict(options: argparse.Namespace) -> dict[str, Any]:
     table = predictor.fit(options.pool, **about).predict(texts)
     table = table.astype(object).where(table.notna(), None)
     if not options.json:
-        rows = [
-            (row.text, row.intent, _percent(row.confidence), f"{row.nearest_1} ({row.nearest_1_cosine:.2f})")
-            for row in table.itertuples()
-        ]
+        rows = []
+        for row in table.itertuples():
+            confidence = "none" if row.confidence is None else f"{100 * row.confidence:.0f} %"
+            rows.append((row.text, row.intent, confidence, f"{row.nearest_1} ({row.nearest_1_cosine:.2f})"))
         print_table(("sentence", "intent", "confidence", "nearest labelled sentence"), rows)
         _print_facts(predictor.facts)
     return {"sentences": len(texts), **predictor.facts, "predictions": table.to_dict("records")}
-
-
-def _percent(share: float | None) -> str:
-    return "none" if share is None else f"{100 * share:.0f} %"
 
 
 def _print_facts(facts: dict[str, Any]) -> None:

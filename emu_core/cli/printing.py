@@ -29,7 +29,6 @@ class Line:
     """Progress on stderr: a single line in a terminal, a line per tenth in a log."""
 
     def __init__(self) -> None:
-        """Start without a line."""
         self._tenth, self._words = -1, ""
 
     def show(self, text: str, progress: float) -> None:

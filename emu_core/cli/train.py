@@ -125,11 +125,7 @@ def _add_run(parser: argparse.ArgumentParser, tuned: str) -> None:
 
 
 def _run_options(options: argparse.Namespace, what: str) -> dict[str, Any]:
-    """Return the arguments that `train` and `pretrain` share; `what` is part of a new folder's name.
-
-    Raises:
-        RunError: the folder's name is not allowed.
-    """
+    """Return the arguments that `train` and `pretrain` share; `what` is part of a new folder's name."""
     runs = Path("runs")
     out = Path(options.out) if options.out else runs / new_run_name(runs, options.method, what)
     check_name(out.name)

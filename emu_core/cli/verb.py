@@ -29,7 +29,6 @@ class VerbParser(argparse.ArgumentParser):
     """A parser that can add options depending on the arguments, with which it calls `complete`, if that is set."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """Take what `argparse.ArgumentParser` takes."""
         super().__init__(*args, **{"formatter_class": _Help, **kwargs})
         self.complete: Callable[[Sequence[str]], None] | None = None
 

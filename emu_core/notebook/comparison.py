@@ -50,7 +50,6 @@ class NotebookComparison(Comparison):
     runs: Sequence[Run] = ()
 
     def __repr__(self) -> str:
-        """Return the names of the encoders and their mean accuracies."""
         base, other = self.names
         title = f"{other} compared with {base} on {counted(len(self.sentences), 'sentence')}"
         try:
@@ -82,7 +81,6 @@ class NotebookComparison(Comparison):
 
     @property
     def _metrics(self) -> dict[str, Any]:
-        """The metrics that the run stored."""
         return {} if self.run is None else self.run.metrics()
 
     @cached_property
@@ -95,11 +93,8 @@ class NotebookComparison(Comparison):
     ) -> Explorer:
         """Show both maps as a linked widget: sentences chosen on one are highlighted on both, with their neighbours.
 
-        The arguments are those of `Plots.map`; a button changes the colours.
-
-        Raises:
-            DataError: the method is unknown, or there are too few sentences for it.
-            EmuError: ipywidgets or anywidget is not installed: `pip install 'emu-core[notebook]'`.
+        The arguments are those of `Plots.map`; a button changes the colours. Raises the errors of `layout`, and
+        EmuError where ipywidgets or anywidget is not installed: `pip install 'emu-core[notebook]'`.
         """
         return Explorer(self, *self.layout(method, sentences), colour_by)
 
@@ -115,19 +110,11 @@ class NotebookComparison(Comparison):
         if found := self._metrics.get("new_intents"):
             rows.append({"guard": "new intents", "of": "intents left out", **found})
         if self.forgetting is not None:
-            rows += [
-                {
-                    "guard": "forgetting",
-                    "of": f"{row['part']} {row['name']}",
-                    "verdict": "fell" if row["flagged"] else "held",
-                    **row,
-                }
-                for row in self.forgetting.to_dict("records")
-            ]
-        rows += [
-            {"guard": "training", "of": "encoder", "verdict": warning}
-            for warning in self._metrics.get("warnings", ())
-        ]
+            for row in self.forgetting.to_dict("records"):
+                measure, verdict = f"{row['part']} {row['name']}", "fell" if row["flagged"] else "held"
+                rows.append({"guard": "forgetting", "of": measure, "verdict": verdict, **row})
+        warnings = self._metrics.get("warnings", ())
+        rows += [{"guard": "training", "of": "encoder", "verdict": warning} for warning in warnings]
         return pd.DataFrame(rows, columns=["guard", "of", "difference", "low", "high", "verdict"])
 
     def to_html(self, path: str | Path) -> Path:
@@ -199,11 +186,9 @@ class Plots:
     """
 
     def __init__(self, comparison: NotebookComparison) -> None:
-        """Take the comparison; nothing is drawn yet."""
         self._comparison = comparison
 
     def __repr__(self) -> str:
-        """List the figures."""
         names = [name for name in vars(Plots) if not name.startswith("_")]
         return f"<figures: {', '.join(f'{name}()' for name in names)}>"
 

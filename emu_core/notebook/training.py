@@ -31,7 +31,6 @@ class LiveProgress:
     """
 
     def __init__(self, run: Run) -> None:
-        """Take the run; nothing is drawn yet."""
         self._run = run
         self._bar: Any = None
         self._box: Any = None  # the bar and the curves below it; None without widgets
