@@ -31,24 +31,20 @@ class Progress:
 
     def __init__(self, run: Run, listener: OnProgress | None, *, writes: bool = True) -> None:
         """Mark the run as running."""
-        now = time.time()
         self._run, self._listener, self._writes = run, listener, writes
         self._interrupted = False
-        self.status = Status(state=RunState.RUNNING, started_at=now, pid=os.getpid())
-        self._write()
+        self.status = Status()
+        self._change(state=RunState.RUNNING, started_at=time.time(), pid=os.getpid())
 
     def phase(self, name: str) -> None:
         """Begin a phase. Raises CancelledError if the run was asked to stop."""
         self._stop_if_asked()
-        self.status = replace(self.status, phase=name, done=0.0, phase_since=time.time())
-        self._write()
+        self._change(phase=name, done=0.0, phase_since=time.time())
 
     def counted(self, done: int, total: int) -> None:
         """Report how far a phase without steps is. Raises CancelledError if the run was asked to stop."""
         self._stop_if_asked()
-        self.status = replace(self.status, done=done / total)
-        if self._due:
-            self._write()
+        self._change(when=self._due, done=done / total)
 
     def measured(self, done: int, total: int) -> None:
         """Report how many evaluation sentences are encoded; does nothing in other phases."""
@@ -63,9 +59,7 @@ class Progress:
         Records of later steps are dropped from the log: these are repeated.
         """
         before = _forget_after(self._run.folder / LOG, epoch, step) if self._writes else 0.0
-        self.status = replace(
-            self.status, steps=steps, step=step, epochs=epochs, training_since=time.time() - before
-        )
+        self._change(when=False, steps=steps, step=step, epochs=epochs, training_since=time.time() - before)
         self.phase("training")
         if not self._writes:
             yield lambda record: None
@@ -110,10 +104,9 @@ class Progress:
     def _record(self, record: Record, log: TextIO) -> None:
         seconds = round(time.time() - self.status.training_since, 3)
         log.write(json.dumps({**record, "seconds": seconds}) + "\n")
-        self.status = replace(self.status, step=int(record["step"]), epoch=int(record["epoch"]))
-        if self._due:
+        if due := self._due:
             log.flush()
-            self._write()
+        self._change(when=due, step=int(record["step"]), epoch=int(record["epoch"]))
 
     @property
     def _due(self) -> bool:
@@ -122,15 +115,15 @@ class Progress:
 
     def end(self, state: RunState, message: str) -> None:
         """Write the last status."""
-        self.status = replace(self.status, state=state, message=message)
-        self._write()
+        self._change(state=state, message=message)
 
-    def _write(self) -> None:
-        if not self._writes:
-            return
-        self.status = self._run.write_status(self.status)
-        if self._listener is not None:
-            self._listener(self.status)
+    def _change(self, *, when: bool = True, **values: Any) -> None:
+        """Change the status; where `when` is true, write it and tell the listener."""
+        self.status = replace(self.status, **values)
+        if when and self._writes:
+            self.status = self._run.write_status(self.status)
+            if self._listener is not None:
+                self._listener(self.status)
 
 
 def _forget_after(log: Path, epoch: int, step: int) -> float:
