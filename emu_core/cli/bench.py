@@ -34,11 +34,9 @@ def add_bench(verbs: Any) -> None:
         fmda, "--pair en-de", f"two languages; repeatable (default: {which})", action="append", dest="pairs"
     )
     _add_parallel(bicvm)
-    for name, what in (
-        ("documents", "to classify"),
-        ("test-documents", "to test on (default: a third of them)"),
-    ):
-        about = f"documents {what}, by language: a folder of class folders, such as Reuters', or a table"
+    uses = {"documents": "to classify", "test-documents": "to test on (default: a third of them)"}
+    for name, use in uses.items():
+        about = f"documents {use}, by language: a folder of class folders, such as Reuters', or a table"
         option(bicvm, f"--{name} en=PATH", about, nargs="+", default=[])
     _add_parallel(dual)
     shared.add_sts(dual)
@@ -94,8 +92,17 @@ def _run(paper: str, options: argparse.Namespace) -> dict[str, Any]:
 
 def report_of(report: "Report", options: argparse.Namespace) -> dict[str, Any]:
     """Print a report, unless JSON is asked for; return it as plain values."""
+    from emu_core.bench.tables import NOT_MEASURED
+
     if not options.json:
-        _print(report)
+        for table in report.tables:
+            print(f"\n{table.title}\n")
+            print_table(table.head, [row.texts(len(table.head)) for row in table.rows if not row.missing])
+            for row in table.rows:
+                if row.missing:
+                    print(f"{row.cells[0]}: {NOT_MEASURED}: {row.missing}")
+            print("".join(f"\n{sentence}" for sentence in (*table.warnings, *table.verdict)))
+        print(f"\n{report.folder / 'report.html'}, report.md and report.json are written")
     return {"folder": str(report.folder), **report.to_json()}
 
 
@@ -109,16 +116,3 @@ def cells_line() -> "Callable[[Status], None]":
             line.show(done, status.step / status.steps)
 
     return show
-
-
-def _print(report: "Report") -> None:
-    from emu_core.bench.tables import NOT_MEASURED
-
-    for table in report.tables:
-        print(f"\n{table.title}\n")
-        print_table(table.head, [row.texts(len(table.head)) for row in table.rows if not row.missing])
-        for row in table.rows:
-            if row.missing:
-                print(f"{row.cells[0]}: {NOT_MEASURED}: {row.missing}")
-        print("".join(f"\n{sentence}" for sentence in (*table.warnings, *table.verdict)))
-    print(f"\n{report.folder / 'report.html'}, report.md and report.json are written")

@@ -18,11 +18,8 @@ def add_evaluate(verbs: Any) -> None:
     shared.add_encoder_or_run(parser)
     option(parser, "--pool FILE", "find neighbours in these labelled files", nargs="+")
     shared.add_languages(parser, "only these languages")
-    option(
-        parser,
-        "--split",
-        "only rows of this split, or all (default: all but those that the run was trained on)",
-    )
+    about = "only rows of this split, or all (default: all but those that the run was trained on)"
+    option(parser, "--split", about)
 
 
 def _evaluate(options: argparse.Namespace) -> dict[str, Any]:
@@ -55,18 +52,12 @@ def _evaluate(options: argparse.Namespace) -> dict[str, Any]:
 
 def add_forgetting(verbs: Any) -> None:
     """Add `emu forgetting RUN`."""
-    parser = add_verb(
-        verbs,
-        "forgetting",
-        _forgetting,
-        "measure similarity and translations before and after; without files, on a small built-in set",
-        json_file=True,
-    )
+    summary = "measure similarity and translations before and after; without files, on a small built-in set"
+    parser = add_verb(verbs, "forgetting", _forgetting, summary, json_file=True)
     parser.add_argument("run", metavar="RUN", help="a finished run's folder")
     shared.add_sts(parser)
-    option(
-        parser, "--translations FOLDER", "files such as x.deu-eng.deu and x.deu-eng.eng, a sentence a line"
-    )
+    about = "files such as x.deu-eng.deu and x.deu-eng.eng, a sentence a line"
+    option(parser, "--translations FOLDER", about)
     shared.add_device(parser)
 
 
