@@ -85,29 +85,22 @@ def _add_accuracy(figure: go.Figure, film: Film) -> None:
     """Draw a bar for each language, the first language on top, and a mark at its accuracy before training."""
     names = [plain(language_name(code)) for code in film.accuracy.columns]
     first = film.accuracy.iloc[0].to_numpy()
+    shared = {"x": first, "y": names, "showlegend": False, "row": 1, "col": 2}
     figure.add_bar(
-        x=first,
-        y=names,
+        **shared,
         orientation="h",
         marker={"color": PLAIN},
         texttemplate="%{x:.1f}",
         textposition="inside",
         insidetextanchor="start",
         hovertemplate="%{y}: %{x:.1f} %<extra></extra>",
-        showlegend=False,
-        row=1,
-        col=2,
     )
     figure.add_scatter(
-        x=first,
-        y=names,
+        **shared,
         mode="markers",
         marker={"symbol": "line-ns", "size": 14, "line": {"width": 3, "color": CLOSEST}},
         name=film.titles[0],
         hovertemplate=f"%{{y}}, {plain(film.titles[0])}: %{{x:.1f}} %<extra></extra>",
-        showlegend=False,
-        row=1,
-        col=2,
     )
     axis = {"showticklabels": True, "showline": False}
     figure.update_xaxes(**axis, range=[0, 100], title={"text": f"{film.measure}, %"}, row=1, col=2)

@@ -101,17 +101,14 @@ def _training(config: RunConfig) -> str:
         "device": "cpu" if config.device == "cpu" else "auto",
     }
     settings = "".join(f", {name}={value!r}" for name, value in changes.items())
-    return "\n".join(
-        [
-            "if RUN.exists():",
-            "    run = emu_core.resume(RUN)  # a finished run is opened, one that was stopped goes on",
-            "else:",
-            "    run = emu_core.train(",
-            "        DATA,",
-            "        out=RUN,",
-            *(f"        {name}={value!r}," for name, value in arguments.items() if value is not None),
-            f"        config=emu_core.configure({config.method!r}, {kind!r}{settings}),",
-            "    )",
-            "run",
-        ]
+    given = "".join(f"        {name}={value!r},\n" for name, value in arguments.items() if value is not None)
+    return f"""\
+if RUN.exists():
+    run = emu_core.resume(RUN)  # a finished run is opened, one that was stopped goes on
+else:
+    run = emu_core.train(
+        DATA,
+        out=RUN,
+{given}        config=emu_core.configure({config.method!r}, {kind!r}{settings}),
     )
+run"""
