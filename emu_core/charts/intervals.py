@@ -13,13 +13,14 @@ from emu_core.evaluation.guard import Verdict
 Mark = tuple[str, str]  # a colour and a shape, either of which is enough to tell the kinds apart
 ROW, AROUND = 30, 150  # pixels
 FELL, RETAINED, ROSE = "fell too far", "retained", "rose"
+_SEEN = "gains, seen in training"
 _GUARD_MARKS = {
     Verdict.GAINS.value: (PALETTE[2], "circle"),
+    _SEEN: (GREY, "circle"),
     Verdict.NO_CLEAR_CHANGE.value: (GREY, "circle-open"),
     Verdict.MAY_LOSE.value: (PALETTE[1], "triangle-down-open"),
     Verdict.LOSES.value: (CLOSEST, "triangle-down"),
 }
-_SEEN = "gains, seen in training"
 _FORGETTING_MARKS = {
     ROSE: (PALETTE[2], "circle"),
     RETAINED: (GREY, "circle-open"),
@@ -84,12 +85,9 @@ def guard_intervals(
         )
         for row in rows.itertuples()
     ]
-    gains = Verdict.GAINS.value
-    marks = _GUARD_MARKS
     if seen:
-        rows["kind"] = rows["kind"].replace(gains, _SEEN)
-        marks = {_SEEN: (GREY, "circle"), **{kind: mark for kind, mark in marks.items() if kind != gains}}
-    return interval_rows(rows, marks, f"points of Acc@1, {second} minus {first}")
+        rows["kind"] = rows["kind"].replace(Verdict.GAINS.value, _SEEN)
+    return interval_rows(rows, _GUARD_MARKS, f"points of Acc@1, {second} minus {first}")
 
 
 def forgetting_intervals(measured: pd.DataFrame, most_fall: float, title: str, places: int) -> go.Figure:

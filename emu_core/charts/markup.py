@@ -8,9 +8,10 @@ import pandas as pd
 from plotly.offline import get_plotlyjs
 
 from emu_core.data.wording import counted
+from emu_core.evaluation import metric_rows
 from emu_core.evaluation.comparison import SIGNIFICANT, Comparison
 from emu_core.evaluation.guard import Verdict
-from emu_core.evaluation.metric_rows import TextTable, fallen_sentence, guard_sentences, new_intent_sentence
+from emu_core.evaluation.metric_rows import TextTable
 
 STYLE = """
 .emu { line-height: 1.45; }
@@ -63,7 +64,7 @@ def paragraph(text: str, kind: str = "") -> str:
     return f'<p class="{kind}">{escaped(text)}</p>' if kind else f"<p>{escaped(text)}</p>"
 
 
-def cards(of: Iterable[tuple[str, str, str]]) -> str:
+def cards(of: Iterable[Sequence[str]]) -> str:
     """Return figures side by side, each from its name, its value in large letters, and more about it."""
     drawn = (
         f'<div class="card">{escaped(name)}<b>{escaped(value)}</b>{escaped(more)}</div>'
@@ -98,21 +99,19 @@ def details(summary: str, of: TextTable) -> str:
 
 def accuracy_summary(comparison: Comparison) -> Sequence[str]:
     """Return the mean accuracies of a comparison as cards, and the languages and directions that lost."""
-    figures = [
-        (
-            f"Mean of {row['over']}",
-            f"{row['other']:.1f} %",
-            f"{row['difference']:+.1f} points from {row['base']:.1f}",
-        )
-        for row in comparison.means.to_dict("records")
-    ]
+    figures = metric_rows.text_rows(
+        comparison.means, "Mean of {over} | {other:.1f} % | {difference:+.1f} points from {base:.1f}"
+    )
     for name, rows in (("better", comparison.risen), ("worse", comparison.fallen)):
         significant = int((rows["p_value"] < SIGNIFICANT).sum())
         figures.append((f"Directions that got {name}", str(len(rows)), f"{significant} significantly"))
-    fallen = fallen_sentence(comparison)
+    fallen = metric_rows.fallen_sentence(comparison)
     return [
         cards(figures),
-        *(paragraph(sentence, "worse") for sentence in guard_sentences(comparison.metrics["guard"]).values()),
+        *(
+            paragraph(sentence, "worse")
+            for sentence in metric_rows.guard_sentences(comparison.metrics["guard"]).values()
+        ),
         paragraph(fallen, "worse") if fallen else paragraph("No direction got worse.", "better"),
     ]
 
@@ -136,4 +135,4 @@ def forgetting_verdict(measured: pd.DataFrame) -> str:
 def new_intent_verdict(found: Mapping[str, Any] | None) -> str:
     """Return the gain of sentences whose intents had no labels, from `new_intents` in metrics.json."""
     flagged = found is not None and Verdict(found["verdict"]).is_flagged
-    return paragraph(new_intent_sentence(found), "worse" if flagged else "note")
+    return paragraph(metric_rows.new_intent_sentence(found), "worse" if flagged else "note")

@@ -28,8 +28,7 @@ def print_guard(guard: Mapping[str, Any] | None, reason: str) -> None:
 class Line:
     """Progress on stderr: a single line in a terminal, a line per tenth in a log."""
 
-    def __init__(self) -> None:
-        self._tenth, self._words = -1, ""
+    _tenth, _words = -1, ""  # shown last
 
     def show(self, text: str, progress: float) -> None:
         """Show a text; `progress` is 1 at the end."""
