@@ -112,124 +112,113 @@ def _from_scratch(config: RunConfig, data: Facts) -> str:
     )
 
 
-# Each of the following returns the parts of a section, which blank lines divide; none where it was not measured.
+# Each of the following yields the parts of a section, which blank lines divide; none where it was not measured.
 
 
-def _results(metrics: Facts) -> list[str]:
-    title = "## Leave-one-out Acc@1"
-    if "base" not in metrics:
-        parts = [title, f"Not measured: {metrics['note']}."]
-        if "cross_validation" in metrics:
-            parts.append(metric_rows.cross_validation_sentence(metrics["cross_validation"]))
-        return [*parts, *_warnings(metrics)]
-    found = metric_rows.directions(metrics)
-    worse = [one["pair"] for one in found if one["gain"] < 0]
-    for one in found:
-        count = metrics["counts"][one["pair"]]
-        one["interval"] = binomial_interval(round(one["new"] * count / 100), count)
-    rows = text_rows(
-        found, "{pair} | {base:.1f} | {new:.1f} | {gain:+.1f} | {interval.low:.1f} to {interval.high:.1f}"
-    )
-    return [
-        title,
-        f"Split {metrics['split']}; the query's own id is left out of the pool. In `s-t` the queries are in s. "
-        f"The mean over the {metrics['mean_over']} went from {metrics['mean_base']:.1f} to "
-        f"{metrics['mean_specialised']:.1f} %.",
-        f"**Worse than the base in: {', '.join(worse)}.**" if worse else "No direction got worse.",
-        _table(("direction", "base %", "specialised %", "difference", "95 % interval"), rows),
-        *_warnings(metrics),
-    ]
-
-
-def _warnings(metrics: Facts) -> list[str]:
-    return ["\n".join(f"- {warning}" for warning in metrics["warnings"])] if metrics["warnings"] else []
-
-
-def _guard(metrics: Facts) -> list[str]:
-    guard = metrics.get("guard")
-    if not guard:
-        reason = (
-            "the run was made before there was a guard; `emu evaluate FILE --run DIR` computes one"
-            if "base" in metrics
-            else "no sentences were held out, so a loss in some language would go unnoticed"
+def _results(metrics: Facts) -> Iterator[str]:
+    yield "## Leave-one-out Acc@1"
+    if "base" in metrics:
+        found = metric_rows.directions(metrics)
+        worse = [one["pair"] for one in found if one["gain"] < 0]
+        for one in found:
+            count = metrics["counts"][one["pair"]]
+            one["interval"] = binomial_interval(round(one["new"] * count / 100), count)
+        rows = text_rows(
+            found, "{pair} | {base:.1f} | {new:.1f} | {gain:+.1f} | {interval.low:.1f} to {interval.high:.1f}"
         )
-        return ["## Language guard", f"**Not guarded:** {reason}."]
-    return [
-        "## Language guard",
-        "The gain or loss of the queries in each language, in points of Acc@1 over all its directions, with a 95 % "
-        "interval over the queries.",
-        *(
-            [f"**{one}**" for one in metric_rows.guard_sentences(guard).values()]
-            or ["No language is seen to lose."]
-        ),
-        _table(*metric_rows.guard_table(guard)),
-    ]
+        yield (
+            f"Split {metrics['split']}; the query's own id is left out of the pool. In `s-t` the queries are in s. "
+            f"The mean over the {metrics['mean_over']} went from {metrics['mean_base']:.1f} to "
+            f"{metrics['mean_specialised']:.1f} %."
+        )
+        yield f"**Worse than the base in: {', '.join(worse)}.**" if worse else "No direction got worse."
+        yield _table(("direction", "base %", "specialised %", "difference", "95 % interval"), rows)
+    else:
+        yield f"Not measured: {metrics['note']}."
+        if "cross_validation" in metrics:
+            yield metric_rows.cross_validation_sentence(metrics["cross_validation"])
+    yield from _warnings(metrics)
 
 
-def _new_intents(metrics: Facts) -> list[str]:
-    if "new_intents" not in metrics:  # a method that trains for minutes, or a run of an earlier version
-        return []
-    found = metrics["new_intents"]
-    sentence = metric_rows.new_intent_sentence(found)
-    return [
-        "## New-intent guard",
-        "Each half of the intents was left out in turn, the method was fitted on the other half, and the labelled "
-        "sentences left out were compared with each other in their own language.",
-        f"**{sentence}**" if found is not None and Verdict(found["verdict"]).is_flagged else sentence,
-    ]
+def _warnings(metrics: Facts) -> Iterator[str]:
+    if metrics["warnings"]:
+        yield "\n".join(f"- {warning}" for warning in metrics["warnings"])
 
 
-def _leakage(metrics: Facts) -> list[str]:
-    leakage = metrics.get("leakage")
-    if not leakage:
-        return []
-    return [
-        "## Language leakage",
-        f"How well the vectors of {leakage['base']['sentences']:,} held-out sentences predict which of "
-        f"{leakage['base']['languages']} languages each is in; at chance level they carry no language identity.",
-        _table(*metric_rows.leakage_table(leakage)),
-    ]
+def _guard(metrics: Facts) -> Iterator[str]:
+    yield "## Language guard"
+    if guard := metrics.get("guard"):
+        yield (
+            "The gain or loss of the queries in each language, in points of Acc@1 over all its directions, with a 95 % "
+            "interval over the queries."
+        )
+        sentences = metric_rows.guard_sentences(guard).values()
+        yield from (f"**{one}**" for one in sentences)
+        if not sentences:
+            yield "No language is seen to lose."
+        yield _table(*metric_rows.guard_table(guard))
+    elif "base" in metrics:
+        reason = "the run was made before there was a guard; `emu evaluate FILE --run DIR` computes one"
+        yield f"**Not guarded:** {reason}."
+    else:
+        yield "**Not guarded:** no sentences were held out, so a loss in some language would go unnoticed."
 
 
-def _forgetting(forgetting: Facts | None) -> list[str]:
-    if forgetting is None:
-        return []
-    fallen, where = forgetting["flagged"], forgetting.get("measured_on")
-    return [
-        "## Forgetting",
-        "Whether the encoder is still as good as its base at other tasks: the rank correlation of cosines with human "
-        "similarity scores, and how often a sentence's translation is its nearest neighbour. 95 % intervals of the "
-        "difference.",
-        f"**Fell by more than 0.02 or 1 point: {', '.join(fallen)}.**"
-        if fallen
-        else "Nothing fell by more than 0.02 or 1 point.",
-        _table(*metric_rows.forgetting_table(forgetting)),
-        *([f"Measured on {where}."] if where else []),
-    ]
+def _new_intents(metrics: Facts) -> Iterator[str]:
+    if "new_intents" in metrics:  # not of a method that trains for minutes, or a run of an earlier version
+        found = metrics["new_intents"]
+        sentence = metric_rows.new_intent_sentence(found)
+        yield "## New-intent guard"
+        yield (
+            "Each half of the intents was left out in turn, the method was fitted on the other half, and the labelled "
+            "sentences left out were compared with each other in their own language."
+        )
+        yield f"**{sentence}**" if found is not None and Verdict(found["verdict"]).is_flagged else sentence
 
 
-def _translations(metrics: Facts) -> list[str]:
+def _leakage(metrics: Facts) -> Iterator[str]:
+    if leakage := metrics.get("leakage"):
+        yield "## Language leakage"
+        yield (
+            f"How well the vectors of {leakage['base']['sentences']:,} held-out sentences predict which of "
+            f"{leakage['base']['languages']} languages each is in; at chance level they carry no language identity."
+        )
+        yield _table(*metric_rows.leakage_table(leakage))
+
+
+def _forgetting(forgetting: Facts | None) -> Iterator[str]:
+    if forgetting is not None:
+        fallen = ", ".join(forgetting["flagged"])
+        yield "## Forgetting"
+        yield (
+            "Whether the encoder is still as good as its base at other tasks: the rank correlation of cosines with "
+            "human similarity scores, and how often a sentence's translation is its nearest neighbour. 95 % intervals "
+            "of the difference."
+        )
+        far = "by more than 0.02 or 1 point"
+        yield f"**Fell {far}: {fallen}.**" if fallen else f"Nothing fell {far}."
+        yield _table(*metric_rows.forgetting_table(forgetting))
+        if where := forgetting.get("measured_on"):
+            yield f"Measured on {where}."
+
+
+def _translations(metrics: Facts) -> Iterator[str]:
     rows = text_rows(
         (found | {"trained": "yes" if found["trained"] else "no"} for found in named(metrics["translation"])),
         "{name} | {p_at_1:.1f} | {low:.1f} to {high:.1f} | {p_at_3:.1f} | {p_at_10:.1f} | {candidates:,} | {trained}",
     )
     head = ("direction", "P@1 %", "95 % interval", "P@3 %", "P@10 %", "among", "trained on such pairs")
-    return [
-        "## Translation retrieval",
-        f"Measured on {metrics['measured_on']}, by cosine among all of them. In `s-t` the queries are in s.",
-        _table(head, rows),
-    ]
+    yield "## Translation retrieval"
+    yield f"Measured on {metrics['measured_on']}, by cosine among all of them. In `s-t` the queries are in s."
+    yield _table(head, rows)
 
 
-def _eigen(metrics: Facts) -> list[str]:
-    if not (found := metrics["eigen_similarity"]):
-        return []
-    rows = text_rows(named(found), "{name} | {mean:.3f} | {standard_error:.3f} | {variance:.3f}")
-    return [
-        "## Eigen-similarity",
-        "How differently two languages arrange the same sentences (0: alike), over samples of ten pairs.",
-        _table(("pair", "mean", "standard error", "variance between samples"), rows),
-    ]
+def _eigen(metrics: Facts) -> Iterator[str]:
+    if found := metrics["eigen_similarity"]:
+        rows = text_rows(named(found), "{name} | {mean:.3f} | {standard_error:.3f} | {variance:.3f}")
+        yield "## Eigen-similarity"
+        yield "How differently two languages arrange the same sentences (0: alike), over samples of ten pairs."
+        yield _table(("pair", "mean", "standard error", "variance between samples"), rows)
 
 
 def _literal(name: str) -> str:
