@@ -7,6 +7,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from importlib.metadata import PackageNotFoundError, metadata, requires, version
@@ -76,8 +77,17 @@ def doctor(runs: str | Path | None = None) -> Report:
 
 
 def _packages() -> Iterator[Check]:
-    yield _python()
-    for name, specifier in filter(None, map(_parsed, sorted(_requirements(), key=str.lower))):
+    found = f"{platform.python_version()} on {platform.system()} {platform.machine()}"
+    try:
+        wanted = str(metadata(DISTRIBUTION).json.get("requires_python", ""))
+    except PackageNotFoundError:  # a checkout that is not installed has none
+        wanted = ""
+    if _suits(platform.python_version(), wanted):
+        yield Check("packages", "python", State.READY, found)
+    else:
+        fix = f"make a virtual environment with a Python {wanted}"
+        yield Check("packages", "python", State.MISSING, found, fix)
+    for name, specifier in _requirements():
         fix = f'pip install "{name}{specifier}"'
         try:
             found = version(name)
@@ -90,16 +100,25 @@ def _packages() -> Iterator[Check]:
             yield Check("packages", name, State.NOTE, found, f"tested with {specifier}: {fix}")
 
 
-def _parsed(line: str) -> tuple[str, str] | None:
-    """Return a requirement's name and versions; None if it does not apply to this machine."""
+def _requirements() -> Iterator[tuple[str, str]]:
+    """Yield names and versions of the packages that the checkout, or else the installed package, needs here."""
     try:
-        from packaging.requirements import Requirement
-    except ModuleNotFoundError:  # skip conditional requirements: much else is missing, too
-        name = re.match(r"[\w.-]+", line)
-        return None if name is None or ";" in line else (name[0], line[name.end() :].strip())
-    wanted = Requirement(line)
-    suits = wanted.marker is None or wanted.marker.evaluate({"extra": ""})
-    return (wanted.name, str(wanted.specifier)) if suits else None
+        of_checkout = REQUIREMENTS.is_file()
+        lines = REQUIREMENTS.read_text("utf-8").splitlines() if of_checkout else requires(DISTRIBUTION) or []
+    except PackageNotFoundError:
+        return
+    for line in sorted((line.partition(" #")[0].strip() for line in lines), key=str.lower):
+        if not line or line.startswith(("#", "-")):
+            continue
+        try:
+            from packaging.requirements import Requirement
+        except ModuleNotFoundError:  # skip conditional requirements: much else is missing, too
+            if (name := re.match(r"[\w.-]+", line)) and ";" not in line:
+                yield name[0], line[name.end() :].strip()
+            continue
+        wanted = Requirement(line)
+        if wanted.marker is None or wanted.marker.evaluate({"extra": ""}):
+            yield wanted.name, str(wanted.specifier)
 
 
 def _suits(found: str, specifier: str) -> bool:
@@ -111,39 +130,14 @@ def _suits(found: str, specifier: str) -> bool:
     return not specifier or SpecifierSet(specifier).contains(found, prereleases=True)
 
 
-def _python() -> Check:
-    found = f"{platform.python_version()} on {platform.system()} {platform.machine()}"
-    try:
-        wanted = str(metadata(DISTRIBUTION).json.get("requires_python", ""))
-    except PackageNotFoundError:  # a checkout that is not installed has none
-        wanted = ""
-    if _suits(platform.python_version(), wanted):
-        return Check("packages", "python", State.READY, found)
-    fix = f"make a virtual environment with a Python {wanted}"
-    return Check("packages", "python", State.MISSING, found, fix)
-
-
-def _requirements() -> list[str]:
-    """Return the requirements of the checkout, or else of the installed package."""
-    if REQUIREMENTS.is_file():
-        lines = [line.partition(" #")[0].strip() for line in REQUIREMENTS.read_text("utf-8").splitlines()]
-        return [line for line in lines if line and not line.startswith(("#", "-"))]
-    try:
-        return requires(DISTRIBUTION) or []
-    except PackageNotFoundError:
-        return []
-
-
 def _device() -> Iterator[Check]:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     yield Check("device", "cores", State.READY, str(cores))
-    try:
+    with suppress(ModuleNotFoundError):  # listed among the packages
         import psutil
 
         memory = psutil.virtual_memory()
         yield Check("device", "memory", State.READY, f"{_gb(memory.available)} free of {_gb(memory.total)}")
-    except ModuleNotFoundError:  # listed among the packages
-        pass
     try:
         import torch
 
