@@ -1,7 +1,6 @@
 """Snapshots: the vectors of some sentences before training and after each epoch, stored in the run's folder."""
 
 import math
-from io import BytesIO
 
 import numpy as np
 import pandas as pd
@@ -47,9 +46,7 @@ class Snapshots:
         self._texts: list[str] = frame["text"].tolist()
         if writes:
             self.folder.mkdir(exist_ok=True)
-            file = BytesIO()
-            frame[COLUMNS].reset_index(drop=True).to_parquet(file)
-            write_whole(self.folder / SENTENCES, file.getvalue())
+            write_whole(self.folder / SENTENCES, frame[COLUMNS].reset_index(drop=True).to_parquet())
 
     def take(self, number: int, title: str, encode: Encode) -> None:
         """Store the sentences' vectors as frame `number`; to be called by all processes."""
