@@ -66,12 +66,8 @@ def _complete(parser: VerbParser, methods: Mapping[str, Method], arguments: Sequ
     start = paper if asked.preset == "paper" else method.configure(_kind(asked.encoder or method.encoder))
     parser.epilog = None  # the list of methods
     parser.description = f"{parser.description} {method.title}: {method.summary}"
-    add_options(
-        parser,
-        method.settings,
-        lambda info: info.describe(start, paper),
-        title=f"hyper-parameters of --method {method.name}",
-    )
+    title = f"hyper-parameters of --method {method.name}"
+    add_options(parser, method.settings, lambda info: info.describe(start, paper), title)
 
 
 def _asked(arguments: Sequence[str]) -> argparse.Namespace:
