@@ -18,7 +18,10 @@ def whole_file(path: Path) -> Iterator[Path]:
     """Yield a path at which the block must create a file; the file replaces `path` at the end of the block.
 
     A reader sees the old file or the new one, never a part, even after a crash. The folder has to exist. If the block
-    raises, `path` is unchanged. Raises an OSError if the file can't be written.
+    raises, `path` is unchanged.
+
+    Raises:
+        OSError: the file can't be written.
     """
     partial = _partial(path)
     try:
@@ -34,7 +37,8 @@ def whole_file(path: Path) -> Iterator[Path]:
 def whole_folder(path: Path) -> Iterator[Path]:
     """Yield an empty folder beside `path`, which becomes `path` at the end of the block.
 
-    Raises an OSError if the folder can't be written, or `path` exists and is not an empty folder.
+    Raises:
+        OSError: the folder can't be written, or `path` exists and is not an empty folder.
     """
     partial = _partial(path)
     try:
@@ -60,7 +64,11 @@ def write_whole(path: Path, content: str | bytes) -> None:
 
 
 def write_named(path: str | Path, content: str) -> Path:
-    """Write a file that a user named, in a new folder if need be; return its path. Raises RunError if it can't."""
+    """Write a file that a user named, in a folder that is created if necessary, and return its path.
+
+    Raises:
+        RunError: the file can't be written.
+    """
     try:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         write_whole(Path(path), content)
@@ -76,9 +84,11 @@ def write_json(path: Path, values: Mapping[str, Any] | Sequence[Any]) -> None:
 
 
 def read_json(path: Path) -> Any:
-    """Read an untrusted JSON file. Raises an OSError if it can't be read.
+    """Read an untrusted JSON file.
 
-    Raises a ValueError if it is not JSON, is nested too deeply, or contains a lone surrogate, which can't be written.
+    Raises:
+        OSError: it can't be read.
+        ValueError: it is not JSON, is nested too deeply, or contains a lone surrogate, which can't be written.
     """
     try:
         values = json.loads(path.read_text("utf-8"))

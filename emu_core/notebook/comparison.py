@@ -93,8 +93,11 @@ class NotebookComparison(Comparison):
     ) -> Explorer:
         """Show both maps as a linked widget: sentences chosen on one are highlighted on both, with their neighbours.
 
-        The arguments are those of `Plots.map`; a button changes the colours. Raises the errors of `layout`, and
-        EmuError where ipywidgets or anywidget is not installed: `pip install 'emu-core[notebook]'`.
+        The arguments are those of `Plots.map`; a button changes the colours.
+
+        Raises:
+            DataError: the method is unknown, or there are too few sentences for it.
+            EmuError: ipywidgets or anywidget is not installed: `pip install 'emu-core[notebook]'`.
         """
         return Explorer(self, *self.layout(method, sentences), colour_by)
 

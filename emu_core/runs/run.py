@@ -282,9 +282,10 @@ class Run:
         return new
 
     def put_aside(self) -> "Run":
-        """Move a run into the trash beside it, and return it; see `put_back` and `empty_trash`.
+        """Move a run that is over into the trash beside it, and return it; see `put_back` and `empty_trash`.
 
-        Raises RunError unless it is a run that is over and no process works in its folder.
+        Raises:
+            RunError: it is no run or not over, or a process works in its folder.
         """
         target = self.folder.parent / TRASH / self.name
         shutil.rmtree(target, ignore_errors=True)  # of an earlier run of this name
@@ -319,7 +320,8 @@ class Run:
     def status(self) -> Status:
         """Read status.json; a running run whose process has ended is returned as interrupted.
 
-        Raises RunError where there is no readable status.json.
+        Raises:
+            RunError: there is no readable status.json.
         """
         values = self._read("status.json", required=True)
         if not _is_status(values):

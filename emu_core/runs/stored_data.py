@@ -114,7 +114,11 @@ Data = LabelledData | ParallelData
 
 
 def load_data(folder: Path, name: str) -> Data:
-    """Read the data, called `name`, that `store` wrote into a training folder. Raises RunError if it is damaged."""
+    """Read the data of a run from its training folder, where `store` wrote it; `name` is the data's name.
+
+    Raises:
+        RunError: the data is damaged.
+    """
     kind = LabelledData if (folder / _LABELLED).is_file() else ParallelData
     try:
         return kind.load(folder, name)
