@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 import torch
@@ -208,10 +208,16 @@ class EncoderByLanguage(Encoder):
         """Return the token ids of each text, truncated to `max_tokens`; a language that is "" is guessed."""
 
     def encode(
-        self, texts: Sequence[str], *, languages: Sequence[str] | None = None, **options: Any
+        self,
+        texts: Sequence[str],
+        *,
+        batch_tokens: int | None = None,
+        on_progress: Progress | None = None,
+        languages: Sequence[str] | None = None,
     ) -> FloatArray:
-        """Encode like every encoder and with its `options`, with the texts' languages."""
-        return self.encode_ids(self.token_ids(texts, languages), **options)
+        """Encode like every encoder, with the texts' languages."""
+        ids = self.token_ids(texts, languages)
+        return self.encode_ids(ids, batch_tokens=batch_tokens, on_progress=on_progress)
 
 
 def encode_in(encoder: Encoder, texts: Sequence[str], language: str) -> FloatArray:
@@ -268,9 +274,8 @@ def batches_by_beginning(
 def pad(ids: Sequence[TokenIds], pad_id: int) -> tuple[Tensor, Tensor]:
     """Return token ids (B, T) padded at the end, and their mask (B, T), True on tokens."""
     lengths = np.fromiter(map(len, ids), np.int64, len(ids))
-    mask = (
-        np.arange(lengths.max(initial=1)) < lengths[:, None]
-    )  # wider than 0 even if no sentence has a token
+    width = lengths.max(initial=1)  # even if no sentence has a token
+    mask = np.arange(width) < lengths[:, None]
     tokens = np.full(mask.shape, pad_id, dtype=np.int64)
     tokens[mask] = np.fromiter(chain.from_iterable(ids), np.int64, lengths.sum())
     return torch.from_numpy(tokens), torch.from_numpy(mask)

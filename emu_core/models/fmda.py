@@ -9,7 +9,7 @@ from emu_core.models.parts import Part, Standard, softmax_over_tokens
 
 @dataclass(frozen=True)
 class MeaningLanguageOutput:
-    """What FMDA and its baseline split B sentences into."""
+    """The embeddings into which FMDA and its baseline split B sentences."""
 
     meaning: Tensor
     """(B, d), of FMDA from template and residual."""
