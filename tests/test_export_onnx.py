@@ -30,6 +30,7 @@ from emu_core.encoders.use.encoder import UseEncoder
 from emu_core.errors import EncoderError
 from emu_core.exporting import writers
 from emu_core.models.fmda import Fmda, MeaningLanguage
+from emu_core.models.posterior_head import PosteriorHead
 from emu_core.trainers.posterior import Examples, fit_head
 
 TEXTS = [
@@ -86,25 +87,32 @@ def write(encoder: Encoder, folder: Path) -> Path:
     return folder
 
 
-def with_head(base: Encoder) -> PosteriorEncoder:
-    """An encoder of the posterior method, over a base whose head was fitted on a few sentences."""
+def with_head(base: Encoder, *, appends: bool = False) -> PosteriorEncoder:
+    """An encoder of the posterior method, over a base whose head was fitted on a few sentences.
+
+    Heads of earlier versions append the probabilities.
+    """
     texts = [*TEXTS, *ABROAD, "When does the pool open?", "A taxi, please.", "Call me a taxi."]
-    config = PosteriorConfig(language_directions=0, gate_width=1.0, centering=0.0)
+    config = PosteriorConfig(share=0.5, language_directions=0, gate_width=1.0, centering=0.0)
     head = fit_head(Examples(base.encode(texts), [i % 3 for i in range(len(texts))]), config)
+    if appends:
+        tensors = {name: part for name, part in head.state_dict().items() if name != "intent_vectors"}
+        head = PosteriorHead(tensors, **head.numbers())
     return PosteriorEncoder(base, head)
 
 
 def check_posterior(vectors: FloatArray, encoder: PosteriorEncoder, texts: list[str]) -> None:
     """Check that these are the encoder's vectors, with a posterior that the texts reach."""
     np.testing.assert_allclose(vectors, encoder.encode(texts), rtol=0, atol=1e-5)
-    assert np.abs(vectors[:, encoder.bare.dim :]).max() > 0.1
+    mapped = encoder.head.mapped(torch.from_numpy(encoder.base.encode(texts))).numpy()
+    assert np.linalg.norm(vectors[:, : mapped.shape[1]] - mapped, axis=1).max() > 0.1
 
 
 def test_use_and_the_posterior_on_it_twice(tmp_path: Path) -> None:
     """The README's example has the encoder's vectors where emu_core and torch are not."""
     base = changed(load_encoder("use"))
     assert np.abs(base.encode(TEXTS) - load_encoder("use").encode(TEXTS)).max() > 0.01
-    encoder = with_head(with_head(base))
+    encoder = with_head(with_head(base), appends=True)
     out = write(encoder, tmp_path / "out")
     vectors = readme_vectors(out, TEXTS + ABROAD, blocked=STRANGERS)
     check_posterior(vectors, encoder, TEXTS + ABROAD)
@@ -117,7 +125,7 @@ def test_use_and_the_posterior_on_it_twice(tmp_path: Path) -> None:
     assert described == [
         ("input_ids", "tensor(int64)", ["batch", "tokens"]),
         ("attention_mask", "tensor(int64)", ["batch", "tokens"]),
-        ("sentence_embedding", "tensor(float)", ["batch", 512 + 3 + 3]),
+        ("sentence_embedding", "tensor(float)", ["batch", 512 + 3]),
     ]
 
 

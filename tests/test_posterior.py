@@ -42,7 +42,15 @@ from emu_core.trainers.posterior import (
 )
 
 Matrix = NDArray[np.float64]
-PLAIN = PosteriorConfig(language_directions=0, centering=0.0, whitening=0.0, intent_parts=0)
+PLAIN = PosteriorConfig(
+    share=0.5,
+    softening=1.5,
+    whitening=0.0,
+    intent_parts=0,
+    gate_quantile=0.02,
+    language_directions=0,
+    centering=0.0,
+)
 FULL = replace(PLAIN, whitening=0.3, intent_parts=3)
 
 
@@ -99,6 +107,7 @@ def by_hand(x: Matrix, labels: list[int], q: Matrix, config: PosteriorConfig, kn
         x, q = unit(x @ spread), unit(q @ spread)
     chosen = choose_inverse_penalty(x, np.array(labels), config.kernel_temperature)
     regression = LogisticRegression(C=chosen, tol=1e-8, max_iter=3000).fit(x, labels)
+    corners = simplex(x, labels)
     own = [near(x[i], x[[j for j in range(n) if j != i]], config) for i in range(n)]
     at, slope = np.quantile(own, config.gate_quantile), config.gate_width * np.std(own)
     out = []
@@ -118,14 +127,22 @@ def by_hand(x: Matrix, labels: list[int], q: Matrix, config: PosteriorConfig, kn
             gate *= 1 / (1 + np.exp(-second))
         d = np.sqrt(k / (k - 1)) * (p - 1 / k)
         s = config.share * gate * np.linalg.norm(d)
-        out.append([*(np.sqrt(1 - s) * v), *(np.sqrt(s) * d / np.linalg.norm(d))])
-    return np.array(out)
+        out.append(np.sqrt(1 - s) * v + np.sqrt(s) * d @ corners / np.linalg.norm(d))
+    return unit(np.array(out))
+
+
+def simplex(x: Matrix, labels: list[int]) -> Matrix:
+    """The orthonormal rows nearest to the centred means: those of the inverse square root of their Gram matrix."""
+    means = np.array([x[[label == c for label in labels]].mean(axis=0) for c in range(max(labels) + 1)])
+    apart = means - means.mean(axis=0)
+    values, axes = np.linalg.eigh(apart @ apart.T)  # the first is 0, for equal weights of all means
+    return np.asarray(axes[:, 1:] / np.sqrt(values[1:]) @ axes[:, 1:].T @ apart)
 
 
 @pytest.mark.parametrize(
     "config",
     [PLAIN, FULL, replace(FULL, gate_quantile=0.0)],
-    ids=["of earlier versions", "default", "of use"],
+    ids=["nearness alone", "both factors", "left-out intents alone"],
 )
 def test_the_head_is_its_formula(config: PosteriorConfig) -> None:
     x, labels = classes(60, 4, 12)
@@ -133,10 +150,16 @@ def test_the_head_is_its_formula(config: PosteriorConfig) -> None:
     head = fit_head(Examples(x.astype(np.float32), labels), config)
     assert len(head.known) == (0 if config is PLAIN else 3)
     out = head(torch.from_numpy(3 * queries).float()).numpy()  # of any length
-    assert out.shape == (15, 16) == (15, head.dim)
+    assert out.shape == (15, 12) == (15, head.dim)
     expected = by_hand(x, labels, queries, config, head.known.double().numpy())
     np.testing.assert_allclose(out, expected, atol=2e-5 if config is PLAIN else 2e-4)
     np.testing.assert_allclose(np.linalg.norm(out, axis=1), 1, atol=1e-6)
+
+
+def distances(head: PosteriorHead, queries: Matrix) -> torch.Tensor:
+    """How far sentences are moved towards intents."""
+    vectors = torch.from_numpy(queries).float()
+    return (head(vectors) - head.mapped(vectors)).norm(dim=1)
 
 
 def test_the_gate_is_learnt_of_intents_that_are_left_out() -> None:
@@ -171,8 +194,8 @@ def test_a_sentence_of_no_labelled_intent_keeps_more_of_its_vector() -> None:
     known = unit(means[labels] + 0.8 * rng.normal(size=(240, 40)))
     new = unit(means[12:].repeat(20, axis=0) + 0.8 * rng.normal(size=(240, 40)))
     head = fit_head(Examples(x.astype(np.float32), labels), replace(FULL, intent_parts=4))
-    beside = [head(torch.from_numpy(q).float())[:, 40:].norm(dim=1).mean() for q in (known, new)]
-    assert beside[0] > 2 * beside[1]
+    moves = [distances(head, q).mean() for q in (known, new)]
+    assert moves[0] > 2 * moves[1]
 
 
 def test_too_few_intents_leave_the_gate_of_nearness() -> None:
@@ -186,13 +209,37 @@ def test_too_few_intents_leave_the_gate_of_nearness() -> None:
         fit_head(Examples(x.astype(np.float32), labels), replace(PLAIN, whitening=1.0))
 
 
-def test_a_head_of_an_earlier_version_opens() -> None:
+def test_a_head_of_an_earlier_version_opens_and_appends_the_probabilities() -> None:
     x, labels = classes(30, 3, 5)
     head = fit_head(Examples(x.astype(np.float32), labels), PLAIN)
-    tensors = {name: part for name, part in head.state_dict().items() if name not in ("spread", "known")}
+    later = ("spread", "known", "intent_vectors")
+    tensors = {name: part for name, part in head.state_dict().items() if name not in later}
     opened = PosteriorHead(tensors, **head.numbers())
     queries = torch.from_numpy(x).float()
-    assert torch.equal(opened(queries), head(queries))
+    out = opened(queries).double()
+    assert out.shape == (30, 8) == (30, opened.dim)
+    moved = torch.nn.functional.normalize(out[:, :5] + out[:, 5:] @ head.intent_vectors.double(), dim=1)
+    np.testing.assert_allclose(head(queries).numpy(), moved.numpy(), atol=1e-6)
+    np.testing.assert_allclose(out.norm(dim=1).numpy(), 1, atol=1e-6)
+
+
+@pytest.mark.parametrize(("k", "d"), [(2, 6), (6, 6), (9, 4)])
+def test_any_number_of_intents_has_vectors_to_move_towards(k: int, d: int) -> None:
+    """Up to d intents, rows are orthonormal; of more, columns are."""
+    x, labels = classes(60, k, d)
+    of = posterior.intent_vectors(x, np.array(labels)).double()
+    gram = of @ of.T if k <= d else of.T @ of
+    np.testing.assert_allclose(gram.numpy(), np.eye(min(k, d)), atol=1e-6)
+    head = fit_head(Examples(x.astype(np.float32), labels), FULL)
+    out = head(torch.from_numpy(x).float())
+    assert out.shape == (60, d)
+    np.testing.assert_allclose(out.norm(dim=1).numpy(), 1, atol=1e-6)
+
+
+def test_intents_with_the_same_mean_are_still_moved_apart() -> None:
+    x = unit(np.array([[1, 0, 0.1], [1, 0, -0.1], [1, 0, 0.1], [1, 0, -0.1], [0, 1, 0.0], [0, 1, 0.0]]))
+    of = posterior.intent_vectors(x, np.array([0, 0, 1, 1, 2, 2])).double()
+    np.testing.assert_allclose((of @ of.T).numpy(), np.eye(3), atol=1e-6)
 
 
 def test_two_classes_are_as_good_as_more() -> None:
@@ -208,12 +255,10 @@ def test_what_is_unlike_the_training_sentences_stays_as_it_was() -> None:
     x, labels = classes(60, 4, 64)
     far = unit(np.random.default_rng(2).normal(size=(30, 64)))
     head = fit_head(Examples(x.astype(np.float32), labels), PLAIN)
-    posterior_far = head(torch.from_numpy(far).float())[:, 64:].norm(dim=1)
-    posterior_near = head(torch.from_numpy(x).float())[:, 64:].norm(dim=1)
-    assert posterior_far.max() < 0.01
-    assert posterior_near.median() > 0.4
+    assert distances(head, far).max() < 0.01
+    assert distances(head, x).median() > 0.3
     nothing = fit_head(Examples(x.astype(np.float32), labels), replace(PLAIN, share=0))
-    np.testing.assert_allclose(nothing(torch.from_numpy(far).float())[:, :64].numpy(), far, atol=1e-6)
+    np.testing.assert_allclose(nothing(torch.from_numpy(far).float()).numpy(), far, atol=1e-6)
 
 
 def test_language_directions_and_the_mean_are_taken_out() -> None:
@@ -242,7 +287,7 @@ def test_gradients_reach_the_encoder_through_the_head() -> None:
     x, labels = classes(30, 3, 5)
     head = fit_head(Examples(x.astype(np.float32), labels), replace(FULL, gate_width=1.0))
     vectors = torch.randn(4, 5, requires_grad=True)
-    head(vectors).square()[:, 5:].sum().backward()
+    (head(vectors) * torch.randn(5)).sum().backward()
     assert vectors.grad is not None and vectors.grad.abs().sum() > 0
     assert vectors.grad.isfinite().all()  # of those that the gate shuts out, too
     assert list(head.parameters()) == []
@@ -258,7 +303,7 @@ def test_as_few_sentences_as_intents_are_enough() -> None:
     x = np.eye(3, dtype=np.float32)
     assert choose_inverse_penalty(x.astype(np.float64), np.arange(3), 0.05) == USUAL
     out = fit_head(Examples(x, [0, 1, 2]), PLAIN)(torch.from_numpy(x))
-    assert out.isfinite().all() and out[:, 3:].argmax(dim=1).tolist() == [0, 1, 2]
+    assert out.isfinite().all() and out.argmax(dim=1).tolist() == [0, 1, 2]
 
 
 @pytest.mark.parametrize(
@@ -409,7 +454,7 @@ def test_without_held_out_sentences_it_is_cross_validated(tmp_path: Path) -> Non
 
 def test_what_is_saved_is_what_was_measured(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     encoder = load_encoder(f"run:{run.folder}")
-    assert isinstance(encoder, PosteriorEncoder) and encoder.dim == 512 + 6
+    assert isinstance(encoder, PosteriorEncoder) and encoder.dim == 512
     assert encoder_kind(f"run:{run.folder}") == "use"
     test = small_set().select(splits=["test"]).frame
     found = leave_one_out(
@@ -436,7 +481,7 @@ def test_the_same_command_gives_the_same_weights(run: Run, tmp_path: Path) -> No
 def test_a_second_head_goes_on_the_first(run: Run, tmp_path: Path) -> None:
     second = train(small_set(), out=tmp_path / "second", encoder=f"run:{run.folder}", device="cpu")
     encoder = load_encoder(f"run:{second.folder}")
-    assert encoder.dim == 512 + 6 + 6
+    assert encoder.dim == 512
     assert encoder_kind(f"run:{second.folder}") == "use"
 
 
@@ -538,7 +583,7 @@ def test_many_intents_are_told_apart_in_groups_and_kept_by_number(
     seen.clear()
     assert posterior.choose_penalty(Examples(vectors, labels), FULL) in posterior.INVERSE_PENALTIES
     right = [
-        head(torch.from_numpy(vectors))[:, 16:].argmax(dim=1).numpy() == labels for head in (whole, grouped)
+        head.posterior(torch.from_numpy(vectors)).argmax(dim=1).numpy() == labels for head in (whole, grouped)
     ]
     assert right[1].mean() >= right[0].mean() - 0.05 > 0.8
     given = Examples(vectors, labels, ids=[""] * 120), ["en"] * 120, FULL, 10.0

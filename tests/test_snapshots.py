@@ -130,5 +130,5 @@ def test_damage_is_said(run: Run, data: Path, tmp_path: Path) -> None:
 
 def test_the_default_method_shows_its_map_and_its_head(data: Path, tmp_path: Path) -> None:
     seen = read_film(train(data, out=tmp_path / "r", snapshots=True))
-    assert seen.titles == (BEFORE, "moved by the map", "trained")
+    assert seen.titles == (BEFORE, "after the map", "trained")
     assert seen.accuracy["en"].iloc[-1] > seen.accuracy["en"].iloc[0]

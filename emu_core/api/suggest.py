@@ -90,10 +90,10 @@ class Suggester:
         with torch.no_grad():
             vectors = torch.from_numpy(self._encode(frame["text"].tolist()))
             probabilities = self.head_.in_parts(vectors, self.head_.posterior).numpy()
-            moved = self.head_.moved(vectors).numpy()
+            mapped = self.head_.mapped(vectors).numpy()
         unsure = uncertainty(probabilities, Uncertainty(by))
         rows = choose_sentences(
-            moved, unsure, frame["language"].tolist(), count, self.pool_.frame["language"].tolist()
+            mapped, unsure, frame["language"].tolist(), count, self.pool_.frame["language"].tolist()
         )
         names = np.array(self.pool_.intents, dtype=object)
         found = frame.iloc[rows].assign(

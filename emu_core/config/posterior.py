@@ -22,15 +22,15 @@ class PosteriorConfig(Settings):
     """
 
     share: float = _chosen(
-        0.5,
-        "Largest share of an embedding's squared length that the intent probabilities take, where they are sure. "
-        "More separates intents better, and changes other comparisons more.",
-        label="Largest share of the probabilities",
+        0.13,
+        "How far an embedding is moved towards its intent where the probabilities are sure: the share of its squared "
+        "length that the intent takes. More separates intents better, and changes other comparisons more.",
+        label="Move towards the intent",
         **SHARE,
         common=True,
     )
     softening: float = _chosen(
-        1.5,
+        1.0,
         "Above 1, intent probabilities are made less sure: translations stay closer together, and intents that are "
         "hard to tell apart are separated less.",
         label="Temperature",
@@ -38,7 +38,7 @@ class PosteriorConfig(Settings):
         common=True,
     )
     whitening: float = _chosen(
-        0.2,
+        0.15,
         "How far the directions are evened out in which sentences of one intent differ. More separates intents better, "
         "those without labels too, and translations less well. 0 leaves the embedding as it is.",
         label="Whitening within intents",
@@ -54,7 +54,7 @@ class PosteriorConfig(Settings):
         group="New intents",
     )
     kernel_temperature: float = _chosen(
-        0.04,
+        0.035,
         "Temperature of the cosines to the labelled sentences; the smaller, the more the nearest of them decide.",
         above=0,
         group=_INTENTS,
@@ -67,7 +67,7 @@ class PosteriorConfig(Settings):
         above=0,
     )
     gate_quantile: float = _other(
-        0.02,
+        0.0,
         "Share of the labelled sentences that count as unlike the others; with more, fewer sentences are changed. At 0 "
         "only the parts of intents left out decide, if there are any.",
         label="Quantile of the gate",

@@ -1,4 +1,4 @@
-"""The posterior method's head: intent probabilities appended to the embedding, in one vector of length 1."""
+"""The posterior method's head: embeddings moved towards the intents that they probably have."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -15,7 +15,7 @@ TINY = 1e-30  # a sentence may be too far from all of them for float32
 
 
 class PosteriorHead(nn.Module):
-    """A map from sentence vectors (B, d) to vectors (B, d + k) of length 1, for k intents, without trained weights.
+    """A map from sentence vectors (B, d) to vectors (B, d) of length 1, for k intents, without trained weights.
 
     With x the vector without language directions and part of the mean, times a map M that is learnt from the labels, of
     length 1, and A_j those of the N training sentences:
@@ -28,20 +28,22 @@ class PosteriorHead(nn.Module):
         gate = sigmoid((near - gate_at) / gate_slope) * sigmoid(u_1 own + u_2 lead + u_0)
         d    = sqrt(k / (k - 1)) (p - 1 / k), whose length is from 0 (nothing known) to 1 (sure)
         s    = share * gate * |d|
-        out  = [sqrt(1 - s) x, sqrt(s) d / |d|]
+        out  ~ sqrt(1 - s) x + sqrt(s) d T / |d|
 
-    The first factor of f is a logistic regression's; the second a kernel density's, which knows where classes bend. The
-    gate's first factor says whether a sentence is of the training sentences' kind, its second whether it has one of
-    their intents; a head without u has the first alone. A sentence that has none (gate near 0), or no clear one (d
-    near 0), is compared by x alone. M moves all sentences alike, so that what tells intents apart counts more for
-    intents without labels too.
+    The rows of T are orthonormal and as near as possible to the intents' means, relative to their mean
+    (`emu_core.trainers.posterior.intent_vectors`). The first factor of f is a logistic regression's; the second a
+    kernel density's, which knows where classes bend. The gate's first factor says whether a sentence is of the training
+    sentences' kind, its second whether it has one of their intents; a head without u has the first alone. A sentence
+    that has none (gate near 0), or no clear one (d near 0), stays at x. M moves all sentences alike, so that what tells
+    intents apart counts more for intents without labels too.
 
     Args:
         tensors: `directions` (n, d), orthonormal; `center` (d,); `spread` (d, d), M; `anchors` (N, d), the training
             sentences' x; `members` (N, k), 1 / sqrt(n_c) in the column of a sentence's class, or (N,) the classes'
             numbers, where that matrix would be large; `weight` (k, d) and `bias` (k,) of the logistic regression;
-            `known`, u_0, u_1 and u_2. Heads of earlier versions have no `spread`, which leaves vectors as they are, and
-            no `known`, and either may be empty.
+            `known`, u_0, u_1 and u_2; `intent_vectors` (k, d), T. Heads of earlier versions lack `spread`, which leaves
+            vectors as they are, `known`, or `intent_vectors`, which appends to them: out = [sqrt(1 - s) x,
+            sqrt(s) d / |d|], of length d + k. Any of the three may be empty instead.
         numbers: those of NUMBERS.
 
     Raises:
@@ -63,12 +65,14 @@ class PosteriorHead(nn.Module):
     bias: Tensor
     spread: Tensor
     known: Tensor
+    intent_vectors: Tensor
 
     def __init__(self, tensors: Mapping[str, Tensor], **numbers: float) -> None:
         super().__init__()
         n, d = tensors["anchors"].shape
         k = len(tensors["bias"])
-        tensors = {"spread": torch.zeros(0, d), "known": torch.zeros(0), **tensors}
+        missing = {"spread": torch.zeros(0, d), "known": torch.zeros(0), "intent_vectors": torch.zeros(0, d)}
+        tensors = missing | dict(tensors)
         expected = {
             "directions": (len(tensors["directions"]), d),
             "center": (d,),
@@ -78,6 +82,7 @@ class PosteriorHead(nn.Module):
             "bias": (k,),
             "spread": (d if len(tensors["spread"]) else 0, d),
             "known": (KNOWN if len(tensors["known"]) else 0,),
+            "intent_vectors": (k if len(tensors["intent_vectors"]) else 0, d),
         }
         for name, shape in expected.items():
             if tuple(tensors[name].shape) != shape:
@@ -99,12 +104,13 @@ class PosteriorHead(nn.Module):
 
     @property
     def dim(self) -> int:
-        """Length of the vectors: d + k."""
-        return self.weight.shape[0] + self.weight.shape[1]
+        """Length of the vectors: d, or d + k without `intent_vectors`."""
+        k, d = self.weight.shape
+        return d if len(self.intent_vectors) else d + k
 
     def forward(self, vectors: Tensor) -> Tensor:
-        """Return vectors (B, d + k) of sentence vectors (B, d)."""
-        x = self.moved(vectors)  # (B, d)
+        """Return vectors (B, dim) of sentence vectors (B, d)."""
+        x = self.mapped(vectors)  # (B, d)
         cosines = x @ self.anchors.T  # (B, N)
         logits = F.linear(x, self.weight, self.bias)  # (B, k)
         posterior = self._posterior(logits, cosines)  # (B, k)
@@ -112,16 +118,19 @@ class PosteriorHead(nn.Module):
         known = math.sqrt(k / (k - 1)) * (posterior - 1 / k)
         length = known.norm(dim=1, keepdim=True).clamp_min(LEAST)
         share = self.share * self._gate(logits, cosines) * length  # (B, 1)
-        beside = (share / length.square() + TINY).sqrt() * known
-        return torch.cat([(1 - share).clamp_min(LEAST).sqrt() * x, beside], dim=1)
+        kept = (1 - share).clamp_min(LEAST).sqrt() * x
+        move = (share / length.square() + TINY).sqrt() * known  # (B, k)
+        if len(self.intent_vectors):
+            return F.normalize(kept + move @ self.intent_vectors, dim=1)
+        return torch.cat([kept, move], dim=1)
 
-    def moved(self, vectors: Tensor) -> Tensor:
-        """Return x (B, d) of sentence vectors (B, d), before the intent probabilities are appended."""
+    def mapped(self, vectors: Tensor) -> Tensor:
+        """Return x (B, d) of sentence vectors (B, d), before they are moved towards intents."""
         return spread_out(neutral(vectors, self.directions, self.center), self.spread)
 
     def posterior(self, vectors: Tensor) -> Tensor:
         """Return p (B, k) of sentence vectors (B, d), the probability of each intent if a sentence has one of them."""
-        x = self.moved(vectors)
+        x = self.mapped(vectors)
         return self._posterior(F.linear(x, self.weight, self.bias), x @ self.anchors.T)
 
     def in_parts(self, vectors: Tensor, function: Callable[[Tensor], Tensor] | None = None) -> Tensor:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy.linalg import polar
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax
 from torch import Tensor
@@ -99,6 +100,7 @@ def fit_head(
             "bias": torch.from_numpy(bias.astype(np.float32)),
             "spread": spread,
             "known": known,
+            "intent_vectors": intent_vectors(x.numpy().astype(np.float64), classes),
         },
         share=config.share,
         temperature=config.kernel_temperature,
@@ -247,11 +249,9 @@ def learn_spread(x: NDArray[np.float64], classes: NDArray[np.int64], whitening: 
     """
     n, d = x.shape
     count = np.bincount(classes)
-    means = np.zeros((len(count), d))
-    np.add.at(means, classes, x)
     # The mean of a sample that includes the sentence is too near to it: by n / (n - 1) of the variance.
     unbiased = np.sqrt(count / np.maximum(count - 1, 1))[classes, None]
-    apart = (x - (means / count[:, None])[classes]) * unbiased
+    apart = (x - _means(x, classes)[classes]) * unbiased
     variance = np.square(apart).sum() / d
     if not whitening or not variance > 0:  # no intent has two sentences that differ
         return torch.zeros(0, d)
@@ -262,6 +262,26 @@ def learn_spread(x: NDArray[np.float64], classes: NDArray[np.int64], whitening: 
             "out; lower it (--whitening)"
         )
     return torch.from_numpy(((axes * values**-0.5) @ axes.T).astype(np.float32))
+
+
+def intent_vectors(x: Matrix, classes: Classes) -> Tensor:
+    """Return the vectors (k, d) that embeddings are moved towards: T of `PosteriorHead`.
+
+    Moving embeddings towards the means themselves would leave intents with similar means close together. These are the
+    orthonormal rows nearest to the centred means, the polar factor; as the weights of a move sum to 0, it has the same
+    length towards any of them. Of more intents than dimensions, the columns are orthonormal instead.
+    """
+    means = _means(x, classes)
+    return torch.from_numpy(polar(means - means.mean(axis=0))[0].astype(np.float32))
+
+
+def _means(x: Matrix, classes: Classes) -> Matrix:
+    """Return the mean of each class (k, d)."""
+    count = np.bincount(classes)
+    sums = np.zeros((len(count), x.shape[1]))
+    np.add.at(sums, classes, x)
+    means: Matrix = sums / count[:, None]
+    return means
 
 
 def _nearness(x: Tensor, temperature: float) -> NDArray[np.float32]:
