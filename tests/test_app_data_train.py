@@ -339,13 +339,11 @@ def test_the_instant_method_is_first_and_asks_only_for_what_it_reads(app: AppTes
     assert app.text_input[0].value == "posterior-use-1"
     assert [box.label for box in app.multiselect] == ["Labels in"]
     labels = {box.label for box in app.number_input}
-    assert "Largest share of the probabilities" in labels and "Epochs" not in labels
+    assert "Move towards the intent" in labels and "Epochs" not in labels
     assert not any(
         box.key.startswith("preset") for box in app.get("button_group")
     )  # it has no paper to start from
-    next(box for box in app.number_input if box.label == "Largest share of the probabilities").set_value(
-        0.1
-    ).run()
+    next(box for box in app.number_input if box.label == "Move towards the intent").set_value(0.1).run()
     button(app, "Start the run").click().run()
     assert not app.exception
     assert app.toast[0].value.replace("\\", "") == "Started posterior-use-1."

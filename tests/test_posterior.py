@@ -127,7 +127,8 @@ def by_hand(x: Matrix, labels: list[int], q: Matrix, config: PosteriorConfig, kn
             gate *= 1 / (1 + np.exp(-second))
         d = np.sqrt(k / (k - 1)) * (p - 1 / k)
         s = config.share * gate * np.linalg.norm(d)
-        out.append(np.sqrt(1 - s) * v + np.sqrt(s) * d @ corners / np.linalg.norm(d))
+        towards = d @ corners
+        out.append(np.sqrt(1 - s) * v + np.sqrt(s) * towards / np.linalg.norm(towards))
     return unit(np.array(out))
 
 
@@ -135,22 +136,23 @@ def simplex(x: Matrix, labels: list[int]) -> Matrix:
     """The orthonormal rows nearest to the centred means: those of the inverse square root of their Gram matrix."""
     means = np.array([x[[label == c for label in labels]].mean(axis=0) for c in range(max(labels) + 1)])
     apart = means - means.mean(axis=0)
-    values, axes = np.linalg.eigh(apart @ apart.T)  # the first is 0, for equal weights of all means
-    return np.asarray(axes[:, 1:] / np.sqrt(values[1:]) @ axes[:, 1:].T @ apart)
+    values, axes = np.linalg.eigh(apart @ apart.T)
+    kept = values > 1e-9  # 0 for equal weights of all means, and for more means than dimensions
+    return np.asarray(axes[:, kept] / np.sqrt(values[kept]) @ axes[:, kept].T @ apart)
 
 
 @pytest.mark.parametrize(
-    "config",
-    [PLAIN, FULL, replace(FULL, gate_quantile=0.0)],
-    ids=["nearness alone", "both factors", "left-out intents alone"],
+    ("config", "k", "d"),
+    [(PLAIN, 4, 12), (FULL, 4, 12), (replace(FULL, gate_quantile=0.0), 4, 12), (PLAIN, 9, 4)],
+    ids=["nearness alone", "both factors", "left-out intents alone", "more intents than dimensions"],
 )
-def test_the_head_is_its_formula(config: PosteriorConfig) -> None:
-    x, labels = classes(60, 4, 12)
-    queries = unit(np.vstack([x[:5], np.random.default_rng(1).normal(size=(10, 12))]))
+def test_the_head_is_its_formula(config: PosteriorConfig, k: int, d: int) -> None:
+    x, labels = classes(60, k, d)
+    queries = unit(np.vstack([x[:5], np.random.default_rng(1).normal(size=(10, d))]))
     head = fit_head(Examples(x.astype(np.float32), labels), config)
     assert len(head.known) == (0 if config is PLAIN else 3)
     out = head(torch.from_numpy(3 * queries).float()).numpy()  # of any length
-    assert out.shape == (15, 12) == (15, head.dim)
+    assert out.shape == (15, d) == (15, head.dim)
     expected = by_hand(x, labels, queries, config, head.known.double().numpy())
     np.testing.assert_allclose(out, expected, atol=2e-5 if config is PLAIN else 2e-4)
     np.testing.assert_allclose(np.linalg.norm(out, axis=1), 1, atol=1e-6)

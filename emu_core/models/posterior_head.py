@@ -28,7 +28,7 @@ class PosteriorHead(nn.Module):
         gate = sigmoid((near - gate_at) / gate_slope) * sigmoid(u_1 own + u_2 lead + u_0)
         d    = sqrt(k / (k - 1)) (p - 1 / k), whose length is from 0 (nothing known) to 1 (sure)
         s    = share * gate * |d|
-        out  ~ sqrt(1 - s) x + sqrt(s) d T / |d|
+        out  ~ sqrt(1 - s) x + sqrt(s) d T / |d T|
 
     The rows of T are orthonormal and as near as possible to the intents' means, relative to their mean
     (`emu_core.trainers.posterior.intent_vectors`). The first factor of f is a logistic regression's; the second a
@@ -119,10 +119,10 @@ class PosteriorHead(nn.Module):
         length = known.norm(dim=1, keepdim=True).clamp_min(LEAST)
         share = self.share * self._gate(logits, cosines) * length  # (B, 1)
         kept = (1 - share).clamp_min(LEAST).sqrt() * x
-        move = (share / length.square() + TINY).sqrt() * known  # (B, k)
-        if len(self.intent_vectors):
-            return F.normalize(kept + move @ self.intent_vectors, dim=1)
-        return torch.cat([kept, move], dim=1)
+        if not len(self.intent_vectors):
+            return torch.cat([kept, (share / length.square() + TINY).sqrt() * known], dim=1)
+        towards = F.normalize(known @ self.intent_vectors, dim=1, eps=LEAST)
+        return F.normalize(kept + (share + TINY).sqrt() * towards, dim=1)
 
     def mapped(self, vectors: Tensor) -> Tensor:
         """Return x (B, d) of sentence vectors (B, d), before they are moved towards intents."""

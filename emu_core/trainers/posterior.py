@@ -268,8 +268,8 @@ def intent_vectors(x: Matrix, classes: Classes) -> Tensor:
     """Return the vectors (k, d) that embeddings are moved towards: T of `PosteriorHead`.
 
     Moving embeddings towards the means themselves would leave intents with similar means close together. These are the
-    orthonormal rows nearest to the centred means, the polar factor; as the weights of a move sum to 0, it has the same
-    length towards any of them. Of more intents than dimensions, the columns are orthonormal instead.
+    orthonormal rows nearest to the centred means, the polar factor. Of more intents than dimensions, the columns are
+    orthonormal instead.
     """
     means = _means(x, classes)
     return torch.from_numpy(polar(means - means.mean(axis=0))[0].astype(np.float32))
