@@ -29,6 +29,7 @@ PAPER = {
     "contrastive_margin": 2.0,
     "interpolation": 1.0,
     "decay": False,
+    "linear_probe": 0.0,
 }
 METHODS: dict[Any, dict[str, Any]] = {
     "emu": {"objective": Objective.L2_SOFTMAX, "parallel": False},
@@ -39,7 +40,12 @@ METHODS: dict[Any, dict[str, Any]] = {
         "center_weight": 0.0,
     },
     "emu-parallel": {"objective": Objective.L2_SOFTMAX, "parallel": True},
-    "emu-anchored": {"objective": Objective.L2_SOFTMAX, "parallel": False, "interpolation": 0.5, "epochs": 2},
+    "emu-anchored": {
+        "objective": Objective.L2_SOFTMAX,
+        "parallel": False,
+        "interpolation": 0.5,
+        "linear_probe": 1.0,
+    },
     "softmax": {"objective": Objective.SOFTMAX, "adversary": Adversary.NONE, "center_weight": 0.0},
     "contrastive": {
         "objective": Objective.CONTRASTIVE,
@@ -130,7 +136,11 @@ def test_the_posterior_has_settings_of_its_own() -> None:
     assert method_named("posterior").settings_from(asdict(changed)) == changed
     assert method_named("emu").settings_from(asdict(EmuConfig(epochs=2))) == EmuConfig(epochs=2)
     settings = asdict(EmuConfig(epochs=2))
-    earlier = {name: value for name, value in settings.items() if name not in ("interpolation", "decay")}
+    earlier = {
+        name: value
+        for name, value in settings.items()
+        if name not in ("interpolation", "decay", "linear_probe")
+    }
     assert method_named("emu").settings_from(earlier) == EmuConfig(epochs=2)
     with pytest.raises(TrainingError, match="another version wrote them"):
         method_named("posterior").settings_from({"neighbours": 5})

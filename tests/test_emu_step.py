@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from sklearn.linear_model import LogisticRegression
 from torch import Tensor, nn
 
 from emu_core.config import Adversary, EmuConfig
 from emu_core.encoders.base import Encoder, Features, TokenIds, pad
+from emu_core.losses.softmax import scale_to_sphere
 from emu_core.methods.registry import configure
 from emu_core.trainers.emu import EmuTrainer
 from emu_core.trainers.emu_data import Batch, Labelled, TrainingData
@@ -481,6 +483,31 @@ def test_emu_parallel_uses_the_translations_of_the_sentences_drawn() -> None:
             drawn.add(language)
         assert rows_of(last[:SIZE]) == batch.rows
     assert drawn == {"de", "fr", "ja"}
+
+
+@pytest.mark.parametrize("method", ["emu", "softmax"])
+def test_the_classifier_starts_from_a_linear_probe(method: str) -> None:
+    """Against scikit-learn, on embeddings of length 1, or of mean length 1 if the loss does not scale them."""
+    trainer, encoder = trainer_of(method, train=("en", "de"), linear_probe=3.0)
+    ids = [*sentences("en").ids, *sentences("de").ids]
+    vectors = encoder.encode_ids(ids).astype(np.float64)
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    scaled = vectors / (lengths if method == "emu" else lengths.mean())
+    expected = LogisticRegression(C=3.0, tol=1e-8, max_iter=3000).fit(
+        scaled, [i[0] % 100 % CLASSES for i in ids]
+    )
+    features = torch.from_numpy(vectors).float()
+    if method == "emu":
+        features = scale_to_sphere(features, trainer.config.alpha)
+    told = trainer.classifier(features).softmax(dim=1).detach().numpy()
+    np.testing.assert_allclose(told, expected.predict_proba(scaled), atol=1e-4)
+    trainer.step(batch_of(trainer))  # its weights still learn
+    assert not np.allclose(trainer.classifier(features).softmax(dim=1).detach().numpy(), told, atol=1e-5)
+
+
+def test_without_a_linear_probe_the_classifier_starts_at_random() -> None:
+    by_seed = [trainer_of(seed=seed)[0].classifier.weight for seed in (0, 1)]
+    assert not torch.equal(*by_seed)
 
 
 PARTS = {

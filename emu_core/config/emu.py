@@ -143,6 +143,16 @@ class EmuConfig(Settings):
         above=0,
         matters=lambda config: config.objective in (Objective.L2_SOFTMAX, Objective.SOFTMAX),
     )
+    linear_probe: float = _step(
+        0.0,
+        "C of a logistic regression on the base embeddings, from which the intent classifier starts: the first steps "
+        "then distort the embeddings less. With 0, it starts from random weights.",
+        label="Linear probe (C)",
+        source="Kumar et al. 2022, LP-FT; random weights in Emu's paper",
+        low=0,
+        added=True,
+        matters=lambda config: config.objective in (Objective.L2_SOFTMAX, Objective.SOFTMAX),
+    )
     alpha: float = _label(
         50.0,
         "Length that embeddings are scaled to before they are classified.",

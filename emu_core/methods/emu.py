@@ -138,9 +138,9 @@ _ROWS: Sequence[tuple[str, str, str, Mapping[str, Any]]] = (
     (
         "emu-anchored",
         "Emu, anchored to the base encoder",
-        "Emu for two epochs, then the average with the base encoder's weights: it gains less, and keeps more of what "
-        "the encoder can do in other languages.",
-        {"interpolation": 0.5, "epochs": 2},
+        "Emu whose classifier starts from a linear probe, then an average with the base encoder's weights: it gains "
+        "less on the labelled intents, and keeps more of what the encoder can do in other languages.",
+        {"linear_probe": 1.0, "interpolation": 0.5},
     ),
     (
         "softmax",

@@ -23,6 +23,7 @@ from emu_core.losses.softmax import l2_constrained_softmax_loss, scale_to_sphere
 from emu_core.processes import ALONE, Processes
 from emu_core.runs.checkpoint import State
 from emu_core.runs.progress import Record
+from emu_core.threads import one_thread_for_small_products
 from emu_core.trainers.emu_data import (
     Batch,
     Spread,
@@ -39,6 +40,7 @@ from emu_core.trainers.emu_data import (
     watched,
 )
 from emu_core.trainers.fit import Stage, Trainer, Weights
+from emu_core.trainers.posterior import weights_of_all
 
 
 @contextmanager
@@ -209,6 +211,8 @@ class EmuTrainer(Trainer[Batch]):
         config, device, dim = self.config, self.encoder.device, self.encoder.dim
         classes = len(self.data.intents)
         self.classifier = nn.Linear(dim, classes).to(device)
+        if config.linear_probe:
+            self._start_from_probe()
         self.centers = torch.zeros(classes, dim, device=device)
         self.optimizer = torch.optim.Adam(
             [
@@ -228,6 +232,21 @@ class EmuTrainer(Trainer[Batch]):
             self.critic_optimizers[language] = torch.optim.Adam(
                 critic.parameters(), lr=config.critic_learning_rate, fused=True
             )
+
+    @torch.no_grad()
+    def _start_from_probe(self) -> None:
+        """Set the classifier to a logistic regression on the base embeddings (Kumar et al. 2022, LP-FT)."""
+        parts, config = self.data.labelled.values(), self.config
+        x = self.encoder.encode_ids([ids for part in parts for ids in part.ids]).astype(np.float64)
+        classes = np.array([label for part in parts for label in part.labels], dtype=np.int64)
+        lengths = np.linalg.norm(x, axis=1, keepdims=True)
+        if config.objective is Objective.L2_SOFTMAX:
+            x *= config.alpha / np.maximum(lengths, np.finfo(np.float32).tiny)
+        scale = config.alpha if config.objective is Objective.L2_SOFTMAX else float(lengths.mean())
+        with one_thread_for_small_products():  # C is for embeddings of length 1
+            weight, bias = weights_of_all(x / scale, classes, config.linear_probe)
+        self.classifier.weight.copy_(torch.from_numpy(weight / scale))
+        self.classifier.bias.copy_(torch.from_numpy(bias))
 
     def batches(self, epoch: int, done: int) -> list[Batch]:
         """Draw the order of all labelled sentences."""

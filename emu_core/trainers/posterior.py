@@ -88,7 +88,7 @@ def fit_head(
         rows = _few_intents(classes)
         few = examples.take(rows)
         known = learn_known(x[torch.from_numpy(rows)], few.classes, config, inverse_penalty, few.ids)
-        weight, bias = _weights_of_all(x.numpy().astype(np.float64), classes, inverse_penalty)
+        weight, bias = weights_of_all(x.numpy().astype(np.float64), classes, inverse_penalty)
     near = _nearness(x, config.gate_temperature)
     return PosteriorHead(
         {
@@ -164,7 +164,7 @@ def _few_intents(classes: Classes) -> NDArray[np.intp]:
     return np.flatnonzero(np.isin(classes, drawn))
 
 
-def _weights_of_all(x: Matrix, classes: Classes, inverse_penalty: float) -> tuple[Matrix, Matrix]:
+def weights_of_all(x: Matrix, classes: Classes, inverse_penalty: float) -> tuple[Matrix, Matrix]:
     """Return weights (k, d) and biases (k,) of a regression over all intents, or over random groups of many intents.
 
     A group's regression only distinguishes its own intents, like a sampled softmax: the work grows linearly with the
