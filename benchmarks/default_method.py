@@ -1,8 +1,8 @@
 """Measure the default method on several sets: seen and new intents, other languages, similarity and translations.
 
 Prints one JSON object for each candidate: the base encoder, the method with its default settings, and with each setting
-named on the command line. English labels; the sentences are encoded once and their vectors
-stored, so that a candidate takes seconds. `measure` takes any function that fits a map of vectors.
+named on the command line. English labels; the sentences are encoded once and their vectors stored, so that a candidate
+takes seconds. `measure` takes any function that fits a map of vectors.
 """
 
 import argparse
