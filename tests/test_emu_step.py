@@ -18,6 +18,7 @@ from emu_core.losses.softmax import scale_to_sphere
 from emu_core.methods.registry import configure
 from emu_core.trainers.emu import EmuTrainer
 from emu_core.trainers.emu_data import Batch, Labelled, TrainingData
+from emu_core.trainers.intent_regression import sampled_rows
 
 SIZE, CLASSES, DIM = 8, 3, 6
 FIRST_TOKEN = {
@@ -505,9 +506,18 @@ def test_the_classifier_starts_from_a_linear_probe(method: str) -> None:
     assert not np.allclose(trainer.classifier(features).softmax(dim=1).detach().numpy(), told, atol=1e-5)
 
 
-def test_without_a_linear_probe_the_classifier_starts_at_random() -> None:
-    by_seed = [trainer_of(seed=seed)[0].classifier.weight for seed in (0, 1)]
-    assert not torch.equal(*by_seed)
+@pytest.mark.parametrize("probe", [0.0, 3.0])
+def test_only_a_linear_probe_starts_the_classifier_at_the_same_weights(probe: float) -> None:
+    trainer, _ = trainer_of(linear_probe=probe)
+    first = trainer.classifier.weight
+    trainer.start_stage(0)
+    assert torch.equal(first, trainer.classifier.weight) == bool(probe)
+
+
+def test_the_linear_probe_is_fitted_to_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("emu_core.trainers.emu.sampled_rows", lambda labels: sampled_rows(labels, 12))
+    _, encoder = trainer_of(linear_probe=3.0)
+    assert [len(ids) for ids in encoder.encoded_at_once] == [12]
 
 
 PARTS = {

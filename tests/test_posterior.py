@@ -31,7 +31,8 @@ from emu_core.methods.registry import configure
 from emu_core.models import posterior_head
 from emu_core.models.posterior_head import PosteriorHead, neutral
 from emu_core.runs.run import Run, RunState, Status
-from emu_core.trainers import posterior
+from emu_core.trainers import intent_regression, posterior
+from emu_core.trainers.intent_regression import sampled_rows
 from emu_core.trainers.posterior import (
     USUAL,
     Examples,
@@ -576,10 +577,11 @@ def test_many_intents_are_told_apart_in_groups_and_kept_by_number(
     with pytest.raises(ValueError, match="classes"):
         PosteriorHead(numbered.state_dict() | {"members": numbered.members + 1}, **numbered.numbers())
     monkeypatch.setattr(posterior, "MANY", 6)
-    monkeypatch.setattr(posterior, "GROUP", 4)
+    monkeypatch.setattr(intent_regression, "MANY", 6)
+    monkeypatch.setattr(intent_regression, "GROUP", 4)
     monkeypatch.setattr(posterior, "FEW", 5)
     seen = []
-    monkeypatch.setattr(posterior, "regression", lambda c: seen.append(c) or regression(c))
+    monkeypatch.setattr(intent_regression, "regression", lambda c: seen.append(c) or regression(c))
     grouped = fit_head(Examples(vectors, labels), PLAIN, 10.0)
     assert len(seen) == 3 and grouped.weight.shape == (12, 16)
     seen.clear()
@@ -596,11 +598,9 @@ def test_many_intents_are_told_apart_in_groups_and_kept_by_number(
 
 def test_of_many_sentences_every_intent_keeps_its_share(monkeypatch: pytest.MonkeyPatch) -> None:
     labels = [0] * 800 + [1] * 198 + [2] * 2
-    rows = posterior.sampled_rows(labels, 100)
-    assert rows == sorted(set(rows)) and rows == posterior.sampled_rows(labels, 100)
+    rows = sampled_rows(labels, 100)
+    assert rows == sorted(set(rows)) and rows == sampled_rows(labels, 100)
     assert np.bincount(np.array(labels)[rows]).tolist() == [80, 19, 2]
-    assert posterior.sampled_rows(labels, 1000) == list(range(len(labels)))
-    assert posterior.sampled_rows([0, 1, 0, 1, 2, 2], 5) == list(
-        range(6)
-    )  # each intent keeps the three it may
+    assert sampled_rows(labels, 1000) == list(range(len(labels)))
+    assert sampled_rows([0, 1, 0, 1, 2, 2], 5) == list(range(6))  # each intent keeps the three it may
     assert posterior.samples(labels) == ()

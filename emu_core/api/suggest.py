@@ -17,7 +17,8 @@ from emu_core.encoders.encode import head_after
 from emu_core.evaluation.active_learning import Uncertainty, choose_sentences, uncertainty
 from emu_core.evaluation.arrays import Encode
 from emu_core.methods.registry import configure
-from emu_core.trainers.posterior import Examples, fit_head, sampled_rows
+from emu_core.trainers.intent_regression import sampled_rows
+from emu_core.trainers.posterior import Examples, fit_head
 
 
 class Suggester:

@@ -40,6 +40,11 @@ def has_adversary(config: Any) -> bool:
     return config.adversary is not Adversary.NONE
 
 
+def has_classifier(config: Any) -> bool:
+    """Return whether Emu's settings train an intent classifier with the encoder."""
+    return config.objective in (Objective.L2_SOFTMAX, Objective.SOFTMAX)
+
+
 _HIROTA = "Hirota et al. 2020"
 _SETTINGS = f"{_HIROTA}, Experimental Settings"
 _WEIGHTS, _STEPS = "Trained weights", "Steps"
@@ -141,7 +146,7 @@ class EmuConfig(Settings):
         label="Learning rate of the classifier",
         source=_SETTINGS,
         above=0,
-        matters=lambda config: config.objective in (Objective.L2_SOFTMAX, Objective.SOFTMAX),
+        matters=has_classifier,
     )
     linear_probe: float = _step(
         0.0,
@@ -151,7 +156,7 @@ class EmuConfig(Settings):
         source="Kumar et al. 2022, LP-FT; random weights in Emu's paper",
         low=0,
         added=True,
-        matters=lambda config: config.objective in (Objective.L2_SOFTMAX, Objective.SOFTMAX),
+        matters=has_classifier,
     )
     alpha: float = _label(
         50.0,

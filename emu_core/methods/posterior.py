@@ -22,13 +22,14 @@ def _train(job: "Job", config: PosteriorConfig) -> "Outcome":
     from emu_core.trainers import posterior
     from emu_core.trainers.emu_data import labelled_rows
     from emu_core.trainers.fit import Fitted
+    from emu_core.trainers.intent_regression import sampled_rows
 
     encode = once(job.encode_with(job.encoder))  # the encoder under the head does not change
     job.measure_base(encode)
     job.progress.phase("fitting")
     every = labelled_rows(job.labelled_data.labelled.train_part(), job.config.train_languages)
     warnings = posterior.samples(every["label"].tolist())
-    rows = every.iloc[posterior.sampled_rows(every["label"].tolist())]
+    rows = every.iloc[sampled_rows(every["label"].tolist())]
     texts, labels, ids, languages = (rows[name].tolist() for name in ("text", "label", "id", "language"))
     reference = (
         {language: encode(some) for language, some in reference_texts().items()}
@@ -65,7 +66,8 @@ def _check(data: "LabelledData", config: "RunConfig", _settings: PosteriorConfig
 def _memory(data: "LabelledData", config: "RunConfig", _settings: PosteriorConfig) -> int | None:
     """Add what the head is fitted with, of float64 for the most part."""
     from emu_core.trainers.emu_data import labelled_rows
-    from emu_core.trainers.posterior import DENSE, sampled_rows
+    from emu_core.trainers.intent_regression import sampled_rows
+    from emu_core.trainers.posterior import DENSE
 
     own = process_memory(data, config)
     if own is None:

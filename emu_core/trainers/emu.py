@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from emu_core.config import Adversary, EmuConfig, Objective, Trained
-from emu_core.config.emu import has_adversary
+from emu_core.config.emu import has_adversary, has_classifier
 from emu_core.devices import Precision, reduced_precision
 from emu_core.encoders.base import Encoder, TokenIds
 from emu_core.errors import TrainingError
@@ -40,7 +40,7 @@ from emu_core.trainers.emu_data import (
     watched,
 )
 from emu_core.trainers.fit import Stage, Trainer, Weights
-from emu_core.trainers.posterior import weights_of_all
+from emu_core.trainers.intent_regression import sampled_rows, weights_of_all
 
 
 @contextmanager
@@ -211,7 +211,7 @@ class EmuTrainer(Trainer[Batch]):
         config, device, dim = self.config, self.encoder.device, self.encoder.dim
         classes = len(self.data.intents)
         self.classifier = nn.Linear(dim, classes).to(device)
-        if config.linear_probe:
+        if config.linear_probe and has_classifier(config):
             self._start_from_probe()
         self.centers = torch.zeros(classes, dim, device=device)
         self.optimizer = torch.optim.Adam(
@@ -236,16 +236,21 @@ class EmuTrainer(Trainer[Batch]):
     @torch.no_grad()
     def _start_from_probe(self) -> None:
         """Set the classifier to a logistic regression on the base embeddings (Kumar et al. 2022, LP-FT)."""
-        parts, config = self.data.labelled.values(), self.config
-        x = self.encoder.encode_ids([ids for part in parts for ids in part.ids]).astype(np.float64)
-        classes = np.array([label for part in parts for label in part.labels], dtype=np.int64)
+        every = [
+            one for part in self.data.labelled.values() for one in zip(part.ids, part.labels, strict=True)
+        ]
+        chosen = [every[row] for row in sampled_rows([label for _, label in every])]
+        x = self.encoder.encode_ids([ids for ids, _ in chosen]).astype(np.float64)
         lengths = np.linalg.norm(x, axis=1, keepdims=True)
-        if config.objective is Objective.L2_SOFTMAX:
-            x *= config.alpha / np.maximum(lengths, np.finfo(np.float32).tiny)
-        scale = config.alpha if config.objective is Objective.L2_SOFTMAX else float(lengths.mean())
-        with one_thread_for_small_products():  # C is for embeddings of length 1
-            weight, bias = weights_of_all(x / scale, classes, config.linear_probe)
-        self.classifier.weight.copy_(torch.from_numpy(weight / scale))
+        length = float(lengths.mean())  # of what the classifier gets, while C is for embeddings of length 1
+        x /= length
+        if self.config.objective is Objective.L2_SOFTMAX:
+            x *= length / np.maximum(lengths, np.finfo(np.float32).tiny)
+            length = self.config.alpha
+        with one_thread_for_small_products():
+            classes = np.array([label for _, label in chosen])
+            weight, bias = weights_of_all(x, classes, self.config.linear_probe)
+        self.classifier.weight.copy_(torch.from_numpy(weight / length))
         self.classifier.bias.copy_(torch.from_numpy(bias))
 
     def batches(self, epoch: int, done: int) -> list[Batch]:

@@ -8,7 +8,6 @@ which are held out together so that they do not reveal each other's class. All d
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -25,24 +24,25 @@ from emu_core.evaluation.classifier import regression
 from emu_core.evaluation.guard import LeftOut, cross_validation, new_intent_guard
 from emu_core.models.posterior_head import TINY, PosteriorHead, nearness, neutral, signs_of_intent, spread_out
 from emu_core.threads import one_thread_for_small_products
+from emu_core.trainers.intent_regression import (
+    GROUP,
+    LEAST_OF_INTENT,
+    MANY,
+    Classes,
+    Matrix,
+    sampled_rows,
+    weights,
+    weights_of_all,
+)
 
-if TYPE_CHECKING:
-    from sklearn.linear_model import LogisticRegression
-
-Matrix = NDArray[np.float64]
-Classes = NDArray[np.int64]
 Rows = NDArray[np.intp] | Sequence[int]
 
 BLOCK = 1024  # rows of cosines in memory at once
 SENTENCES = 4  # parts of the sentences, one of which is left out together with a part of the intents
 OPEN = -1e4  # a nearness that every sentence exceeds
-MANY = 400  # intents; a regression over more of them at once takes minutes, so they are taken in groups
 FEW = 200  # of many intents, those on which penalty and gate are learnt and the guard is measured
-GROUP = 100  # of many intents, those that one regression distinguishes
 CROSS_VALIDATED = 2_000  # sentences at most: five heads are fitted on four fifths of them
 DENSE = 2**24  # largest size of a dense matrix of sentences and intents (64 MB)
-MOST_SENTENCES = 20_000  # to learn from; of more, this many are drawn
-LEAST_OF_INTENT = 3  # sentences that an intent keeps in a draw
 NEAR_ROWS = 4096  # rows whose nearness to all others is measured; of more, this many are drawn
 EVEN = 1e-9  # a variance below this share of the largest counts as none
 
@@ -84,11 +84,12 @@ def fit_head(
     if inverse_penalty is None:
         inverse_penalty = choose_penalty(examples, config)
     x, directions, center, spread = _space(examples, config)
+    wide = x.numpy().astype(np.float64)
     with one_thread_for_small_products():
         rows = _few_intents(classes)
         few = examples.take(rows)
         known = learn_known(x[torch.from_numpy(rows)], few.classes, config, inverse_penalty, few.ids)
-        weight, bias = weights_of_all(x.numpy().astype(np.float64), classes, inverse_penalty)
+        weight, bias = weights_of_all(wide, classes, inverse_penalty)
     near = _nearness(x, config.gate_temperature)
     return PosteriorHead(
         {
@@ -100,7 +101,7 @@ def fit_head(
             "bias": torch.from_numpy(bias.astype(np.float32)),
             "spread": spread,
             "known": known,
-            "intent_vectors": intent_vectors(x.numpy().astype(np.float64), classes),
+            "intent_vectors": intent_vectors(wide, classes),
         },
         share=config.share,
         temperature=config.kernel_temperature,
@@ -121,24 +122,6 @@ def choose_penalty(examples: Examples, config: PosteriorConfig) -> float:
         rows = _few_intents(examples.classes)
         few = examples.take(rows)
         return choose_inverse_penalty(x[rows], few.classes, config.kernel_temperature, few.ids)
-
-
-def sampled_rows(labels: Sequence[int], most: int = MOST_SENTENCES) -> list[int]:
-    """Return the rows to learn from, ascending: all, or of more than `most` a draw with each intent's share.
-
-    Rare intents keep `LEAST_OF_INTENT` sentences each, so that there may be a few more. `labels` are N class numbers,
-    from 0.
-    """
-    if len(labels) <= most:
-        return list(range(len(labels)))
-    classes = np.asarray(labels, dtype=np.int64)
-    count = np.bincount(classes)
-    wanted = np.maximum(np.minimum(count, LEAST_OF_INTENT), count * most // len(classes))
-    order = np.random.default_rng(0).permutation(len(classes))
-    order = order[np.argsort(classes[order], kind="stable")]  # by class, each in random order
-    place = np.arange(len(order)) - np.repeat(np.cumsum(count) - count, count)
-    rows: list[int] = np.sort(order[place < wanted[classes[order]]]).tolist()
-    return rows
 
 
 def samples(labels: Sequence[int]) -> tuple[str, ...]:
@@ -162,23 +145,6 @@ def _few_intents(classes: Classes) -> NDArray[np.intp]:
     k = int(classes.max()) + 1
     drawn = np.arange(k) if k <= MANY else np.random.default_rng(0).permutation(k)[:FEW]
     return np.flatnonzero(np.isin(classes, drawn))
-
-
-def weights_of_all(x: Matrix, classes: Classes, inverse_penalty: float) -> tuple[Matrix, Matrix]:
-    """Return weights (k, d) and biases (k,) of a regression over all intents, or over random groups of many intents.
-
-    A group's regression only distinguishes its own intents, like a sampled softmax: the work grows linearly with the
-    sentences, and not with their square. The weights sum to 0 over a group, so that those of different groups compare.
-    """
-    k = int(classes.max()) + 1
-    groups = [np.arange(k)]
-    if k > MANY:
-        groups = np.array_split(np.random.default_rng(0).permutation(k), -(-k // GROUP))
-    weight, bias = np.zeros((k, x.shape[1])), np.zeros(k)
-    for group in map(np.sort, groups):
-        rows = np.flatnonzero(np.isin(classes, group))
-        weight[group], bias[group] = weights(regression(inverse_penalty).fit(x[rows], classes[rows]))
-    return weight, bias
 
 
 def left_out(
@@ -337,14 +303,6 @@ def choose_inverse_penalty(
     error = worse.std(axis=1) / np.sqrt(len(usable))
     as_good = worse.mean(axis=1) <= np.maximum(error, ALIKE)
     return INVERSE_PENALTIES[int(np.argmax(as_good))]
-
-
-def weights(fitted: "LogisticRegression") -> tuple[Matrix, Matrix]:
-    """Return weights (k, d) and biases (k,) whose softmax is the fitted probability, also for two classes."""
-    weight, bias = fitted.coef_, fitted.intercept_
-    if len(fitted.classes_) == 2:  # scikit-learn gives the second class's log-odds
-        return np.concatenate([-weight, weight]) / 2, np.concatenate([-bias, bias]) / 2
-    return weight, bias
 
 
 def members(classes: Classes, k: int) -> Matrix:

@@ -1,0 +1,63 @@
+"""A logistic regression over all intents: of many sentences on a sample, of many intents in groups."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from emu_core.evaluation.classifier import regression
+
+if TYPE_CHECKING:
+    from sklearn.linear_model import LogisticRegression
+
+Matrix = NDArray[np.float64]
+Classes = NDArray[np.int64]
+
+MANY = 400  # intents; a regression over more of them at once takes minutes, so they are taken in groups
+GROUP = 100  # of many intents, those that one regression distinguishes
+MOST_SENTENCES = 20_000  # to learn from; of more, this many are drawn
+LEAST_OF_INTENT = 3  # sentences that an intent keeps in a draw
+
+
+def sampled_rows(labels: Sequence[int], most: int = MOST_SENTENCES) -> list[int]:
+    """Return the rows to learn from, ascending: all, or of more than `most` a draw with each intent's share.
+
+    Rare intents keep `LEAST_OF_INTENT` sentences each, so that there may be a few more. `labels` are N class numbers,
+    from 0.
+    """
+    if len(labels) <= most:
+        return list(range(len(labels)))
+    classes = np.asarray(labels, dtype=np.int64)
+    count = np.bincount(classes)
+    wanted = np.maximum(np.minimum(count, LEAST_OF_INTENT), count * most // len(classes))
+    order = np.random.default_rng(0).permutation(len(classes))
+    order = order[np.argsort(classes[order], kind="stable")]  # by class, each in random order
+    place = np.arange(len(order)) - np.repeat(np.cumsum(count) - count, count)
+    rows: list[int] = np.sort(order[place < wanted[classes[order]]]).tolist()
+    return rows
+
+
+def weights_of_all(x: Matrix, classes: Classes, inverse_penalty: float) -> tuple[Matrix, Matrix]:
+    """Return weights (k, d) and biases (k,) of a regression over all intents, or over random groups of many intents.
+
+    A group's regression only distinguishes its own intents, like a sampled softmax: the work grows linearly with the
+    sentences, and not with their square. The weights sum to 0 over a group, so that those of different groups compare.
+    """
+    k = int(classes.max()) + 1
+    groups = [np.arange(k)]
+    if k > MANY:
+        groups = np.array_split(np.random.default_rng(0).permutation(k), -(-k // GROUP))
+    weight, bias = np.zeros((k, x.shape[1])), np.zeros(k)
+    for group in map(np.sort, groups):
+        rows = np.flatnonzero(np.isin(classes, group))
+        weight[group], bias[group] = weights(regression(inverse_penalty).fit(x[rows], classes[rows]))
+    return weight, bias
+
+
+def weights(fitted: "LogisticRegression") -> tuple[Matrix, Matrix]:
+    """Return weights (k, d) and biases (k,) whose softmax is the fitted probability, also for two classes."""
+    weight, bias = fitted.coef_, fitted.intercept_
+    if len(fitted.classes_) == 2:  # scikit-learn gives the second class's log-odds
+        return np.concatenate([-weight, weight]) / 2, np.concatenate([-bias, bias]) / 2
+    return weight, bias
