@@ -143,8 +143,8 @@ _ROWS: Sequence[tuple[str, str, str, Mapping[str, Any]]] = (
     (
         "emu-anchored",
         "Emu, anchored to the base encoder",
-        "Emu whose classifier starts from a linear probe, then an average with the base encoder's weights: it gains "
-        "less on the labelled intents, and keeps more of what the encoder can do in other languages.",
+        "Emu whose classifier starts from a linear probe, then an average with the base encoder's weights: it often "
+        "gains less on the labelled intents, and keeps more of what the encoder can do in other languages.",
         {"linear_probe": 1.0, "interpolation": 0.5},
     ),
     (
