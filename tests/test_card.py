@@ -68,6 +68,11 @@ def test_what_intents_without_labels_lose_is_said_and_that_they_were_too_few() -
     assert "**Sentences of intents" not in card(new_intents=gained) and "1.0): gains." in card(
         new_intents=gained
     )
+    assert "stronger" not in card(new_intents=gained)
+    used = {"whitening": 0.45, "share": 0.4, "is_stronger": True, "gain": 1.31, "error": 0.19}
+    assert "was chosen (0.45, with a share of 0.4)" in card(new_intents=gained | {"strength": used})
+    assert "rose by 1.3 points (standard error 0.2)" in card(new_intents=gained | {"strength": used})
+    assert "stronger" not in card(new_intents=gained | {"strength": used | {"is_stronger": False}})
     assert "takes four labelled intents" in card(new_intents=None)
     assert "New-intent" not in card()  # of a method that does not measure it
 

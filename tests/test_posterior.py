@@ -47,6 +47,7 @@ PLAIN = PosteriorConfig(
     share=0.5,
     softening=1.5,
     whitening=0.0,
+    strong_whitening=0.0,
     intent_parts=0,
     gate_quantile=0.02,
     language_directions=0,
@@ -426,6 +427,8 @@ def test_it_is_the_method_where_none_is_named(run: Run) -> None:
     assert new["queries"] == len(small_set().train_part().select(languages=["en"]).frame)
     assert new["specialised"] - new["base"] == pytest.approx(new["difference"])
     assert new["low"] < new["difference"] < new["high"]
+    used = load_encoder(f"run:{run.folder}").head
+    assert used.share == pytest.approx(new["strength"]["share"])
     card = (run.folder / "README.md").read_text("utf-8")
     assert "## New-intent guard" in card and f"{new['difference']:+.1f} points" in card
     assert "`posterior`" in card and "no unlabelled sentences were used" in card
@@ -437,7 +440,7 @@ def test_of_many_sentences_a_sample_is_cross_validated(monkeypatch: pytest.Monke
     labels = [n % 3 for n in range(120)]
     vectors = (np.eye(3, 8)[labels] + 0.3 * rng.normal(size=(120, 8))).astype(np.float32)
     given = Examples(vectors, labels, ids=[""] * 120), ["en"] * 120, FULL, 10.0
-    found = posterior.left_out(*given, intents=False)
+    found = posterior.left_out(*given[:3])
     assert found is not None and found.change.queries == 60
 
 
@@ -591,7 +594,7 @@ def test_many_intents_are_told_apart_in_groups_and_kept_by_number(
     ]
     assert right[1].mean() >= right[0].mean() - 0.05 > 0.8
     given = Examples(vectors, labels, ids=[""] * 120), ["en"] * 120, FULL, 10.0
-    found = posterior.left_out(*given, intents=True)
+    found = posterior.left_out(*given)
     assert found is not None and found.change.queries < 120
     assert "12 intents" in posterior.samples(labels)[0]
 

@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 from functools import partial
 
-from emu_core.config.settings import CHOSEN_ON, SHARE, Settings, setting
+from emu_core.config.settings import CHOSEN_ON, SHARE, SHARE_LEFT_OUT, Settings, setting
 
 _chosen = partial(setting, source=CHOSEN_ON.format("SIB-200, the demo set and Home Assistant's commands"))
 _INTENTS, _OTHERS, _LANGUAGES = "Intents", "Sentences of other topics", "Languages"
+_new = partial(_chosen, group="New intents")
 _other = partial(_chosen, group=_OTHERS)
 _language = partial(_chosen, group=_LANGUAGES)
 
@@ -45,13 +46,26 @@ class PosteriorConfig(Settings):
         **SHARE,
         common=True,
     )
-    intent_parts: int = _chosen(
+    strong_whitening: float = _new(
+        0.45,
+        "Used instead of the whitening where that helps intents without labels: if, with intents left out, it brings "
+        "their sentences closer to those of the same intent. No effect unless above the whitening.",
+        label="Stronger whitening",
+        **SHARE_LEFT_OUT,
+    )
+    strong_share: float = _new(
+        0.2,
+        "How far embeddings are moved towards their intents where the stronger whitening is used.",
+        label="Move towards the intent, stronger",
+        matters=lambda settings: settings.strong_whitening > settings.whitening,
+        **SHARE,
+    )
+    intent_parts: int = _new(
         4,
         "Parts of the intents, each left out in turn to learn which sentences are of no labelled intent; those "
         "are changed less. 0 does not learn it.",
         label="Folds of left-out intents",
         low=0,
-        group="New intents",
     )
     kernel_temperature: float = _chosen(
         0.035,

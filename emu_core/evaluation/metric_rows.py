@@ -79,7 +79,15 @@ def new_intent_sentence(found: Facts | None) -> str:
     """Return how sentences of intents without labels gain or lose, from `new_intents` of metrics.json."""
     if found is None:
         return "Intents without labels were not measured: that takes four labelled intents or more."
-    return f"Sentences of intents without labels: {_CHANGE.format(**found)}"
+    change = f"Sentences of intents without labels: {_CHANGE.format(**found)}"
+    strength = found.get("strength")  # not of a run of an earlier version
+    if not (strength and strength["is_stronger"]):
+        return change
+    return (
+        f"{change} The stronger whitening was chosen ({strength['whitening']:g}, with a share of "
+        f"{strength['share']:g}): with intents left out, the share of a sentence's neighbours that have its intent "
+        f"rose by {strength['gain']:.1f} points (standard error {strength['error']:.1f})."
+    )
 
 
 def cross_validation_sentence(found: Facts) -> str:

@@ -37,8 +37,9 @@ def _train(job: "Job", config: PosteriorConfig) -> "Outcome":
         else {}
     )
     examples = posterior.Examples(encode(texts), labels, reference, ids)
-    penalty = posterior.choose_penalty(examples, config)
-    head = posterior.fit_head(examples, config, penalty)
+    strength = posterior.choose_strength(examples, config)
+    penalty = posterior.choose_penalty(examples, strength.settings)
+    head = posterior.fit_head(examples, strength.settings, penalty)
     specialised = PosteriorEncoder(job.encoder, head)
     if job.snapshots is not None:
         job.snapshots.take(
@@ -47,11 +48,11 @@ def _train(job: "Job", config: PosteriorConfig) -> "Outcome":
             lambda texts: head.mapped(torch.from_numpy(encode(texts)).to(head.bias.device)).cpu().numpy(),
         )
     job.progress.phase("leaving intents out")
-    new = posterior.left_out(examples, languages, config, penalty, intents=True)
-    metrics = {"new_intents": None if new is None else new.facts()}
+    new = posterior.left_out(examples, languages, strength.settings, penalty)
+    metrics = {"new_intents": None if new is None else new.facts() | {"strength": strength.facts()}}
     if job.labelled_data.labelled.held_out_part() is None:
         job.progress.phase("cross-validating")
-        validated = posterior.left_out(examples, languages, config, penalty, intents=False)
+        validated = posterior.left_out(examples, languages, config)
         if validated is not None:
             metrics["cross_validation"] = validated.facts()
     return Outcome(specialised, head_after(encode, specialised.head), Fitted(0, warnings), metrics)
@@ -80,6 +81,7 @@ def _memory(data: "LabelledData", config: "RunConfig", _settings: PosteriorConfi
 # `use` is trained on translations to have no language directions, and its mean is near zero.
 _USE = {
     "whitening": 0.3,
+    "strong_share": 0.4,
     "kernel_temperature": 0.04,
     "gate_temperature": 0.1,
     "gate_quantile": 0.02,

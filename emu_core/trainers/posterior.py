@@ -8,6 +8,7 @@ which are held out together so that they do not reveal each other's class. All d
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import torch
@@ -34,6 +35,7 @@ from emu_core.trainers.intent_regression import (
     weights,
     weights_of_all,
 )
+from emu_core.trainers.whitening import Gain, gain_of_new_intents, learn_spread, means
 
 Rows = NDArray[np.intp] | Sequence[int]
 
@@ -44,7 +46,6 @@ FEW = 200  # of many intents, those on which penalty and gate are learnt and the
 CROSS_VALIDATED = 2_000  # sentences at most: five heads are fitted on four fifths of them
 DENSE = 2**24  # largest size of a dense matrix of sentences and intents (64 MB)
 NEAR_ROWS = 4096  # rows whose nearness to all others is measured; of more, this many are drawn
-EVEN = 1e-9  # a variance below this share of the largest counts as none
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +74,7 @@ class Examples:
 def fit_head(
     examples: Examples, config: PosteriorConfig, inverse_penalty: float | None = None
 ) -> PosteriorHead:
-    """Fit the head, with C of the logistic regression as given or chosen on held-out sentences.
+    """Fit the head, with the settings and C of the logistic regression as given, or both chosen on the labels.
 
     Raises:
         TrainingError: there are fewer than two classes.
@@ -82,6 +83,7 @@ def fit_head(
     if len(set(examples.labels)) < 2:
         raise TrainingError("a posterior is over two intents or more; add sentences of another")
     if inverse_penalty is None:
+        config = choose_strength(examples, config).settings
         inverse_penalty = choose_penalty(examples, config)
     x, directions, center, spread = _space(examples, config)
     wide = x.numpy().astype(np.float64)
@@ -113,6 +115,43 @@ def fit_head(
         else OPEN,
         gate_slope=max(config.gate_width * float(near.std()), 1e-6),
     )
+
+
+@dataclass(frozen=True)
+class Strength:
+    """The settings to fit with, and what left-out intents would gain by the stronger ones; None if not measured."""
+
+    settings: PosteriorConfig
+    gain: Gain | None
+    is_stronger: bool = False
+
+    def facts(self) -> dict[str, Any] | None:
+        """Return whitening, share, whether they are the stronger ones, and the gain, for JSON; None if not measured."""
+        if self.gain is None:
+            return None
+        used = {name: getattr(self.settings, name) for name in ("whitening", "share")}
+        return {**used, "is_stronger": self.is_stronger, "gain": self.gain.mean, "error": self.gain.error}
+
+
+def choose_strength(examples: Examples, config: PosteriorConfig) -> Strength:
+    """Choose the stronger whitening and share where intents that are left out clearly gain by the whitening.
+
+    The settings returned have them as `whitening` and `share`, and nothing left to choose.
+    """
+    weak = replace(config, strong_whitening=0.0)
+    if config.strong_whitening <= config.whitening:
+        return Strength(weak, None)
+    rows = _few_intents(examples.classes)
+    rows = np.sort(np.random.default_rng(0).permutation(rows)[:MOST_ROWS])
+    few = examples.take(rows)
+    x = _neutral(few, config)[0].numpy().astype(np.float64)
+    group = _groups(few.ids or [""] * len(x))
+    with one_thread_for_small_products():
+        gain = gain_of_new_intents(x, few.classes, group, config.whitening, config.strong_whitening)
+    if gain is None or not gain.is_clear:
+        return Strength(weak, gain)
+    strong = replace(weak, whitening=config.strong_whitening, share=config.strong_share)
+    return Strength(strong, gain, is_stronger=True)
 
 
 def choose_penalty(examples: Examples, config: PosteriorConfig) -> float:
@@ -151,36 +190,40 @@ def left_out(
     examples: Examples,
     languages: Sequence[str],
     config: PosteriorConfig,
-    inverse_penalty: float,
-    *,
-    intents: bool,
+    inverse_penalty: float | None = None,
 ) -> LeftOut | None:
     """Measure the gain or loss of sentences that heads were fitted without.
 
-    If `intents` is true, whole intents are left out (`new_intent_guard`), and all heads have the given penalty, which
-    all labels chose. Otherwise sentences are left out (`cross_validation`): each head chooses its own penalty, and many
-    sentences are sampled, which finds less than all would.
+    With a penalty, whole intents are left out (`new_intent_guard`), and all heads have that penalty and these settings,
+    which all labels chose. Without one, sentences are left out (`cross_validation`): each head chooses its own, and
+    many sentences are sampled, which finds less than all would.
     """
     few = _few_intents(examples.classes)
-    if not intents:
+    if inverse_penalty is None:
         few = few[sampled_rows(examples.take(few).labels, CROSS_VALIDATED)]
     own = examples.take(few)
 
     def refit(rows: NDArray[np.intp]) -> Callable[[FloatArray], FloatArray]:
-        head = fit_head(own.take(rows), config, inverse_penalty if intents else None)
+        head = fit_head(own.take(rows), config, inverse_penalty)
         return lambda asked: head.in_parts(torch.from_numpy(asked)).numpy()
 
-    measure = new_intent_guard if intents else cross_validation
+    measure = cross_validation if inverse_penalty is None else new_intent_guard
     names, languages = list(map(str, own.labels)), [languages[row] for row in few]
     return measure(own.vectors, names, languages, own.ids, refit, most_rows=MOST_ROWS)
 
 
 def _space(examples: Examples, config: PosteriorConfig) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Return `x` (N, d), and the directions, the center and the map that lead to its space."""
-    directions, center = language_space(examples.reference, config, examples.vectors.shape[1])
-    x = neutral(torch.from_numpy(np.array(examples.vectors, dtype=np.float32)), directions, center)
+    x, directions, center = _neutral(examples, config)
     spread = learn_spread(x.numpy().astype(np.float64), examples.classes, config.whitening)
     return spread_out(x, spread), directions, center, spread
+
+
+def _neutral(examples: Examples, config: PosteriorConfig) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the vectors (N, d) without language directions and center, and these two."""
+    directions, center = language_space(examples.reference, config, examples.vectors.shape[1])
+    vectors = torch.from_numpy(np.array(examples.vectors, dtype=np.float32))
+    return neutral(vectors, directions, center), directions, center
 
 
 def language_space(
@@ -206,30 +249,6 @@ def language_space(
     return torch.from_numpy(directions.astype(np.float32)), torch.from_numpy(center.astype(np.float32))
 
 
-def learn_spread(x: NDArray[np.float64], classes: NDArray[np.int64], whitening: float) -> Tensor:
-    """Return the map (d, d) that evens out the variance within intents; (0, d) for no whitening.
-
-    It is (w S + (1 - w) I) ^ (-1/2), with w the whitening, 0 to 1, and S the covariance within the intents, scaled to a
-    mean variance of 1. The directions in which sentences of one intent differ say little about the intent, also for
-    intents without labels.
-    """
-    n, d = x.shape
-    count = np.bincount(classes)
-    # The mean of a sample that includes the sentence is too near to it: by n / (n - 1) of the variance.
-    unbiased = np.sqrt(count / np.maximum(count - 1, 1))[classes, None]
-    apart = (x - _means(x, classes)[classes]) * unbiased
-    variance = np.square(apart).sum() / d
-    if not whitening or not variance > 0:  # no intent has two sentences that differ
-        return torch.zeros(0, d)
-    values, axes = np.linalg.eigh(whitening * apart.T @ apart / variance + (1 - whitening) * np.eye(d))
-    if values[0] <= EVEN * values[-1]:
-        raise TrainingError(
-            f"{n} sentences do not differ in each of {d} directions, which a whitening of {whitening:g} would even "
-            "out; lower it (--whitening)"
-        )
-    return torch.from_numpy(((axes * values**-0.5) @ axes.T).astype(np.float32))
-
-
 def intent_vectors(x: Matrix, classes: Classes) -> Tensor:
     """Return the vectors (k, d) that embeddings are moved towards: T of `PosteriorHead`.
 
@@ -237,17 +256,8 @@ def intent_vectors(x: Matrix, classes: Classes) -> Tensor:
     orthonormal rows nearest to the centred means, the polar factor. Of more intents than dimensions, the columns are
     orthonormal instead.
     """
-    means = _means(x, classes)
-    return torch.from_numpy(polar(means - means.mean(axis=0))[0].astype(np.float32))
-
-
-def _means(x: Matrix, classes: Classes) -> Matrix:
-    """Return the mean of each class (k, d)."""
-    count = np.bincount(classes)
-    sums = np.zeros((len(count), x.shape[1]))
-    np.add.at(sums, classes, x)
-    means: Matrix = sums / count[:, None]
-    return means
+    centers = means(x, classes)
+    return torch.from_numpy(polar(centers - centers.mean(axis=0))[0].astype(np.float32))
 
 
 def _nearness(x: Tensor, temperature: float) -> NDArray[np.float32]:
