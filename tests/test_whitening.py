@@ -79,7 +79,7 @@ def test_the_stronger_settings_are_used_where_left_out_intents_gain(nuisance: fl
     given = sentences(nuisance)
     found = choose_strength(given, CONFIG)
     assert found.gain is not None and found.is_stronger is stronger is found.gain.is_clear
-    used = (0.45, 0.2) if stronger else (0.15, 0.13)
+    used = (3 * 0.15, 1.5 * 0.13) if stronger else (0.15, 0.13)
     assert (found.settings.whitening, found.settings.share) == used
     assert found.facts() == {
         "whitening": used[0],
@@ -91,7 +91,7 @@ def test_the_stronger_settings_are_used_where_left_out_intents_gain(nuisance: fl
     head, alone = fit_head(given, CONFIG), fit_head(given, found.settings)
     assert head.share == used[1]
     np.testing.assert_array_equal(head.spread, alone.spread)
-    weak = fit_head(given, replace(CONFIG, strong_whitening=0.0))
+    weak = fit_head(given, replace(CONFIG, whitening_factor=1.0))
     assert np.array_equal(head.spread, weak.spread) is not stronger
 
 
@@ -106,12 +106,18 @@ def test_without_four_intents_or_a_stronger_whitening_there_is_no_choice(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     found = choose_strength(sentences(2.0, k=3), CONFIG)
-    assert found == Strength(replace(CONFIG, strong_whitening=0.0), None) and found.facts() is None
+    assert found == Strength(replace(CONFIG, whitening_factor=1.0), None) and found.facts() is None
     alone = Examples(np.eye(8, dtype=np.float32), list(range(8)))  # no intent has two sentences
     assert choose_strength(alone, CONFIG).gain is None
     monkeypatch.setattr(posterior, "gain_of_new_intents", lambda *_: pytest.fail("nothing to measure"))
-    config = replace(CONFIG, whitening=0.6)
-    assert choose_strength(sentences(2.0), config).settings == replace(config, strong_whitening=0.0)
+    for config in (replace(CONFIG, whitening=0.95), replace(CONFIG, whitening=0.0)):
+        assert choose_strength(sentences(2.0), config).settings == replace(config, whitening_factor=1.0)
+
+
+def test_what_is_chosen_stays_within_its_limits() -> None:
+    config = replace(CONFIG, whitening=0.4, whitening_factor=9.0, share=0.8)
+    found = choose_strength(sentences(2.0), config)
+    assert found.is_stronger and (found.settings.whitening, found.settings.share) == (0.9, 1.0)
 
 
 def test_of_many_sentences_some_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from functools import partial
 
-from emu_core.config.settings import CHOSEN_ON, SHARE, SHARE_LEFT_OUT, Settings, setting
+from emu_core.config.settings import CHOSEN_ON, SHARE, Settings, setting
 
 _chosen = partial(setting, source=CHOSEN_ON.format("SIB-200, the demo set and Home Assistant's commands"))
 _INTENTS, _OTHERS, _LANGUAGES = "Intents", "Sentences of other topics", "Languages"
@@ -46,19 +46,20 @@ class PosteriorConfig(Settings):
         **SHARE,
         common=True,
     )
-    strong_whitening: float = _new(
-        0.45,
-        "Used instead of the whitening where that helps intents without labels: if, with intents left out, it brings "
-        "their sentences closer to those of the same intent. No effect unless above the whitening.",
-        label="Stronger whitening",
-        **SHARE_LEFT_OUT,
+    whitening_factor: float = _new(
+        3.0,
+        "The whitening is so many times stronger where that helps intents without labels: if, with intents left out, "
+        "it brings their sentences closer to those of the same intent. At 1 there is nothing to choose.",
+        label="Stronger whitening, factor",
+        low=1,
+        matters=lambda settings: settings.whitening > 0,
     )
-    strong_share: float = _new(
-        0.2,
-        "How far embeddings are moved towards their intents where the stronger whitening is used.",
-        label="Move towards the intent, stronger",
-        matters=lambda settings: settings.strong_whitening > settings.whitening,
-        **SHARE,
+    share_factor: float = _new(
+        1.5,
+        "With the stronger whitening, embeddings are moved towards their intents by so many times the share.",
+        label="Stronger move, factor",
+        low=1,
+        matters=lambda settings: settings.whitening > 0 and settings.whitening_factor > 1,
     )
     intent_parts: int = _new(
         4,

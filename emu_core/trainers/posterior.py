@@ -45,6 +45,7 @@ OPEN = -1e4  # a nearness that every sentence exceeds
 FEW = 200  # of many intents, those on which penalty and gate are learnt and the guard is measured
 CROSS_VALIDATED = 2_000  # sentences at most: five heads are fitted on four fifths of them
 DENSE = 2**24  # largest size of a dense matrix of sentences and intents (64 MB)
+MOST_WHITENING = 0.9  # that may be chosen: at 1, there must be more sentences than dimensions
 NEAR_ROWS = 4096  # rows whose nearness to all others is measured; of more, this many are drawn
 
 
@@ -138,8 +139,9 @@ def choose_strength(examples: Examples, config: PosteriorConfig) -> Strength:
 
     The settings returned have them as `whitening` and `share`, and nothing left to choose.
     """
-    weak = replace(config, strong_whitening=0.0)
-    if config.strong_whitening <= config.whitening:
+    weak = replace(config, whitening_factor=1.0)
+    stronger = min(config.whitening_factor * config.whitening, MOST_WHITENING)
+    if stronger <= config.whitening:
         return Strength(weak, None)
     rows = _few_intents(examples.classes)
     rows = np.sort(np.random.default_rng(0).permutation(rows)[:MOST_ROWS])
@@ -147,11 +149,11 @@ def choose_strength(examples: Examples, config: PosteriorConfig) -> Strength:
     x = _neutral(few, config)[0].numpy().astype(np.float64)
     group = _groups(few.ids or [""] * len(x))
     with one_thread_for_small_products():
-        gain = gain_of_new_intents(x, few.classes, group, config.whitening, config.strong_whitening)
+        gain = gain_of_new_intents(x, few.classes, group, config.whitening, stronger)
     if gain is None or not gain.is_clear:
         return Strength(weak, gain)
-    strong = replace(weak, whitening=config.strong_whitening, share=config.strong_share)
-    return Strength(strong, gain, is_stronger=True)
+    share = min(config.share_factor * config.share, 1.0)
+    return Strength(replace(weak, whitening=stronger, share=share), gain, is_stronger=True)
 
 
 def choose_penalty(examples: Examples, config: PosteriorConfig) -> float:
