@@ -79,7 +79,7 @@ def test_the_stronger_settings_are_used_where_left_out_intents_gain(nuisance: fl
     given = sentences(nuisance)
     found = choose_strength(given, CONFIG)
     assert found.gain is not None and found.is_stronger is stronger is found.gain.is_clear
-    used = (3 * 0.15, 1.5 * 0.13) if stronger else (0.15, 0.13)
+    used = (3 * 0.15, 1.2 * 0.13) if stronger else (0.15, 0.13)
     assert (found.settings.whitening, found.settings.share) == used
     assert found.facts() == {
         "whitening": used[0],
@@ -115,7 +115,7 @@ def test_without_four_intents_or_a_stronger_whitening_there_is_no_choice(
 
 
 def test_what_is_chosen_stays_within_its_limits() -> None:
-    config = replace(CONFIG, whitening=0.4, whitening_factor=9.0, share=0.8)
+    config = replace(CONFIG, whitening=0.4, whitening_factor=9.0, share=0.9)
     found = choose_strength(sentences(2.0), config)
     assert found.is_stronger and (found.settings.whitening, found.settings.share) == (0.9, 1.0)
 

@@ -55,7 +55,7 @@ class PosteriorConfig(Settings):
         matters=lambda settings: settings.whitening > 0,
     )
     share_factor: float = _new(
-        1.5,
+        1.2,
         "With the stronger whitening, embeddings are moved towards their intents by so many times the share.",
         label="Stronger move, factor",
         low=1,

@@ -81,8 +81,8 @@ def _memory(data: "LabelledData", config: "RunConfig", _settings: PosteriorConfi
 # `use` is trained on translations to have no language directions, and its mean is near zero.
 _USE = {
     "whitening": 0.3,
-    "whitening_factor": 1.5,
-    "share_factor": 3.0,
+    "whitening_factor": 1.4,
+    "share_factor": 2.5,
     "kernel_temperature": 0.04,
     "gate_temperature": 0.1,
     "gate_quantile": 0.02,
