@@ -41,6 +41,7 @@ from emu_core.trainers.posterior import (
     language_space,
     learn_known,
 )
+from emu_core.trainers.whitening import Gain
 
 Matrix = NDArray[np.float64]
 PLAIN = PosteriorConfig(
@@ -434,13 +435,30 @@ def test_it_is_the_method_where_none_is_named(run: Run) -> None:
     assert "`posterior`" in card and "no unlabelled sentences were used" in card
 
 
+def test_the_settings_that_were_chosen_are_those_of_the_head_and_of_the_guard(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    chosen = Gain(mean=9.0, error=0.1)
+    monkeypatch.setattr(posterior, "gain_of_new_intents", lambda *_: chosen)
+    guarded = []
+    guard = posterior.new_intents
+    monkeypatch.setattr(posterior, "new_intents", lambda *of: guarded.append(of[2]) or guard(*of))
+    run = train(small_set(), out=tmp_path / "stronger", device="cpu")
+    start = configure("posterior", "use")
+    share, whitening = start.share * start.share_factor, start.whitening * start.whitening_factor
+    head = load_encoder(f"run:{run.folder}").head
+    assert (guarded[0].share, guarded[0].whitening) == (share, whitening) and head.share == share
+    strength = run.metrics()["new_intents"]["strength"]
+    assert strength["is_stronger"] and (strength["share"], strength["whitening"]) == (share, whitening)
+
+
 def test_of_many_sentences_a_sample_is_cross_validated(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(posterior, "CROSS_VALIDATED", 60)
     rng = np.random.default_rng(0)
     labels = [n % 3 for n in range(120)]
     vectors = (np.eye(3, 8)[labels] + 0.3 * rng.normal(size=(120, 8))).astype(np.float32)
-    given = Examples(vectors, labels, ids=[""] * 120), ["en"] * 120, FULL, 10.0
-    found = posterior.left_out(*given[:3])
+    given = Examples(vectors, labels, ids=[""] * 120), ["en"] * 120, FULL
+    found = posterior.cross_validated(*given)
     assert found is not None and found.change.queries == 60
 
 
@@ -594,7 +612,7 @@ def test_many_intents_are_told_apart_in_groups_and_kept_by_number(
     ]
     assert right[1].mean() >= right[0].mean() - 0.05 > 0.8
     given = Examples(vectors, labels, ids=[""] * 120), ["en"] * 120, FULL, 10.0
-    found = posterior.left_out(*given)
+    found = posterior.new_intents(*given)
     assert found is not None and found.change.queries < 120
     assert "12 intents" in posterior.samples(labels)[0]
 

@@ -37,19 +37,19 @@ def by_hand(x: NDArray[np.float64], labels: list[int], group: list[int]) -> list
 def test_the_share_of_neighbours_is_its_formula() -> None:
     rng = np.random.default_rng(0)
     x, labels, group = rng.normal(size=(12, 3)), [row % 3 for row in range(12)], [0, 0, 1, 1, *range(2, 10)]
-    found = whitening.own_share(x, np.array(labels), group)
+    found = whitening.own_share(x, np.array(labels), np.array(group))
     np.testing.assert_allclose(found, by_hand(x, labels, group), atol=1e-12)
 
 
 def test_translations_of_a_single_sentence_have_no_neighbours() -> None:
-    found = whitening.own_share(np.eye(3), np.array([0, 0, 1]), [5, 5, 5])
+    found = whitening.own_share(np.eye(3), np.array([0, 0, 1]), np.array([5, 5, 5]))
     np.testing.assert_allclose(found, [2 / 3, 2 / 3, 1 / 3])
 
 
 def test_the_gain_is_the_mean_over_divisions_of_left_out_intents() -> None:
     given = sentences(2.0)
     x, of = given.vectors.astype(np.float64), given.classes
-    group = np.arange(len(x))
+    group = np.arange(len(x)) // 24  # two sentences of each intent, which are not each other's neighbours
     gains, draws = [], np.random.default_rng(0)
     for _ in range(whitening.DIVISIONS):
         first = draws.permutation(12)[:6]
@@ -127,3 +127,11 @@ def test_of_many_sentences_some_are_drawn(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(posterior, "MOST_ROWS", 150)
     choose_strength(sentences(2.0), CONFIG)
     assert seen == [150]
+
+
+def test_translations_are_of_one_group(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+    monkeypatch.setattr(posterior, "gain_of_new_intents", lambda x, classes, group, *_: seen.append(group))
+    given = sentences(2.0)
+    choose_strength(replace(given, ids=["", *(f"{row // 2}" for row in range(1, 240))]), CONFIG)
+    assert seen[0].tolist() == [0, *(1 + row // 2 for row in range(1, 240))]

@@ -48,11 +48,11 @@ def _train(job: "Job", config: PosteriorConfig) -> "Outcome":
             lambda texts: head.mapped(torch.from_numpy(encode(texts)).to(head.bias.device)).cpu().numpy(),
         )
     job.progress.phase("leaving intents out")
-    new = posterior.left_out(examples, languages, strength.settings, penalty)
+    new = posterior.new_intents(examples, languages, strength.settings, penalty)
     metrics = {"new_intents": None if new is None else new.facts() | {"strength": strength.facts()}}
     if job.labelled_data.labelled.held_out_part() is None:
         job.progress.phase("cross-validating")
-        validated = posterior.left_out(examples, languages, config)
+        validated = posterior.cross_validated(examples, languages, config)
         if validated is not None:
             metrics["cross_validation"] = validated.facts()
     return Outcome(specialised, head_after(encode, specialised.head), Fitted(0, warnings), metrics)

@@ -124,7 +124,11 @@ class Strength:
 
     settings: PosteriorConfig
     gain: Gain | None
-    is_stronger: bool = False
+
+    @property
+    def is_stronger(self) -> bool:
+        """Whether these are the stronger settings."""
+        return self.gain is not None and self.gain.is_clear
 
     def facts(self) -> dict[str, Any] | None:
         """Return whitening, share, whether they are the stronger ones, and the gain, for JSON; None if not measured."""
@@ -153,7 +157,7 @@ def choose_strength(examples: Examples, config: PosteriorConfig) -> Strength:
     if gain is None or not gain.is_clear:
         return Strength(weak, gain)
     share = min(config.share_factor * config.share, 1.0)
-    return Strength(replace(weak, whitening=stronger, share=share), gain, is_stronger=True)
+    return Strength(replace(weak, whitening=stronger, share=share), gain)
 
 
 def choose_penalty(examples: Examples, config: PosteriorConfig) -> float:
@@ -188,30 +192,42 @@ def _few_intents(classes: Classes) -> NDArray[np.intp]:
     return np.flatnonzero(np.isin(classes, drawn))
 
 
-def left_out(
+def new_intents(
+    examples: Examples, languages: Sequence[str], config: PosteriorConfig, inverse_penalty: float
+) -> LeftOut | None:
+    """Measure the gain or loss of sentences whose intents were left out; see `new_intent_guard`.
+
+    All heads have these settings and this penalty, which all labels chose.
+    """
+    few = _few_intents(examples.classes)
+    return _left_out(
+        examples.take(few), [languages[row] for row in few], config, inverse_penalty, new_intent_guard
+    )
+
+
+def cross_validated(examples: Examples, languages: Sequence[str], config: PosteriorConfig) -> LeftOut | None:
+    """Measure the gain or loss of sentences that were left out; see `cross_validation`.
+
+    Each head chooses its own settings and penalty. Many sentences are sampled, which finds less than all would.
+    """
+    few = _few_intents(examples.classes)
+    few = few[sampled_rows(examples.take(few).labels, CROSS_VALIDATED)]
+    return _left_out(examples.take(few), [languages[row] for row in few], config, None, cross_validation)
+
+
+def _left_out(
     examples: Examples,
     languages: Sequence[str],
     config: PosteriorConfig,
-    inverse_penalty: float | None = None,
+    inverse_penalty: float | None,
+    measure: Callable[..., LeftOut | None],
 ) -> LeftOut | None:
-    """Measure the gain or loss of sentences that heads were fitted without.
-
-    With a penalty, whole intents are left out (`new_intent_guard`), and all heads have that penalty and these settings,
-    which all labels chose. Without one, sentences are left out (`cross_validation`): each head chooses its own, and
-    many sentences are sampled, which finds less than all would.
-    """
-    few = _few_intents(examples.classes)
-    if inverse_penalty is None:
-        few = few[sampled_rows(examples.take(few).labels, CROSS_VALIDATED)]
-    own = examples.take(few)
-
     def refit(rows: NDArray[np.intp]) -> Callable[[FloatArray], FloatArray]:
-        head = fit_head(own.take(rows), config, inverse_penalty)
+        head = fit_head(examples.take(rows), config, inverse_penalty)
         return lambda asked: head.in_parts(torch.from_numpy(asked)).numpy()
 
-    measure = cross_validation if inverse_penalty is None else new_intent_guard
-    names, languages = list(map(str, own.labels)), [languages[row] for row in few]
-    return measure(own.vectors, names, languages, own.ids, refit, most_rows=MOST_ROWS)
+    names = list(map(str, examples.labels))
+    return measure(examples.vectors, names, languages, examples.ids, refit, most_rows=MOST_ROWS)
 
 
 def _space(examples: Examples, config: PosteriorConfig) -> tuple[Tensor, Tensor, Tensor, Tensor]:

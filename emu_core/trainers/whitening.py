@@ -1,11 +1,9 @@
 """The map that evens out the variance within intents, and whether more of it helps intents without labels."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from scipy.special import softmax
 from torch import Tensor
 
@@ -85,7 +83,7 @@ def means(x: Matrix, classes: Classes) -> Matrix:
 
 @dataclass(frozen=True)
 class Gain:
-    """What sentences of intents that were left out gain by a stronger whitening, in points of `own_share`."""
+    """The gain by a stronger whitening of sentences whose intents were left out, in points of `own_share`."""
 
     mean: float
     error: float  # standard error over the sentences
@@ -112,7 +110,7 @@ def gain_of_new_intents(
         stronger: that of the second.
 
     Returns:
-        None with fewer than four intents, or if no intent has two sentences that differ.
+        None with fewer than four intents, or if no intent of some half has two sentences that differ.
     """
     k = int(classes.max()) + 1
     if k < LEAST_INTENTS:
@@ -134,14 +132,13 @@ def gain_of_new_intents(
     return Gain(float(each.mean()), float(each.std() / np.sqrt(len(each))))
 
 
-def own_share(x: Matrix, classes: Classes, group: Sequence[int] | NDArray[np.integer]) -> Matrix:
+def own_share(x: Matrix, classes: Classes, group: Classes) -> Matrix:
     """Return the share of each sentence's neighbours (N,) that have its intent, 0 to 1.
 
     Sentence j is the neighbour of i with a probability ~ exp(cos(i, j) / TEMPERATURE), as in neighbourhood components
     analysis (Goldberger et al. 2004, eq. 1), unless both are of one group.
     """
     units = x / np.linalg.norm(x, axis=1, keepdims=True)
-    group = np.asarray(group)
     cosines = units @ units.T / TEMPERATURE
     cosines[group[:, None] == group] = -np.inf
     cosines[np.isinf(cosines).all(axis=1)] = 0  # a single group has no neighbours: chance
