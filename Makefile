@@ -36,13 +36,14 @@ suite: setup-dev
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not browser"  # whose workers take neighbours: fixtures are made once
 
 browser: setup-dev chromium
-	$(BIN)/python -m pytest -m browser tests/test_browser_*.py
+	$(BIN)/python -m pytest -m browser tests/browser
 
 lint: setup-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
 types: setup-dev
+	mkdir -p build/types && ln -sfn ../../app build/types/emu_app  # as setup.py installs it
 	$(BIN)/mypy -n 2
 
 # The browser tests drive Debian's Chromium without windows, or any chromium or google-chrome on the PATH, one of them behind nginx.
@@ -55,10 +56,10 @@ chromium:
 
 # Runs every notebook top to bottom and stores its outputs in it.
 notebooks: setup-dev
-	$(BIN)/python tests/run_notebooks.py
+	$(BIN)/python -m tools.run_notebooks
 
 docs: setup-dev
-	$(BIN)/python -m tests.settings_page
+	$(BIN)/python -m tools.settings_page
 	$(BIN)/zensical build --strict --clean
 
 dist: setup-dev
@@ -81,7 +82,7 @@ audit: .venv-release/installed
 
 # Builds the image with buildah, as root and without a daemon, and starts it as docs/how-to/container.md says.
 container-check:
-	python3 tests/container.py $(CONTAINER)
+	python3 tools/container.py $(CONTAINER)
 
 bench: setup-dev
 	$(BIN)/python -m benchmarks.critic_step
@@ -99,7 +100,7 @@ torture: setup-dev
 	@test -n "$(PYTHON)" || { echo "no Python 3.11 to 3.13 found; name one: make PYTHON=/path/to/python"; exit 1; }
 	$(PYTHON) -m venv .venv
 
-.venv/installed: .venv/bin/python requirements.txt pyproject.toml
+.venv/installed: .venv/bin/python requirements.txt pyproject.toml setup.py
 	$(BIN)/python -m pip install -q --upgrade pip
 	$(BIN)/python -m pip install -q -r requirements.txt
 	$(BIN)/python -m pip install -q --no-deps -e .

@@ -4,12 +4,11 @@ from pathlib import Path
 from typing import Literal
 
 import streamlit as st
-
-from app.address import draw_link
-from app.cache import start_helpers
-from app.context import draw_bar, draw_problems
-from app.panels.widgets import errors_shown
-from app.users import draw_account, draw_sign_in
+from emu_app.panels.context import draw_bar, draw_problems
+from emu_app.shell.address import draw_link
+from emu_app.shell.users import draw_account, draw_sign_in
+from emu_app.shell.widgets import errors_shown
+from emu_app.work.cache import start_helpers
 
 ICON = Path(__file__).parent / "icon.svg"  # a file, since icons by name are fetched from the network
 # The bar replaces Streamlit's empty header, whose menu stays at its right end.

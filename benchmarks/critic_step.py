@@ -14,14 +14,14 @@ import emu_core  # noqa: F401  - first: it sets how OpenMP threads wait, before 
 import numpy as np
 import torch
 
-from emu_core.config import Adversary, EmuConfig
 from emu_core.data.demo import load_demo
 from emu_core.data.labelled import unlabelled_from
 from emu_core.devices import pick_device
 from emu_core.encoders.registry import load_encoder
+from emu_core.methods.emu.batches import epoch_batches, prepare
+from emu_core.methods.emu.settings import Adversary, EmuConfig
+from emu_core.methods.emu.trainer import EmuTrainer
 from emu_core.methods.registry import configure
-from emu_core.trainers.emu import EmuTrainer
-from emu_core.trainers.emu_data import epoch_batches, prepare
 
 LIMIT = 2.5  # a step with the discriminator may cost this many times the step without it
 WARM_UP = 5

@@ -22,12 +22,12 @@ from numpy.typing import NDArray
 from scipy.stats import spearmanr
 
 from emu_core.api.inputs import labelled_set
-from emu_core.config import PosteriorConfig
 from emu_core.data.demo import load_demo, reference_texts
 from emu_core.encoders.registry import load_encoder
 from emu_core.evaluation.guard import Verdict, language_change
+from emu_core.methods.posterior.fit import Examples, fit_head
+from emu_core.methods.posterior.settings import PosteriorConfig
 from emu_core.methods.registry import configure
-from emu_core.trainers.posterior import Examples, fit_head
 
 LABELLED = "en"
 HALVES = 4  # random halves of the intents

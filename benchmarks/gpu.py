@@ -35,7 +35,7 @@ from emu_core.data.demo import load_demo
 from emu_core.devices import has_bf16, pick_device
 from emu_core.errors import EmuError
 from emu_core.runs.run import Run
-from tests.tiny_transformer import tiny_transformer
+from tests.support.tiny_transformer import tiny_transformer
 
 BUDGET_S = 450.0  # a part that would begin later is left out and reported
 ENCODER_TOLERANCE = 1e-3  # of the largest difference of unit vectors

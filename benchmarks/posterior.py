@@ -18,14 +18,14 @@ from numpy.typing import NDArray
 
 from emu_core.api.inputs import labelled_set
 from emu_core.bench.peers import Peer, frozen_peer
-from emu_core.config import PosteriorConfig
 from emu_core.data.demo import reference_texts
 from emu_core.data.labelled import LabelledSet
 from emu_core.encoders.base import FloatArray
 from emu_core.encoders.registry import load_encoder
 from emu_core.evaluation.leave_one_out import leave_one_out
+from emu_core.methods.posterior.fit import Examples, fit_head
+from emu_core.methods.posterior.settings import PosteriorConfig
 from emu_core.methods.registry import configure
-from emu_core.trainers.posterior import Examples, fit_head
 
 LANGUAGE = "en"
 Rows = NDArray[np.intp]

@@ -21,8 +21,8 @@ from emu_core.bench.peers import Peer, frozen_peer
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.columns import COLUMNS
 from emu_core.evaluation.leave_one_out import NeighbourAccuracy, leave_one_out, pool_accuracy
+from emu_core.methods.posterior.fit import Examples
 from emu_core.methods.registry import configure
-from emu_core.trainers.posterior import Examples
 
 ENCODERS = ("use", "e5-small")
 OUT = Path(__file__).parent / "results" / "frozen.csv"

@@ -15,8 +15,8 @@ import numpy as np
 
 from emu_core import train
 from emu_core.api.inputs import labelled_set
-from emu_core.config import Adversary, Trained
 from emu_core.data.labelled.sets import LabelledSet
+from emu_core.methods.emu.settings import Adversary, Trained
 from emu_core.methods.registry import configure
 
 PAPER = configure("emu")

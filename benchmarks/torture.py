@@ -19,10 +19,10 @@ from emu_core import configure
 from emu_core.api.train import plan_training
 from emu_core.encoders.saved import CHECKSUMS
 from emu_core.runs.run import Run, RunState
-from tests.child import create_and_finish, exit_code, started
-from tests.slot_set import slot_set
-from tests.test_resume import Plan, plan
-from tests.tiny_transformer import tiny_transformer
+from tests.api.test_resume import Plan, plan
+from tests.support.child import create_and_finish, exit_code, started
+from tests.support.slot_set import slot_set
+from tests.support.tiny_transformer import tiny_transformer
 
 METHODS = ("bicvm", "dual-encoder", "emu", "fmda", "meaning-language", "posterior")
 CHECKPOINT_S = 0.05  # so that random moments fall between several checkpoints

@@ -80,7 +80,7 @@ def runs_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def app_url(runs_folder: Path) -> Iterator[str]:
     """The address of an app that is served for this session."""
     port = free_port()
-    command = [sys.executable, "-m", "streamlit", "run", "app/served.py"]
+    command = [sys.executable, "-P", "-m", "streamlit", "run", "app/shell/served.py"]
     options = ["--server.headless", "true", "--server.port", str(port), "--server.fileWatcherType", "none"]
     environment = os.environ | {"EMU_RUNS": str(runs_folder), "PYTHONUNBUFFERED": "1"}
     server = subprocess.Popen(
@@ -114,7 +114,8 @@ def kernel() -> Iterator["AsyncKernelManager"]:
     """A kernel that runs notebooks one after another, so that it imports torch and the rest once."""
     from jupyter_client.manager import AsyncKernelManager
     from nbclient.util import run_sync
-    from run_notebooks import INLINE
+
+    from tools.run_notebooks import INLINE
 
     manager = AsyncKernelManager(kernel_name="python3")
     changes = {"HF_HUB_DISABLE_PROGRESS_BARS": "1", "PYTHONPATH": str(ROOT)}  # of opening tiny transformers
@@ -126,7 +127,7 @@ def kernel() -> Iterator["AsyncKernelManager"]:
 @pytest.fixture
 def quick_starts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fork the processes that are spawned otherwise, with all that they import."""
-    from tests.child import forked
+    from tests.support.child import forked
 
     context = forked()
     monkeypatch.setattr(multiprocessing, "get_context", lambda method: context)
@@ -154,8 +155,8 @@ def patient_pages(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatc
 
         monkeypatch.setattr(manifest_scanner, "scan_component_manifests", list)
         monkeypatch.setattr(app_test, "ScriptCache", compiled_pages)
-        monkeypatch.setattr("app.cache.MOMENT_S", 60.0)
-        monkeypatch.setattr("app.cache.warm_up", None)
+        monkeypatch.setattr("emu_app.work.cache.MOMENT_S", 60.0)
+        monkeypatch.setattr("emu_app.work.cache.warm_up", None)
 
 
 @pytest.fixture(scope="session")
@@ -223,9 +224,8 @@ class Small(NamedTuple):
 @pytest.fixture(scope="session")
 def small(runs_folder: Path) -> Small:
     """A finished run and its data, which tests only read."""
-    from small_run import small_run
-
-    from tests.stored_set import stored_set
+    from tests.support.small_run import small_run
+    from tests.support.stored_set import stored_set
 
     run, labelled, file = small_run(runs_folder, "small-run")
     return Small(run.name, stored_set(runs_folder, file), labelled)
@@ -256,7 +256,7 @@ def go_to(page: Page, name: str) -> None:
 @pytest.fixture(scope="session")
 def laser_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of the files of a tiny LASER; nobody writes there."""
-    from tests.laser_tiny import write_published
+    from tests.support.laser_tiny import write_published
 
     folder = tmp_path_factory.mktemp("laser")
     write_published(folder)

@@ -6,14 +6,14 @@ from dataclasses import replace
 from typing import Any
 
 import streamlit as st
+from emu_app.forms.encoder import is_transformer
+from emu_app.shell.widgets import KEPT, choose_one
 
-from app.forms.encoder import is_transformer
-from app.panels.widgets import KEPT, choose_one
-from emu_core.config.emu import Trained
-from emu_core.config.settings import OURS, SettingInfo, Settings, infos
 from emu_core.encoders.registry import encoder_kind
 from emu_core.errors import EncoderError, TrainingError
-from emu_core.methods.method import Method
+from emu_core.methods.emu.settings import Trained
+from emu_core.settings import OURS, SettingInfo, Settings, infos
+from emu_core.training.method import Method
 
 PRESETS = {"tuned": "Tuned here", "paper": "From the paper"}
 

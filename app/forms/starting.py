@@ -1,20 +1,20 @@
 """Common parts of the forms that start a run: method, device, name, seed and the start button."""
 
 import streamlit as st
+from emu_app.shell.address import keep, linked
+from emu_app.shell.state import make_mine, runs_root
+from emu_app.shell.widgets import KEPT, choose, then_rerun
+from emu_app.shell.wording import literal, sentence
+from emu_app.work.jobs import job_manager
 
-from app.address import keep, linked
-from app.jobs import job_manager
-from app.panels.widgets import KEPT, choose, then_rerun
-from app.state import make_mine, runs_root
-from app.wording import literal, sentence
 from emu_core.devices import available_devices
 from emu_core.errors import EmuError
-from emu_core.methods.memory import forecast
-from emu_core.methods.method import Method, Needs
-from emu_core.methods.registry import methods_that_need
+from emu_core.methods.registry import method_named, methods_that_need
 from emu_core.runs.config import RunConfig
 from emu_core.runs.run import NAME, Storable, new_run_name
 from emu_core.runs.stored_data import Data
+from emu_core.training.memory import forecast
+from emu_core.training.method import Method, Needs
 
 Plan = tuple[RunConfig, Storable]
 
@@ -62,7 +62,7 @@ def draw_forecast(token: str, plan: Plan) -> None:
 def _forecast(token: str, values: object, _plan: Plan) -> str:
     config, data = _plan
     try:
-        expected = forecast(data, config) if isinstance(data, Data) else None
+        expected = forecast(method_named(config.method), data, config) if isinstance(data, Data) else None
     except EmuError:  # other programs have taken memory since the plan was made: the run reports it
         return ""
     return "" if expected is None else expected.line

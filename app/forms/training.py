@@ -6,21 +6,21 @@ from itertools import combinations
 from typing import Any
 
 import streamlit as st
+from emu_app.data.library import ChosenData
+from emu_app.forms.encoder import READS_WORDS, Choice, draw_encoder, is_transformer
+from emu_app.forms.settings import draw_settings
+from emu_app.forms.starting import Plan, draw_forecast, draw_identity, draw_method
+from emu_app.shell.model_name import short_name
+from emu_app.shell.state import runs_to_specialise
+from emu_app.shell.widgets import KEPT, choose_languages, choose_many, draw_note, strangers_note
+from emu_app.shell.wording import literal
 from streamlit.delta_generator import DeltaGenerator
 
-from app.forms.encoder import READS_WORDS, Choice, draw_encoder, is_transformer
-from app.forms.model_name import short_name
-from app.forms.settings import draw_settings
-from app.forms.starting import Plan, draw_forecast, draw_identity, draw_method
-from app.library import ChosenData
-from app.panels.widgets import KEPT, choose_languages, choose_many, draw_note, strangers_note
-from app.state import runs_to_specialise
-from app.wording import literal
 from emu_core.api.train import plan_training
-from emu_core.config.settings import Settings
 from emu_core.data.languages import language_name
 from emu_core.errors import EmuError
-from emu_core.methods.method import Method, Needs
+from emu_core.settings import Settings
+from emu_core.training.method import Method, Needs
 
 PLACE = "train"
 

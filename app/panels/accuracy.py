@@ -5,16 +5,16 @@ from typing import Any, Literal
 
 import pandas as pd
 import streamlit as st
+from emu_app.panels.context import A, B
+from emu_app.shell.widgets import draw_chart, draw_note, draw_table, roomy_columns
+from emu_app.shell.wording import literal, sentence
 
-from app.context import A, B
-from app.panels.widgets import draw_chart, draw_note, draw_table, roomy_columns
-from app.wording import literal, sentence
 from emu_core import charts
 from emu_core.data.languages import language_name
 from emu_core.data.wording import counted
 from emu_core.evaluation.comparison import SIGNIFICANT, Comparison
 from emu_core.evaluation.guard import Verdict
-from emu_core.evaluation.metric_rows import (
+from emu_core.reports.figures_as_text import (
     fallen_sentence,
     guard_sentences,
     new_intent_sentence,

@@ -6,10 +6,8 @@ from typing import Any
 
 import pandas as pd
 import streamlit as st
-
-from app.cache import done_or_shown
-from app.library import ChosenData, add_version, rows_of
-from app.panels.widgets import (
+from emu_app.data.library import ChosenData, add_version, rows_of
+from emu_app.shell.widgets import (
     MOST_ROWS,
     choose,
     draw_csv_button,
@@ -18,7 +16,9 @@ from app.panels.widgets import (
     say_cut,
     then_rerun,
 )
-from app.wording import literal
+from emu_app.shell.wording import literal
+from emu_app.work.cache import done_or_shown
+
 from emu_core.data.detection import detect_languages
 from emu_core.data.labelled.audit import LONG_TEXT, Audit
 from emu_core.data.labelled.edits import edit_rows

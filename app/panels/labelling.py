@@ -5,19 +5,19 @@ from typing import Any
 
 import pandas as pd
 import streamlit as st
+from emu_app.data.boxes import ask_sentences, read_box
+from emu_app.data.library import ChosenData, add_version, all_rows, keep_score, rows_to_label, scores
+from emu_app.data.tables import DETECT, read_unlabelled
+from emu_app.panels.context import USUAL, A, Context, base_of
+from emu_app.panels.findings import intent_column
+from emu_app.shell.address import draw_link
+from emu_app.shell.model_name import RUN, short_name
+from emu_app.shell.widgets import KEPT, choose, draw_chart, draw_note, errors_shown, then_rerun
+from emu_app.shell.wording import literal
+from emu_app.work.cache import computed, encoded
+from emu_app.work.tasks import suggestions
+from emu_app.work.vectors import digest, weights_of
 
-from app.address import draw_link
-from app.cache import computed, encoded
-from app.context import USUAL, A, Context, base_of
-from app.forms.model_name import RUN, short_name
-from app.library import ChosenData, add_version, all_rows, keep_score, rows_to_label, scores
-from app.panels.findings import intent_column
-from app.panels.widgets import KEPT, choose, draw_chart, draw_note, errors_shown, then_rerun
-from app.tasks import suggestions
-from app.upload.boxes import ask_sentences, read_box
-from app.upload.tables import DETECT, read_unlabelled
-from app.vectors import digest, weights_of
-from app.wording import literal
 from emu_core import charts
 from emu_core.api.suggest import Suggester
 from emu_core.data.labelled import UnlabelledSet

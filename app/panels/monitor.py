@@ -5,23 +5,12 @@ from typing import Any
 
 import pandas as pd
 import streamlit as st
-
-from app.address import draw_link, keep, keep_renamed, linked
-from app.context import as_b
-from app.forms.model_name import RUN
-from app.jobs import OUTDATED, UNDO_S, job_manager
-from app.panels.accuracy import draw_guard, draw_new_intents
-from app.panels.run_table import P_AT_1, found_runs, progress_line, runs_frame
-from app.panels.widgets import (
-    KEPT,
-    draw_chart,
-    draw_note,
-    draw_table,
-    errors_shown,
-    roomy_columns,
-    then_rerun,
-)
-from app.state import (
+from emu_app.panels.accuracy import draw_guard, draw_new_intents
+from emu_app.panels.context import as_b
+from emu_app.panels.run_table import P_AT_1, found_runs, progress_line, runs_frame
+from emu_app.shell.address import draw_link, keep, keep_renamed, linked
+from emu_app.shell.model_name import RUN
+from emu_app.shell.state import (
     can_resume,
     config_of,
     is_bench,
@@ -32,11 +21,22 @@ from app.state import (
     runs_root,
     status_of,
 )
-from app.wording import literal, sentence
+from emu_app.shell.widgets import (
+    KEPT,
+    draw_chart,
+    draw_note,
+    draw_table,
+    errors_shown,
+    roomy_columns,
+    then_rerun,
+)
+from emu_app.shell.wording import literal, sentence
+from emu_app.work.jobs import OUTDATED, UNDO_S, job_manager
+
 from emu_core import charts
 from emu_core.data.languages import language_name, split_pair
 from emu_core.data.wording import counted
-from emu_core.evaluation.metric_rows import cross_validation_sentence
+from emu_core.reports.figures_as_text import cross_validation_sentence
 from emu_core.runs.run import (
     BESIDE_STEPS,
     MOST_NOTE,

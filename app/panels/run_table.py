@@ -1,15 +1,15 @@
 """The table of runs, and a run's state in words."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 import pandas as pd
+from emu_app.shell.model_name import short_name
+from emu_app.shell.state import config_of, is_from_scratch, mean_p_at_1, metrics_of, remarks_of, status_of
+from emu_app.shell.wording import literal, time_span
 
-from app.forms.model_name import short_name
-from app.state import config_of, is_from_scratch, metrics_of, remarks_of, status_of
-from app.wording import literal, time_span
 from emu_core.bench.papers import PAPERS
 from emu_core.data.wording import counted
 from emu_core.methods.registry import methods
@@ -97,12 +97,6 @@ def run_row(run: Run) -> dict[str, Any]:
         row["Encoder"] = short_name(config.encoder) or "from scratch"
         row["Trained on"] = pairs_of(config) or ", ".join(config.train_languages)
     return row
-
-
-def mean_p_at_1(metrics: Mapping[str, Any]) -> float | None:
-    """Return the mean P@1 over the directions trained on; None if nothing was measured."""
-    trained = [found["p_at_1"] for found in metrics.get("translation", {}).values() if found.get("trained")]
-    return sum(trained) / len(trained) if trained else None
 
 
 def pairs_of(config: RunConfig) -> str:

@@ -7,19 +7,19 @@ from typing import Any
 
 import pandas as pd
 import streamlit as st
+from emu_app.data.library import ChosenData, chosen_data
+from emu_app.data.texts import draw_other_texts, draw_texts
+from emu_app.forms.encoder import draw_encoder, is_transformer
+from emu_app.forms.settings import draw_fields
+from emu_app.forms.starting import Plan, draw_device, draw_name, draw_start_button
+from emu_app.forms.training import draw_pairs, draw_train_languages
+from emu_app.panels.monitor import draw_form_and_runs, draw_resume
+from emu_app.panels.run_table import run_row
+from emu_app.shell.model_name import short_name
+from emu_app.shell.state import config_of, is_bench, runs_root, status_of
+from emu_app.shell.widgets import KEPT, choose, draw_chart, draw_download, draw_note, errors_shown
+from emu_app.shell.wording import literal, sentence, time_span
 
-from app.forms.encoder import draw_encoder, is_transformer
-from app.forms.model_name import short_name
-from app.forms.settings import draw_fields
-from app.forms.starting import Plan, draw_device, draw_name, draw_start_button
-from app.forms.training import draw_pairs, draw_train_languages
-from app.library import ChosenData, chosen_data
-from app.panels.monitor import draw_form_and_runs, draw_resume
-from app.panels.run_table import run_row
-from app.panels.widgets import KEPT, choose, draw_chart, draw_download, draw_note, errors_shown
-from app.state import config_of, is_bench, runs_root, status_of
-from app.upload.texts import draw_other_texts, draw_texts
-from app.wording import literal, sentence, time_span
 from emu_core.bench.emu.experiment import BASE, BenchData
 from emu_core.bench.experiment import Outlook
 from emu_core.bench.job import experiment_of
@@ -27,12 +27,12 @@ from emu_core.bench.papers import PAPERS, BenchSettings, Paper
 from emu_core.bench.report import JSON, MARKDOWN, PAGE, Report, lists_of, load_report, shown_fact
 from emu_core.bench.tables import Table
 from emu_core.charts.intervals import Gain, system_gains
-from emu_core.config.settings import infos
 from emu_core.data.texts.tasks import Tasks
 from emu_core.data.wording import counted
 from emu_core.errors import EmuError, TrainingError
-from emu_core.methods.method import Needs
 from emu_core.runs.run import Run, RunState
+from emu_core.settings import infos
+from emu_core.training.method import Needs
 
 WATCHED = "bench-watched"
 PLACE = "bench"

@@ -1,18 +1,17 @@
 """Data: the demo set or an uploaded file, and what the audit finds in it."""
 
 import streamlit as st
+from emu_app.data import library, tables
+from emu_app.data.library import ChosenData, chosen_data
+from emu_app.data.tables import DETECT, Upload
+from emu_app.panels.context import context
+from emu_app.panels.findings import draw_findings, draw_left_out, draw_unread_languages
+from emu_app.panels.labelling import LABELLING, draw_labelling
+from emu_app.shell.address import draw_tabs, keep
+from emu_app.shell.widgets import KEPT, choose, draw_chart, draw_note, draw_table, errors_shown
+from emu_app.shell.wording import literal, sentence
+from emu_app.work.cache import done_or_shown, read_in_limits
 
-from app import library
-from app.address import draw_tabs, keep
-from app.cache import done_or_shown, read_in_limits
-from app.context import context
-from app.library import ChosenData, chosen_data
-from app.panels.findings import draw_findings, draw_left_out, draw_unread_languages
-from app.panels.labelling import LABELLING, draw_labelling
-from app.panels.widgets import KEPT, choose, draw_chart, draw_note, draw_table, errors_shown
-from app.upload import tables
-from app.upload.tables import DETECT, Upload
-from app.wording import literal, sentence
 from emu_core import charts
 from emu_core.data.demo import DEMO
 from emu_core.data.labelled.columns import ColumnMapping

@@ -3,19 +3,19 @@
 from collections.abc import Sequence
 
 import streamlit as st
+from emu_app.data.text_files import Read
+from emu_app.data.texts import draw_other_texts, draw_texts
+from emu_app.forms.settings import draw_settings
+from emu_app.forms.starting import Plan, draw_forecast, draw_identity, draw_method, draw_start_button
+from emu_app.panels.monitor import draw_form_and_runs, draw_list
+from emu_app.shell.state import is_from_scratch
 
-from app.forms.settings import draw_settings
-from app.forms.starting import Plan, draw_forecast, draw_identity, draw_method, draw_start_button
-from app.panels.monitor import draw_form_and_runs, draw_list
-from app.state import is_from_scratch
-from app.upload.text_files import Read
-from app.upload.texts import draw_other_texts, draw_texts
 from emu_core.api.pretrain import plan_pretraining
-from emu_core.config.settings import Settings
 from emu_core.data.texts.tasks import Tasks
 from emu_core.data.wording import counted
 from emu_core.errors import EmuError
-from emu_core.methods.method import Needs
+from emu_core.settings import Settings
+from emu_core.training.method import Needs
 
 WATCHED = "pretrain-watched"
 PLACE = "pretrain"

@@ -5,14 +5,13 @@ from contextlib import suppress
 
 import numpy as np
 import streamlit as st
-
-from app.address import draw_link, draw_tabs, linked
-from app.cache import computed, encoded
-from app.context import context
-from app.forms.model_name import RUN
-from app.maps import draw_downloads, draw_progress, laid_out
-from app.panels.run_table import run_facts
-from app.panels.widgets import (
+from emu_app.panels.context import context
+from emu_app.panels.maps import draw_downloads, draw_progress, laid_out
+from emu_app.panels.run_table import run_facts
+from emu_app.shell.address import draw_link, draw_tabs, linked
+from emu_app.shell.model_name import RUN
+from emu_app.shell.state import finished_runs
+from emu_app.shell.widgets import (
     KEPT,
     choose,
     choose_languages,
@@ -26,10 +25,11 @@ from app.panels.widgets import (
     roomy_columns,
     strangers_note,
 )
-from app.state import finished_runs
-from app.tasks import split
-from app.vectors import digest, weights_of
-from app.wording import literal, sentence
+from emu_app.shell.wording import literal, sentence
+from emu_app.work.cache import computed, encoded
+from emu_app.work.tasks import split
+from emu_app.work.vectors import digest, weights_of
+
 from emu_core import charts
 from emu_core.api import split as splitting
 from emu_core.api.compare import ALL
@@ -41,11 +41,11 @@ from emu_core.data.languages import language_name, ordered
 from emu_core.data.slots.utterances import Utterance, parse_annotated
 from emu_core.data.wording import counted
 from emu_core.encoders.base import FloatArray
-from emu_core.encoders.disentangled import DisentangledEncoder
 from emu_core.encoders.saved import read_config
 from emu_core.errors import EncoderError
 from emu_core.evaluation.projection import FEWEST, Projection
-from emu_core.models.parts import Part
+from emu_core.methods.fmda.encoder import DisentangledEncoder
+from emu_core.methods.fmda.parts import Part
 from emu_core.runs.run import Run
 
 FROM_DATA, TYPED = "From the data", "Typed"

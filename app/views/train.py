@@ -1,13 +1,12 @@
 """Train: choose a method, start a run, watch it."""
 
 import streamlit as st
-
-from app.forms.starting import draw_start_button
-from app.forms.training import PLACE, draw_form
-from app.library import chosen_data
-from app.panels.monitor import WATCHED, draw_form_and_runs, draw_list
-from app.panels.widgets import draw_note, draw_notebook_button
-from app.state import is_training, runs_root
+from emu_app.data.library import chosen_data
+from emu_app.forms.starting import draw_start_button
+from emu_app.forms.training import PLACE, draw_form
+from emu_app.panels.monitor import WATCHED, draw_form_and_runs, draw_list
+from emu_app.shell.state import is_training, runs_root
+from emu_app.shell.widgets import draw_note, draw_notebook_button
 
 
 def page() -> None:

@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import streamlit as st
-
-from app.address import draw_link, draw_tabs
-from app.cache import computed, encoded
-from app.forms.encoder import Choice, draw_encoder
-from app.forms.model_name import RUN, short_name
-from app.maps import NAMES, draw_progress, laid_out
-from app.panels.widgets import (
+from emu_app.data.texts import Pairs, choose_pairs, choose_source, say_trained_on
+from emu_app.forms.encoder import Choice, draw_encoder
+from emu_app.panels.maps import NAMES, draw_progress, laid_out
+from emu_app.shell.address import draw_link, draw_tabs
+from emu_app.shell.model_name import RUN, short_name
+from emu_app.shell.state import finished_runs, is_from_scratch
+from emu_app.shell.widgets import (
     KEPT,
     choose,
     choose_languages,
@@ -24,11 +24,11 @@ from app.panels.widgets import (
     roomy_columns,
     strangers_note,
 )
-from app.state import finished_runs, is_from_scratch
-from app.tasks import word_spaces
-from app.upload.texts import Pairs, choose_pairs, choose_source, say_trained_on
-from app.vectors import digest, weights_of
-from app.wording import literal, sentence
+from emu_app.shell.wording import literal, sentence
+from emu_app.work.cache import computed, encoded
+from emu_app.work.tasks import word_spaces
+from emu_app.work.vectors import digest, weights_of
+
 from emu_core import charts
 from emu_core.data.calendar_words import MONTHS, WEEKDAYS
 from emu_core.data.languages import language_name

@@ -4,20 +4,20 @@ from collections.abc import Mapping
 
 import numpy as np
 import streamlit as st
+from emu_app.panels.context import Context, context
+from emu_app.panels.maps import FIRST_POINTS, MOST_POINTS, sample
+from emu_app.shell.address import draw_link
+from emu_app.shell.state import data_sha_of
+from emu_app.shell.widgets import KEPT, draw_note
+from emu_app.shell.wording import literal, sentence
+from emu_app.work.background import Done
+from emu_app.work.cache import encoded, outcome_of
+from emu_app.work.vectors import weights_of
+from emu_app.workbench.drawer import draw_drawer, languages_key
+from emu_app.workbench.inspector import draw_inspector
+from emu_app.workbench.maps import draw_space
+from emu_app.workbench.subject import Space, Subject
 
-from app.address import draw_link
-from app.background import Done
-from app.cache import encoded, outcome_of
-from app.context import Context, context
-from app.maps import FIRST_POINTS, MOST_POINTS, sample
-from app.panels.widgets import KEPT, draw_note
-from app.state import data_sha_of
-from app.vectors import weights_of
-from app.wording import literal, sentence
-from app.workbench.drawer import draw_drawer, languages_key
-from app.workbench.inspector import draw_inspector
-from app.workbench.maps import draw_space
-from app.workbench.subject import Space, Subject
 from emu_core.api.compare import ALL, choose_rows, training_notes
 from emu_core.data.wording import counted
 from emu_core.encoders.base import FloatArray

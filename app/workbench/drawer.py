@@ -4,14 +4,12 @@ from collections.abc import Callable
 
 import pandas as pd
 import streamlit as st
-
-from app.address import draw_tabs
-from app.cache import computed
-from app.context import Context
-from app.forms.model_name import RUN
-from app.panels.accuracy import draw_accuracy
-from app.panels.run_table import run_facts
-from app.panels.widgets import (
+from emu_app.panels.accuracy import draw_accuracy
+from emu_app.panels.context import Context
+from emu_app.panels.run_table import run_facts
+from emu_app.shell.address import draw_tabs
+from emu_app.shell.model_name import RUN
+from emu_app.shell.widgets import (
     KEPT,
     choose,
     choose_languages,
@@ -22,12 +20,14 @@ from app.panels.widgets import (
     draw_note,
     draw_table,
 )
-from app.wording import literal
-from app.workbench.forgetting import draw_forgetting
-from app.workbench.predict import draw_predictions
-from app.workbench.subject import Space, Subject
-from app.workbench.takeaway import draw_take_away
-from app.workbench.triples import draw_triples
+from emu_app.shell.wording import literal
+from emu_app.work.cache import computed
+from emu_app.workbench.forgetting import draw_forgetting
+from emu_app.workbench.predict import draw_predictions
+from emu_app.workbench.subject import Space, Subject
+from emu_app.workbench.takeaway import draw_take_away
+from emu_app.workbench.triples import draw_triples
+
 from emu_core import charts
 from emu_core.charts.comparison import MOST_CONFUSED
 from emu_core.charts.style import short

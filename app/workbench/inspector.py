@@ -2,14 +2,14 @@
 
 import numpy as np
 import streamlit as st
+from emu_app.panels.context import A, B, Context
+from emu_app.shell.address import draw_link
+from emu_app.shell.widgets import KEPT
+from emu_app.shell.wording import literal
+from emu_app.workbench.maps import TRIED, draw_picked, inspected, picked
+from emu_app.workbench.predict import answers, draw_answer, draw_neighbours
+from emu_app.workbench.subject import Space, Subject
 
-from app.address import draw_link
-from app.context import A, B, Context
-from app.panels.widgets import KEPT
-from app.wording import literal
-from app.workbench.maps import TRIED, draw_picked, inspected, picked
-from app.workbench.predict import answers, draw_answer, draw_neighbours
-from app.workbench.subject import Space, Subject
 from emu_core.data.languages import language_name
 from emu_core.data.wording import counted
 from emu_core.evaluation.retrieval import nearest

@@ -7,13 +7,11 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
-from numpy.typing import NDArray
-
-from app import maps
-from app.cache import encoded
-from app.context import Context, stay
-from app.library import add_version
-from app.panels.widgets import (
+from emu_app.data.library import add_version
+from emu_app.panels import maps
+from emu_app.panels.context import Context, stay
+from emu_app.shell.state import data_sha_of
+from emu_app.shell.widgets import (
     KEPT,
     MOST_ROWS,
     choose,
@@ -25,9 +23,11 @@ from app.panels.widgets import (
     errors_shown,
     say_cut,
 )
-from app.state import data_sha_of
-from app.vectors import weights_of
-from app.workbench.subject import Space
+from emu_app.work.cache import encoded
+from emu_app.work.vectors import weights_of
+from emu_app.workbench.subject import Space
+from numpy.typing import NDArray
+
 from emu_core import charts
 from emu_core.charts.marks import ColourBy
 from emu_core.data.wording import counted

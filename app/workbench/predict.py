@@ -6,17 +6,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import streamlit as st
+from emu_app.data.boxes import ask_sentences, read_box
+from emu_app.data.tables import read_texts
+from emu_app.panels.context import A, B, Context
+from emu_app.panels.labelling import LABELLING
+from emu_app.shell.address import draw_link
+from emu_app.shell.widgets import choose, draw_note, draw_table, roomy_columns
+from emu_app.shell.wording import literal
+from emu_app.work.cache import computed, encoded
+from emu_app.work.tasks import predictions
+from emu_app.work.vectors import digest, weights_of
 
-from app.address import draw_link
-from app.cache import computed, encoded
-from app.context import A, B, Context
-from app.panels.labelling import LABELLING
-from app.panels.widgets import choose, draw_note, draw_table, roomy_columns
-from app.tasks import predictions
-from app.upload.boxes import ask_sentences, read_box
-from app.upload.tables import read_texts
-from app.vectors import digest, weights_of
-from app.wording import literal
 from emu_core.api.compare import ALL, choose_rows
 from emu_core.api.predict import NO_INTENT, unseen_rows
 from emu_core.charts.style import short

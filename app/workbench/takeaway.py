@@ -9,17 +9,17 @@ from typing import Any
 
 import numpy as np
 import streamlit as st
+from emu_app.panels.context import Context
+from emu_app.shell.model_name import short_name
+from emu_app.shell.users import all_runs_root
+from emu_app.shell.widgets import choose_one, draw_download, draw_notebook_button
+from emu_app.work import cache, tasks
+from emu_app.work.vectors import download_path
+from emu_app.workbench.subject import Space, Subject
 
-from app import cache, tasks
-from app.context import Context
-from app.forms.model_name import short_name
-from app.panels.widgets import choose_one, draw_download, draw_notebook_button
-from app.users import all_runs_root
-from app.vectors import download_path
-from app.workbench.subject import Space, Subject
-from emu_core.charts import comparison_page
 from emu_core.encoders.base import FloatArray
 from emu_core.exporting import ExportFormat
+from emu_core.reports.comparison_page import comparison_page
 
 # Of each format, its title and the end of the exported folder's name.
 _FORMATS = {

@@ -14,11 +14,11 @@ from emu_core.data.labelled.columns import ColumnMapping
 from emu_core.data.labelled.load import DEMO, demo_paths, read_sentences
 from emu_core.data.languages import language_of_file
 from emu_core.devices import pick_device
-from emu_core.encoders.disentangled import part_encode
 from emu_core.encoders.encode import shared_encode
 from emu_core.encoders.registry import load_encoder
 from emu_core.errors import DataError
 from emu_core.files import disk_fault, whole_file
+from emu_core.methods.fmda.encoder import part_encode
 from emu_core.processes import join_processes
 from emu_core.threads import give_memory_back
 

@@ -12,18 +12,18 @@ from emu_core.errors import CancelledError, EmuError, RunError, TrainingError
 from emu_core.evaluation.arrays import Encode
 from emu_core.evaluation.run_metrics import Measured, labelled_metrics, measure_all, parallel_metrics
 from emu_core.files import disk_fault, remove_partial, whole_folder, write_whole
-from emu_core.methods.job import Job, Outcome
 from emu_core.methods.registry import method_named
 from emu_core.notebook.training import live_progress
 from emu_core.processes import Processes
-from emu_core.runs.card import model_card
+from emu_core.reports.card import model_card
 from emu_core.runs.checkpoint import Checkpoint
 from emu_core.runs.config import RunConfig
 from emu_core.runs.progress import OnProgress, Progress
 from emu_core.runs.run import Run, RunState
 from emu_core.runs.snapshots import BEFORE, Snapshots
 from emu_core.runs.stored_data import LabelledData, ParallelData, load_data
-from emu_core.trainers.fit import ran_out
+from emu_core.training.fit import ran_out
+from emu_core.training.job import Job, Outcome
 
 CHECKPOINT_S = 30.0
 

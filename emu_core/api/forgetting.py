@@ -20,7 +20,7 @@ from emu_core.errors import DataError, RunError
 from emu_core.evaluation.arrays import DistinctTexts, pair_name
 from emu_core.evaluation.forgetting import MeasureChange, retrieval_change, similarity_change
 from emu_core.files import write_whole
-from emu_core.runs.card import model_card
+from emu_core.reports.card import model_card
 from emu_core.runs.run import Run
 
 FILE = "forgetting.json"

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from emu_core.api.execute import CHECKPOINT_S, execute
-from emu_core.config.settings import Settings
 from emu_core.data.parallel.files import read_parallel
 from emu_core.data.parallel.held_out import hold_out, usual_count
 from emu_core.data.parallel.text import ParallelText, languages_of, names_of
@@ -16,14 +15,15 @@ from emu_core.data.texts.running_text import RunningText, read_running_text
 from emu_core.data.texts.tasks import Tasks
 from emu_core.devices import pick_device
 from emu_core.errors import TrainingError
-from emu_core.methods.memory import OnForecast, forecast
-from emu_core.methods.method import Needs
-from emu_core.methods.registry import method_named
+from emu_core.methods.registry import default_method, method_named
 from emu_core.processes import ALONE
 from emu_core.runs.config import RunConfig, versions
 from emu_core.runs.progress import OnProgress
 from emu_core.runs.run import Run, create_run
 from emu_core.runs.stored_data import ParallelData
+from emu_core.settings import Settings
+from emu_core.training.memory import OnForecast, forecast
+from emu_core.training.method import Needs
 
 File = str | Path
 Kind = TypeVar("Kind")
@@ -34,7 +34,7 @@ def pretrain(
     files: Texts,
     *,
     out: str | Path,
-    method: str = "dual-encoder",
+    method: str | None = None,
     languages: Sequence[str] | None = None,
     drop_empty: bool = False,
     dialogues: Sequence[File | Dialogues] = (),
@@ -111,7 +111,7 @@ def plan_pretraining(
     dev: Sequence[ParallelText] = (),
     test: Sequence[ParallelText] = (),
     *,
-    method: str = "dual-encoder",
+    method: str | None = None,
     seed: int = 0,
     device: str = "cpu",
     config: Settings | None = None,
@@ -123,7 +123,8 @@ def plan_pretraining(
     Raises:
         EmuError: method and settings do not match the texts.
     """
-    chosen = method_named(method)
+    chosen = method_named(method or default_method(Needs.PARALLEL_TEXT))
+    method = chosen.name
     if chosen.needs is not Needs.PARALLEL_TEXT:
         raise TrainingError(f"the method {method} learns from {chosen.needs}; use emu train for it")
     values = chosen.check_settings(config if config is not None else chosen.configure(""))
@@ -148,7 +149,7 @@ def plan_pretraining(
         versions=versions(),
     )
     data = ParallelData(tasks, dev, test)
-    forecast(data, run_config, on_forecast)
+    forecast(chosen, data, run_config, on_forecast)
     return run_config, data
 
 

@@ -14,11 +14,11 @@ from emu_core.data.languages import ordered, split_pair
 from emu_core.data.slots.template_pairs import template_pairs
 from emu_core.data.slots.utterances import Utterance, parse_annotated
 from emu_core.errors import DataError
-from emu_core.models.parts import Part
+from emu_core.methods.fmda.parts import Part
 
 if TYPE_CHECKING:
     from emu_core.encoders.base import FloatArray
-    from emu_core.encoders.disentangled import DisentangledEncoder
+    from emu_core.methods.fmda.encoder import DisentangledEncoder
 
 BLANK = "␣"  # shown for a token that is a space
 MOST = 10_000  # sentences; six vectors of each are computed and stored

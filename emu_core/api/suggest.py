@@ -1,32 +1,24 @@
 """Suggest which sentences to label next, by the default method fitted on those labelled so far."""
 
-import warnings
-from typing import cast
-
 import numpy as np
 import pandas as pd
-import torch
 
 from emu_core.api.evaluate import against_pool
 from emu_core.api.inputs import Data, Files, as_list, labelled_set, lazy_encode
-from emu_core.config import PosteriorConfig
-from emu_core.data.demo import reference_texts
 from emu_core.data.labelled import LabelledSet, UnlabelledSet, read_unlabelled
 from emu_core.data.labelled.columns import ColumnMapping
-from emu_core.encoders.encode import head_after
+from emu_core.errors import TrainingError
 from emu_core.evaluation.active_learning import Uncertainty, choose_sentences, uncertainty
 from emu_core.evaluation.arrays import Encode
-from emu_core.methods.registry import configure
-from emu_core.trainers.intent_regression import sampled_rows
-from emu_core.trainers.posterior import Examples, fit_head
+from emu_core.methods.registry import default_method, method_named
 
 
 class Suggester:
-    """Suggests sentences to label, by the default method `posterior` fitted on the labelled sentences.
+    """Suggests sentences to label, by the default method fitted on the labelled sentences.
 
     Attributes:
         pool_: the labelled sentences that it was fitted on (split train, if there are splits).
-        head_: the fitted head.
+        fitted_: the fitted method, as functions of vectors.
     """
 
     def __init__(self, encoder: str = "use", *, encode: Encode | None = None, device: str = "auto") -> None:
@@ -37,13 +29,15 @@ class Suggester:
             encode: returns the encoder's vectors, if they are known already; None loads the encoder.
             device: "auto", "cpu", "cuda:0".
         """
-        self.settings = cast(PosteriorConfig, configure("posterior", encoder))
+        method = method_named(default_method())
+        if method.fit_frozen is None:
+            raise TrainingError(f"the default method {method.name} can't be fitted in seconds")
+        self._method, self.settings = method.fit_frozen, method.configure(encoder)
         self._encode = encode or lazy_encode(encoder, device)
 
     def reference(self) -> dict[str, list[str]]:
         """Return reference sentences by language that the method needs as well; none for `use`."""
-        needed = self.settings.language_directions or self.settings.centering
-        return reference_texts() if needed else {}
+        return {language: list(texts) for language, texts in self._method.reference(self.settings).items()}
 
     def fit(self, labelled: LabelledSet) -> "Suggester":
         """Fit the default method on a set's split train, or on all sentences if there are no splits.
@@ -54,14 +48,11 @@ class Suggester:
             TrainingError: the sentences have a single intent.
         """
         self.pool_ = labelled.train_part()
-        frame, settings = self.pool_.frame, self.settings
+        frame = self.pool_.frame
         labels = np.searchsorted(self.pool_.intents, frame["intent"]).tolist()
-        reference = {language: self._encode(texts) for language, texts in self.reference().items()}
-        vectors, ids = self._encode(frame["text"].tolist()), frame["id"].tolist()
-        examples = Examples(vectors, labels, reference, ids)
-        with warnings.catch_warnings():  # scikit-learn expects more than two sentences per intent
-            warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
-            self.head_ = fit_head(examples.take(sampled_rows(labels)), settings)
+        self.fitted_ = self._method.fit(
+            self.settings, self._encode, frame["text"].tolist(), labels, frame["id"].tolist()
+        )
         return self
 
     def suggest(
@@ -88,10 +79,8 @@ class Suggester:
         columns = ["row", "text", "language", "id", "intent", "probability", "uncertainty"]
         if frame.empty:
             return pd.DataFrame(columns=columns)
-        with torch.no_grad():
-            vectors = torch.from_numpy(self._encode(frame["text"].tolist()))
-            probabilities = self.head_.in_parts(vectors, self.head_.posterior).numpy()
-            mapped = self.head_.mapped(vectors).numpy()
+        vectors = self._encode(frame["text"].tolist())
+        probabilities, mapped = self.fitted_.probabilities(vectors), self.fitted_.mapped(vectors)
         unsure = uncertainty(probabilities, Uncertainty(by))
         rows = choose_sentences(
             mapped, unsure, frame["language"].tolist(), count, self.pool_.frame["language"].tolist()
@@ -117,7 +106,7 @@ class Suggester:
 
         return {
             "base": mean_accuracy(self._encode),
-            "fitted": mean_accuracy(head_after(self._encode, self.head_)),
+            "fitted": mean_accuracy(self.fitted_.encode_with(self._encode)),
         }
 
 

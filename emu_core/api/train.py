@@ -6,7 +6,6 @@ from pathlib import Path
 
 from emu_core.api.execute import CHECKPOINT_S, execute
 from emu_core.api.inputs import Data, labelled_set
-from emu_core.config.settings import Settings
 from emu_core.data.labelled import LabelledSet, UnlabelledSet, read_unlabelled, unlabelled_from
 from emu_core.data.labelled.columns import ColumnMapping
 from emu_core.data.labelled.pairs import Pair, read_pairs
@@ -14,21 +13,22 @@ from emu_core.data.languages import language_code
 from emu_core.devices import pick_device, pick_precision
 from emu_core.encoders.registry import encoder_kind
 from emu_core.errors import DataError, TrainingError
-from emu_core.methods.memory import OnForecast, forecast
-from emu_core.methods.method import Needs
-from emu_core.methods.registry import DEFAULT, method_named, methods_that_need
+from emu_core.methods.registry import default_method, method_named, methods_that_need
 from emu_core.processes import join_processes
 from emu_core.runs.config import RunConfig, versions
 from emu_core.runs.progress import OnProgress
 from emu_core.runs.run import Run, create_run
 from emu_core.runs.stored_data import LabelledData
+from emu_core.settings import Settings
+from emu_core.training.memory import OnForecast, forecast
+from emu_core.training.method import Needs
 
 
 def train(
     data: Data,
     *,
     out: str | Path,
-    method: str = DEFAULT,
+    method: str | None = None,
     encoder: str | None = None,
     train_languages: Sequence[str] = ("en",),
     unlabelled_languages: Sequence[str] | None = None,
@@ -56,9 +56,8 @@ def train(
     Args:
         data: labelled set, files, a folder of files, or "demo".
         out: the run's folder; must be new.
-        method: the name of a method that learns from labelled sentences or from translations with annotated slots:
-            "posterior" takes seconds and does not change the encoder, "emu" is the paper's; "fmda" and its baseline
-            "meaning-language" split vectors.
+        method: the name of a method that learns from labelled sentences or from translations with annotated slots;
+            see `emu_core.methods.registry.methods`. None takes the default, which takes seconds.
         encoder: what `load_encoder` takes; None takes the method's default.
         train_languages: languages whose labels are used.
         unlabelled_languages: languages of `data` to use without labels; None takes all except the training languages.
@@ -125,7 +124,7 @@ def train(
 def plan_training(
     labelled: LabelledSet,
     *,
-    method: str = DEFAULT,
+    method: str | None = None,
     encoder: str | None = None,
     train_languages: Sequence[str] = ("en",),
     unlabelled_languages: Sequence[str] | None = None,
@@ -143,7 +142,8 @@ def plan_training(
     Raises:
         EmuError: data, method and settings do not match.
     """
-    chosen = method_named(method)
+    chosen = method_named(method or default_method())
+    method = chosen.name
     if chosen.needs is Needs.PARALLEL_TEXT:
         raise TrainingError(f"the method {method} learns from parallel text; use emu pretrain for it")
     encoder = encoder or chosen.encoder
@@ -184,7 +184,7 @@ def plan_training(
     )
     data = LabelledData(labelled, pool)
     chosen.check(data, run_config, settings)
-    forecast(data, run_config, on_forecast)
+    forecast(chosen, data, run_config, on_forecast)
     return run_config, data
 
 

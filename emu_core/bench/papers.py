@@ -7,10 +7,10 @@ from pkgutil import resolve_name
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
 
-from emu_core.config.settings import Settings, infos, setting
 from emu_core.errors import RunError, TrainingError
-from emu_core.methods.method import Needs
 from emu_core.runs.config import RunConfig, Task, versions
+from emu_core.settings import Settings, infos, setting
+from emu_core.training.method import Needs
 
 if TYPE_CHECKING:
     from emu_core.bench.experiment import Experiment

@@ -25,7 +25,7 @@ from emu_core.evaluation.classifier import logistic_regression
 from emu_core.exporting.writers import write_sentence_transformers
 from emu_core.runs.costs import Took, now, since
 from emu_core.threads import one_thread_for_small_products
-from emu_core.trainers.emu_data import rows_by_class
+from emu_core.training.labels import rows_by_class
 
 Encode = Callable[[Sequence[str]], NDArray[np.floating]]
 Classify = Callable[[Sequence[str]], Sequence[str]]

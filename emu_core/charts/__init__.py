@@ -11,7 +11,6 @@ from emu_core.charts.comparison import gains as gains
 from emu_core.charts.comparison import similarity as similarity
 from emu_core.charts.comparison import triple as triple
 from emu_core.charts.comparison import triple_picture as triple_picture
-from emu_core.charts.comparison_page import comparison_page as comparison_page
 from emu_core.charts.curves import held_out_curves as held_out_curves
 from emu_core.charts.curves import labelling_curve as labelling_curve
 from emu_core.charts.curves import loss_curves as loss_curves

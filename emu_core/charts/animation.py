@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
 from emu_core.charts.marks import TITLES, ColourBy, groups, hover_texts
-from emu_core.charts.markup import escaped, html_page
 from emu_core.charts.style import CLOSEST, PLAIN, frame_map, on_page, on_white, plain, short
 from emu_core.data.languages import language_name
 from emu_core.evaluation.film import Film
+from emu_core.reports.markup import escaped, html_page
 
 BETWEEN = 8  # steps between two frames, so that the eye can follow a point
 STEP_MS = 80

@@ -64,7 +64,7 @@ def _compare(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _print(comparison: "Comparison") -> None:
-    from emu_core.evaluation import metric_rows as rows
+    from emu_core.reports import figures_as_text as rows
 
     base, other = comparison.names
     print(f"{other} compared with {base}, on {len(comparison.sentences):,} sentences\n")

@@ -176,7 +176,7 @@ def _encoders() -> Iterator[Check]:
 
 
 def _runs(folder: Path) -> Iterator[Check]:
-    app = find_spec("app")
+    app = find_spec("emu_app")
     if app is not None and app.origin is not None and (Path(app.origin).parent / "main.py").is_file():
         yield Check("runs", "app", State.READY, "emu app serves it")
     else:

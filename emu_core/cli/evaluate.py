@@ -64,7 +64,7 @@ def add_forgetting(verbs: Any) -> None:
 def _forgetting(options: argparse.Namespace) -> dict[str, Any]:
     from emu_core.api.forgetting import forgetting
     from emu_core.evaluation.forgetting import MOST_FALL_POINTS, MOST_FALL_SPEARMAN
-    from emu_core.evaluation.metric_rows import forgetting_table
+    from emu_core.reports.figures_as_text import forgetting_table
 
     result = forgetting(options.run, **shared.taken(options, "sts", "translations", "device"))
     if options.json != STDOUT:

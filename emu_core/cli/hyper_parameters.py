@@ -8,10 +8,10 @@ from typing import Any
 
 from emu_core.cli import options as shared
 from emu_core.cli.verb import VerbParser, option
-from emu_core.config.settings import SettingInfo, Settings, infos
 from emu_core.errors import TrainingError
-from emu_core.methods.method import Method
 from emu_core.methods.registry import method_named
+from emu_core.settings import SettingInfo, Settings, infos
+from emu_core.training.method import Method
 
 
 def add_method(parser: VerbParser, methods: Mapping[str, Method], default: str) -> None:

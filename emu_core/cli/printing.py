@@ -18,7 +18,7 @@ def print_guard(guard: Mapping[str, Any] | None, reason: str) -> None:
     if guard is None:
         print(f"\nNot guarded: {reason}")
         return
-    from emu_core.evaluation.metric_rows import guard_sentences, guard_table
+    from emu_core.reports.figures_as_text import guard_sentences, guard_table
 
     print("\nWhat each language's queries gained or lost, points of Acc@1\n")
     print_table(*guard_table(guard))

@@ -8,8 +8,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from emu_core.cli.server import ServerSettings, is_this_machine, read_server_settings, warnings_for
 from emu_core.cli.verb import add_verb, option
-from emu_core.config.server import ServerSettings, is_this_machine, read_server_settings, warnings_for
 from emu_core.errors import EmuError
 
 
@@ -27,7 +27,7 @@ def serve(
     Raises:
         EmuError: the app or a package for signing in is not installed, or the settings are wrong.
     """
-    app = find_spec("app")
+    app = find_spec("emu_app")
     if app is None or app.origin is None:
         raise EmuError("the app is not installed beside emu_core; install the whole project: make setup")
     found = ServerSettings() if settings is None else read_server_settings(settings)
@@ -40,7 +40,14 @@ def serve(
         options["server.headless"] = "true"
     if found.sign_in:
         options["secrets.files"] = found.sign_in
-    command = [sys.executable, "-m", "streamlit", "run", str(Path(app.origin).parent / "served.py")]
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        "streamlit",
+        "run",
+        str(Path(app.origin).parent / "shell" / "served.py"),
+    ]
     command += [word for name, value in options.items() for word in (f"--{name}", value)]
     environment = os.environ | {"EMU_RUNS": str(runs.resolve())}
     if settings is not None:

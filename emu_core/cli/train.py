@@ -12,11 +12,11 @@ from emu_core.cli.hyper_parameters import add_method, changed
 from emu_core.cli.printing import Line, print_guard, print_table
 from emu_core.cli.verb import add_verb, option
 from emu_core.errors import RunError
-from emu_core.methods.method import Needs
-from emu_core.methods.registry import DEFAULT, configure, method_named, methods_that_need
+from emu_core.methods.registry import configure, default_method, method_named, methods_that_need
 from emu_core.processes import is_main
 from emu_core.runs.config import Task
 from emu_core.runs.run import Run, RunState, Status, check_name, new_run_name
+from emu_core.training.method import Needs
 
 
 def add_train(verbs: Any) -> None:
@@ -24,7 +24,7 @@ def add_train(verbs: Any) -> None:
     parser = add_verb(verbs, "train", _train, "specialise an encoder on a labelled set")
     parser.usage = "%(prog)s DATA [DATA ...] [options]"
     shared.add_data(parser)
-    add_method(parser, methods_that_need(Needs.INTENTS, Needs.SLOTS), DEFAULT)
+    add_method(parser, methods_that_need(Needs.INTENTS, Needs.SLOTS), default_method())
     option(parser, "--encoder SPEC", f"{shared.SPECS} (default: the method's)")
     shared.add_train_languages(parser)
     about = "language of DATA used without labels; repeatable (default: all others)"
@@ -67,7 +67,7 @@ def add_pretrain(verbs: Any) -> None:
     parser = add_verb(verbs, "pretrain", _pretrain, "train an encoder from scratch, on parallel text")
     parser.usage = "%(prog)s FILE [FILE ...] [options]"
     shared.add_parallel_files(parser)
-    add_method(parser, methods_that_need(Needs.PARALLEL_TEXT), "dual-encoder")
+    add_method(parser, methods_that_need(Needs.PARALLEL_TEXT), default_method(Needs.PARALLEL_TEXT))
     shared.add_languages(
         parser, "languages of files that do not name theirs, in the order of the files or of a file's columns"
     )
@@ -168,7 +168,7 @@ def _reported(run: Run, options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _print_translations(metrics: Mapping[str, Any]) -> None:
-    from emu_core.evaluation.metric_rows import named, text_rows
+    from emu_core.reports.figures_as_text import named, text_rows
 
     print(f"translation retrieval on {metrics['measured_on']}, %\n")
     rows = text_rows(
@@ -182,7 +182,7 @@ def _print_translations(metrics: Mapping[str, Any]) -> None:
 
 
 def _print_accuracy(metrics: Mapping[str, Any]) -> None:
-    from emu_core.evaluation import metric_rows
+    from emu_core.reports import figures_as_text as metric_rows
 
     if "base" in metrics:
         print(f"leave-one-out Acc@1 %, split {metrics['split']}\n")

@@ -1,14 +1,12 @@
-"""Functions from texts to vectors: shared between processes, cached, or with a head on top."""
+"""Functions from texts to vectors: shared between processes, or cached."""
 
 from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
-import torch
 
 from emu_core.encoders.base import Encoder, FloatArray, Progress
 from emu_core.evaluation.arrays import Encode
-from emu_core.models.posterior_head import PosteriorHead
 from emu_core.processes import Processes
 
 
@@ -39,13 +37,3 @@ def once(encode: Encode) -> Encode:
     """Return `encode` with a cache of all lists of texts, for an encoder that does not change."""
     remembered = cache(lambda texts: encode(list(texts)))
     return lambda texts: remembered(tuple(texts))
-
-
-def head_after(encode: Encode, head: PosteriorHead) -> Encode:
-    """Return `encode` with a head over its vectors."""
-
-    @torch.no_grad()
-    def encode_with_head(texts: Sequence[str]) -> FloatArray:
-        return head.in_parts(torch.from_numpy(encode(texts)).to(head.bias.device)).cpu().numpy()
-
-    return encode_with_head

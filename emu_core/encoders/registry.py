@@ -1,6 +1,7 @@
 """The registry of encoders: their kinds, whether they can be used here, and how they are opened.
 
-An encoder is a row of `_KINDS`, or in another package an entry point of the group `emu.encoders`, such as
+A published encoder is a row of `_PUBLISHED`. Those that methods make, and those of other packages, are entry points of
+the group `emu.encoders`, such as
 
     [project.entry-points."emu.encoders"]
     letters = "letters.encoder:LettersEncoder"
@@ -20,23 +21,19 @@ from emu_core.errors import EncoderError
 
 ENTRY_POINTS = "emu.encoders"
 BASE = "base"  # the folder of the encoder under a saved encoder's own layers
-_KINDS = {  # in the order of lists, those with published weights first
+_PUBLISHED = {  # in the order of lists, those with published weights first
     "use": "emu_core.encoders.use.encoder:UseEncoder",
     "e5-small": "emu_core.encoders.e5:E5SmallEncoder",
     "laser": "emu_core.encoders.laser.encoder:LaserEncoder",
     "hf": "emu_core.encoders.transformer.hf:HfEncoder",
-    "dual-encoder": "emu_core.encoders.dual.encoder:DualEncoder",
-    "bicvm": "emu_core.encoders.bicvm.encoder:BicvmEncoder",
-    "posterior": "emu_core.encoders.posterior:PosteriorEncoder",
-    "disentangled": "emu_core.encoders.disentangled:DisentangledEncoder",
 }
 
 
 @cache  # reading the entry points of all installed packages is slow
 def encoder_kinds() -> Mapping[str, str]:
-    """Return the class of each kind of encoder as "module:Class", ours before those of other packages."""
+    """Return the class of each kind of encoder as "module:Class", the published ones first."""
     others = {point.name: point.value for point in entry_points(group=ENTRY_POINTS)}
-    return _KINDS | {kind: place for kind, place in others.items() if kind not in _KINDS}
+    return _PUBLISHED | {kind: place for kind, place in others.items() if kind not in _PUBLISHED}
 
 
 def encoder_class(kind: str) -> type[Encoder]:

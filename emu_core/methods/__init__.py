@@ -1,1 +1,1 @@
-"""The training methods: a module for each, and the registry that lists them."""
+"""The training methods: a folder for each, and the registry that lists them."""

@@ -1,48 +1,60 @@
-"""The registry of methods. Other packages add theirs through the entry point group `emu.methods`."""
+"""The registry of methods: the entry points of the group `emu.methods`, ours and those of other packages.
+
+An entry point is the `METHODS` of a folder's method.py, or a single `Method`, such as
+
+    [project.entry-points."emu.methods"]
+    linear-map = "emu_linear.method:LINEAR_MAP"
+"""
 
 from collections.abc import Mapping
 from functools import cache
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from emu_core.config.settings import Settings
 from emu_core.errors import TrainingError
-from emu_core.methods import bicvm, dual_encoder, emu, fmda, posterior
-from emu_core.methods.method import Method, Needs
+from emu_core.settings import Settings
+from emu_core.training.method import Method, Needs
 
 ENTRY_POINTS = "emu.methods"
-DEFAULT = posterior.POSTERIOR.name
-_OURS = (
-    posterior.POSTERIOR,
-    *emu.METHODS,
-    fmda.FMDA,
-    fmda.MEANING_LANGUAGE,
-    bicvm.BICVM,
-    dual_encoder.DUAL_ENCODER,
-)
 
 
 @cache
 def methods() -> Mapping[str, Method]:
-    """Return all methods by name: ours, then those of installed packages.
+    """Return all methods by name, in the order of their `list_order`.
 
     Raises:
         TrainingError: an entry point is not a `Method`, or its name is taken.
     """
-    found = {method.name: method for method in _OURS}
-    for entry in sorted(entry_points(group=ENTRY_POINTS), key=lambda one: one.name):
-        method = entry.load()
-        if not isinstance(method, Method):
-            raise TrainingError(f"the entry point {entry.value} of the group {ENTRY_POINTS} is no Method")
-        if method.name in found:
-            raise TrainingError(f"{entry.value} adds a method '{method.name}', and there is one already")
-        found[method.name] = method
-    return found
+    by_name: dict[str, Method] = {}
+    # Ours first, so that a package which takes one of our names is the one that is refused.
+    for entry in sorted(
+        entry_points(group=ENTRY_POINTS), key=lambda entry: (not _is_ours(entry), entry.name)
+    ):
+        entry_methods = entry.load()
+        for method in entry_methods if isinstance(entry_methods, tuple) else (entry_methods,):
+            if not isinstance(method, Method):
+                raise TrainingError(f"the entry point {entry.value} of the group {ENTRY_POINTS} is no Method")
+            if method.name in by_name:
+                raise TrainingError(f"{entry.value} adds a method '{method.name}', and there is one already")
+            by_name[method.name] = method
+    return dict(sorted(by_name.items(), key=lambda item: item[1].list_order))
 
 
 def methods_that_need(*needs: Needs) -> Mapping[str, Method]:
     """Return the methods that learn from one of the given kinds of data, by name."""
     return {name: method for name, method in methods().items() if method.needs in needs}
+
+
+def default_method(needs: Needs = Needs.INTENTS) -> str:
+    """Return the name of the first method that learns from the given kind of data.
+
+    Raises:
+        TrainingError: emu_core lies here without being installed, so it has no entry points.
+    """
+    name = next(iter(methods_that_need(needs)), None)
+    if name is None:
+        raise TrainingError("no methods are installed; install emu_core, for example with: pip install -e .")
+    return name
 
 
 def method_named(name: str) -> Method:
@@ -56,3 +68,7 @@ def method_named(name: str) -> Method:
 def configure(method: str, encoder: str | None = None, **changes: Any) -> Settings:
     """Return a method's settings; see `Method.configure`."""
     return method_named(method).configure(encoder, **changes)
+
+
+def _is_ours(entry: EntryPoint) -> bool:
+    return entry.module.startswith("emu_core.")

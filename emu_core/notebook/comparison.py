@@ -12,7 +12,6 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from emu_core import charts
-from emu_core.charts import markup
 from emu_core.charts.comparison import Side
 from emu_core.charts.marks import ColourBy
 from emu_core.charts.style import on_white, side_by_side
@@ -20,10 +19,12 @@ from emu_core.data.wording import counted
 from emu_core.errors import DataError
 from emu_core.evaluation.comparison import Comparison
 from emu_core.evaluation.film import Film
-from emu_core.evaluation.metric_rows import guard_table, leakage_table
 from emu_core.evaluation.projection import aligned, project, stratified_sample
 from emu_core.files import write_named
 from emu_core.notebook.explore import Explorer
+from emu_core.reports import markup
+from emu_core.reports.comparison_page import comparison_page
+from emu_core.reports.figures_as_text import guard_table, leakage_table
 from emu_core.runs.run import Run
 from emu_core.runs.snapshots import read_film
 
@@ -126,7 +127,7 @@ class NotebookComparison(Comparison):
         Raises:
             RunError: the file can't be written.
         """
-        return write_named(path, charts.comparison_page(self))
+        return write_named(path, comparison_page(self))
 
     @cached_property
     def _film(self) -> Film:

@@ -11,14 +11,14 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from emu_core.charts.marks import ColourBy
-from emu_core.charts.markup import block, changes_table, escaped, html_table, paragraph
 from emu_core.charts.scatter import sentence_maps
 from emu_core.charts.style import CLOSEST, on_white
 from emu_core.data.wording import counted
 from emu_core.errors import EmuError
 from emu_core.evaluation.comparison import Comparison
-from emu_core.evaluation.metric_rows import TextTable
 from emu_core.evaluation.retrieval import nearest
+from emu_core.reports.figures_as_text import TextTable
+from emu_core.reports.markup import block, changes_table, escaped, html_table, paragraph
 
 NEIGHBOURS = 5
 WIDTH = 960  # pixels; a figure inside a box of widgets has no automatic width

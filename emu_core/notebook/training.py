@@ -8,7 +8,7 @@ from io import StringIO
 from typing import Any
 
 from emu_core.charts.curves import small_curves
-from emu_core.charts.markup import block, escaped, paragraph
+from emu_core.reports.markup import block, escaped, paragraph
 from emu_core.runs.progress import OnProgress
 from emu_core.runs.run import Run, RunState, Status
 

@@ -158,8 +158,8 @@ class Run:
         return f"<run {self.name}>"
 
     def _repr_html_(self) -> str:
-        from emu_core.charts.markup import block, paragraph
-        from emu_core.runs.card import html_card
+        from emu_core.reports.card import html_card
+        from emu_core.reports.markup import block, paragraph
 
         try:
             status, unfinished = self.status(), ""

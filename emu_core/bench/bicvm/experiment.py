@@ -13,15 +13,11 @@ import numpy as np
 from emu_core.bench.parallel.experiment import ParallelExperiment, Recipe, encode_pairs, rank_values
 from emu_core.bench.results import Cell, CellResult, Key, cells_of, numbers, pair_names
 from emu_core.charts.marks import View
-from emu_core.config.bicvm import TUNED_BICVM, BicvmConfig, Composition
-from emu_core.config.dual_encoder import SUM_OF_WORDS, DualEncoderConfig
 from emu_core.data.calendar_words import MONTHS, WEEKDAYS
 from emu_core.data.parallel.held_out import joined_by_pivot
 from emu_core.data.parallel.text import ParallelText, languages_of
 from emu_core.data.texts.documents import Documents, sentences
 from emu_core.encoders.base import Encoder, encode_in
-from emu_core.encoders.bicvm.encoder import BicvmEncoder
-from emu_core.encoders.bicvm.vocabulary import words
 from emu_core.evaluation.arrays import pair_name
 from emu_core.evaluation.projection import FEWEST, Projection, project
 from emu_core.evaluation.transfer import (
@@ -33,6 +29,10 @@ from emu_core.evaluation.transfer import (
 )
 from emu_core.evaluation.translation_ranking import COSINE, EUCLID
 from emu_core.evaluation.word_neighbours import glosses, word_neighbours
+from emu_core.methods.bicvm.encoder import BicvmEncoder
+from emu_core.methods.bicvm.settings import TUNED_BICVM, BicvmConfig, Composition
+from emu_core.methods.bicvm.vocabulary import words
+from emu_core.methods.dual_encoder.settings import SUM_OF_WORDS, DualEncoderConfig
 
 DRAWS, QUICK_DRAWS = 10, 3
 FEWEST_LISTED = 4  # weekdays or months that the texts of every language must have

@@ -11,16 +11,16 @@ from emu_core.bench.papers import DualBench, Preset
 from emu_core.bench.parallel.experiment import ParallelExperiment, Recipe, encode_pairs, rank_values
 from emu_core.bench.parallel.texts import BenchTexts
 from emu_core.bench.results import Cell, CellResult, Key, cells_of, numbers, pair_names
-from emu_core.config.dual_encoder import SUM_OF_WORDS, TUNED_DUAL_ENCODER, DualEncoderConfig
 from emu_core.data.parallel.text import ParallelText
 from emu_core.encoders.base import Encoder, encode_in
-from emu_core.encoders.dual.encoder import DualEncoder
 from emu_core.errors import DataError
 from emu_core.evaluation.arrays import pair_name
 from emu_core.evaluation.eigen_similarity import eigen_similarity
 from emu_core.evaluation.similarity import Correlation, scores_of, sts, sts_across
 from emu_core.evaluation.transfer import LabelledVectors, TransferSettings, few_shot, zero_shot
 from emu_core.evaluation.translation_ranking import DOT, PAPER_DISTRACTORS
+from emu_core.methods.dual_encoder.encoder import DualEncoder
+from emu_core.methods.dual_encoder.settings import SUM_OF_WORDS, TUNED_DUAL_ENCODER, DualEncoderConfig
 
 HARD_NEGATIVES = 5  # section 2.2
 # The paper's network (512 wide, batches of 16, 20 epochs) takes minutes, too long for a check.

@@ -15,28 +15,28 @@ from numpy.typing import NDArray
 
 from emu_core.api.inputs import Data, as_list, files_of, labelled_set
 from emu_core.api.train import plan_training
+from emu_core.bench.emu.atis import ATIS, read_atis
+from emu_core.bench.emu.quora import QUORA, read_quora
 from emu_core.bench.experiment import Experiment, Outlook
 from emu_core.bench.papers import EmuBench, EmuPart, Preset
 from emu_core.bench.peers import PACKAGES, Peer, System, check_packages, peer_settings, trained_peer
 from emu_core.bench.results import PAPER, Cell, CellResult, Key, cells_of, numbers
 from emu_core.charts.marks import View
-from emu_core.config.settings import Settings, infos
 from emu_core.data.demo import DEMO
 from emu_core.data.labelled import LabelledSet
-from emu_core.data.labelled.atis import ATIS, read_atis
 from emu_core.data.labelled.columns import ColumnMapping
 from emu_core.data.labelled.load import read_machine_translations
-from emu_core.data.labelled.quora import QUORA, read_quora
 from emu_core.data.languages import language_code, language_name, ordered
 from emu_core.encoders.registry import encoder_kind, load_encoder
 from emu_core.errors import DataError, EmuError, TrainingError
 from emu_core.evaluation.arrays import pair_name, rows_by_language
 from emu_core.evaluation.leave_one_out import leave_one_out
 from emu_core.evaluation.projection import Projection, project, stratified_sample
-from emu_core.methods.method import Needs
 from emu_core.methods.registry import configure, method_named, methods_that_need
 from emu_core.runs.config import RunConfig
 from emu_core.runs.stored_data import LabelledData
+from emu_core.settings import Settings, infos
+from emu_core.training.method import Needs
 
 BASE, TRANSLATION = "base", "translation"
 FIGURE_METHODS = ("softmax", "emu-without-ld", "emu")  # Figure 2 (b) to (d)

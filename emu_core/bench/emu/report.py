@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from emu_core.bench.emu.atis import ATIS_NAME, PAPER_COUNTS, selection
 from emu_core.bench.emu.experiment import (
     BASE,
     FIGURE_METHODS,
@@ -26,7 +27,6 @@ from emu_core.bench.report import Picture, Report, bars_picture
 from emu_core.bench.results import COSTS, PAPER, OverSeeds, Results, Score, deviation, mean_score, spread
 from emu_core.bench.tables import MEMORY_NOTE, Row, Show, Table, system_table, warnings_of
 from emu_core.charts.report_figures import maps
-from emu_core.data.labelled.atis import ATIS_NAME, PAPER_COUNTS, selection
 from emu_core.evaluation.arrays import pair_name
 from emu_core.evaluation.significance import binomial_interval, wilcoxon
 

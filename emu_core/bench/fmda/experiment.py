@@ -15,25 +15,25 @@ from emu_core.bench.experiment import Experiment
 from emu_core.bench.papers import FmdaBench, FmdaPart, Preset
 from emu_core.bench.results import Cell, CellResult, Draw, Key, cells_of, numbers, pair_names
 from emu_core.charts.marks import View
-from emu_core.config.settings import Settings
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.columns import ColumnMapping
 from emu_core.data.labelled.pairs import Pair, read_pairs
 from emu_core.data.slots.template_pairs import TemplatePairs, template_pairs
 from emu_core.data.slots.utterances import SlotPairs, Utterance, slot_pairs, utterances
 from emu_core.data.wording import listed, shown
-from emu_core.encoders.disentangled import DisentangledEncoder
 from emu_core.encoders.registry import encoder_kind, load_encoder
 from emu_core.encoders.transformer.token_states import require_transformer
 from emu_core.errors import DataError
 from emu_core.evaluation.arrays import pair_name
 from emu_core.evaluation.disentangled import Embedded, PartsOf
 from emu_core.evaluation.projection import Projection, project
+from emu_core.methods.fmda.encoder import DisentangledEncoder
+from emu_core.methods.fmda.layers import MeaningLanguage
+from emu_core.methods.fmda.parts import Part
 from emu_core.methods.registry import configure
-from emu_core.models.fmda import MeaningLanguage
-from emu_core.models.parts import Part
 from emu_core.runs.costs import Took
 from emu_core.runs.stored_data import LabelledData
+from emu_core.settings import Settings
 
 TEMPLATE_SEED = 0  # of the slot values in template retrieval, so that every cell has the same queries
 FIVE = 5  # targets a source, appendix A

@@ -17,7 +17,7 @@ from emu_core.data.labelled.pairs import Pair
 from emu_core.encoders.registry import encoder_kind
 from emu_core.evaluation.arrays import pair_name
 from emu_core.evaluation.guard import language_change
-from emu_core.models.parts import Part
+from emu_core.methods.fmda.parts import Part
 
 _WORDS = words("fmda")
 LABELS, NOTES = _WORDS["labels"], _WORDS["notes"]

@@ -16,20 +16,20 @@ from emu_core.bench.papers import ParallelBench
 from emu_core.bench.parallel.texts import BenchTexts, read_texts
 from emu_core.bench.results import Cell, CellResult, Key, OverSeeds, Results, Score, numbers, pair_names
 from emu_core.bench.tables import Row, Table, costs_table
-from emu_core.config.bicvm import BicvmConfig
-from emu_core.config.dual_encoder import DualEncoderConfig
 from emu_core.data.parallel.held_out import hold_out, usual_count, with_language
 from emu_core.data.parallel.text import ParallelText, languages_of, names_of
 from emu_core.data.texts.tasks import Tasks
 from emu_core.encoders.base import Encoder, FloatArray, encode_in
-from emu_core.encoders.dual.encoder import DualEncoder
 from emu_core.evaluation.arrays import pair_name
 from emu_core.evaluation.run_metrics import mean_p_at_1
 from emu_core.evaluation.translation_ranking import ranking_by
+from emu_core.methods.bicvm.settings import BicvmConfig
+from emu_core.methods.bicvm.trainer import BicvmTrainer, untrained_encoder
+from emu_core.methods.dual_encoder.encoder import DualEncoder
+from emu_core.methods.dual_encoder.settings import DualEncoderConfig
+from emu_core.methods.dual_encoder.trainer import DualEncoderTrainer
 from emu_core.runs.costs import Pace, Took, now, since
-from emu_core.trainers.bicvm import BicvmTrainer, untrained_encoder
-from emu_core.trainers.dual_encoder import DualEncoderTrainer
-from emu_core.trainers.fit import Fitted, Trainer, fit
+from emu_core.training.fit import Fitted, Trainer, fit
 
 QUICK_EPOCHS = 5
 MISSING = "–"

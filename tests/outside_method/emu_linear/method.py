@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from emu_core.config.settings import Settings, setting
-from emu_core.methods.method import Method, Needs
+from emu_core.settings import Settings, setting
+from emu_core.training.method import Method, Needs
 
 if TYPE_CHECKING:
-    from emu_core.methods.job import Job, Outcome
+    from emu_core.training.job import Job, Outcome
 
 
 @dataclass(frozen=True)
@@ -25,8 +25,8 @@ def _train(job: "Job", config: LinearMapConfig) -> "Outcome":
     import torch
     from torch import nn
 
-    from emu_core.methods.job import Outcome
-    from emu_core.trainers.fit import Stage, Trainer
+    from emu_core.training.fit import Stage, Trainer
+    from emu_core.training.job import Outcome
     from emu_linear.encoder import LinearMapEncoder
 
     part = job.labelled_data.labelled.train_part().select(languages=job.config.train_languages).frame

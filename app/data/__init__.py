@@ -1,0 +1,1 @@
+"""The library of data sets and the uploads that fill it."""

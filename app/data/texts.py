@@ -1,0 +1,316 @@
+"""Texts to train on or to look through: their boxes, the texts of a session, and the choice of pairs among them."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+from emu_app.data.library import ChosenData, chosen_data
+from emu_app.data.text_files import Kind, Read, read_files
+from emu_app.shell.state import is_from_scratch, mean_p_at_1
+from emu_app.shell.widgets import choose, choose_one, draw_note
+from emu_app.shell.wording import literal, sentence
+from emu_app.work.cache import read_in_limits
+
+from emu_core.data.demo import load_demo
+from emu_core.data.languages import is_known, language_code, language_name
+from emu_core.data.parallel.held_out import hold_out, joined_by_pivot, usual_count
+from emu_core.data.parallel.labelled import labelled_pairs
+from emu_core.data.parallel.text import ParallelText
+from emu_core.data.readers.limits import MAX_BYTES
+from emu_core.data.texts.dialogues import Dialogues
+from emu_core.data.texts.nli import LABELS
+from emu_core.data.texts.running_text import RunningText
+from emu_core.data.wording import counted, shown
+from emu_core.errors import DataError, RunError
+from emu_core.runs.run import Run
+from emu_core.runs.stored_data import texts_digest
+
+# The label of each box, and its help.
+_BOXES = {
+    Kind.PARALLEL: (
+        "Files of parallel text",
+        "Two or more files with one sentence a line, such as talks.en and talks.de; a table (TSV, CSV, JSON Lines, "
+        "Parquet, Excel) with a column for each language; or a translation memory (TMX). Text may be gzipped. Nothing "
+        "leaves this machine.",
+    ),
+    Kind.RUNNING: (
+        "Running text",
+        "One sentence a line in the original order, with an empty line between documents; the file's name states the "
+        "language, as in news.en.txt. It teaches which sentences follow each other.",
+    ),
+    Kind.DIALOGUES: (
+        "Dialogues",
+        "Tables with the columns comment and response; the file's name states the language, as in forum.en.tsv. They "
+        "teach which response belongs to which comment.",
+    ),
+    Kind.NLI: (
+        "Inference pairs",
+        "JSON Lines in the format of SNLI, MultiNLI and XNLI. They teach which sentences entail or contradict each "
+        "other.",
+    ),
+}
+OTHERS = (Kind.RUNNING, Kind.DIALOGUES, Kind.NLI)
+EXAMPLES = 5
+SMALL = 5_000  # pairs; fewer make an encoder for similar sentences only
+PLACE, PRETRAIN = "translations", "pretrain"  # the pages with boxes
+MOST = 5_000  # pairs; each sentence is compared with all sentences of the other language
+
+
+def typed_languages(typed: str) -> list[str]:
+    """Return the codes of languages typed with commas or spaces between them. Raises DataError if one is unknown."""
+    codes = []
+    for word in filter(None, re.split(r"[,;\s]+", typed)):
+        if (code := language_code(word)) is None or not is_known(code):
+            raise DataError(
+                f"'{shown(word, 40)}' is not a language; give a code such as en, or the language's name"
+            )
+        codes.append(code)
+    return codes
+
+
+def _kept(place: str, kind: Kind) -> Read | None:
+    """Return this session's texts of a kind from the box on a page."""
+    read = st.session_state.get(f"{place}-{kind}-read")
+    return read if isinstance(read, Read) else None
+
+
+def _keep(place: str, kind: Kind, read: Read | None) -> None:
+    st.session_state[f"{place}-{kind}-read"] = read
+
+
+def _draw_box(place: str, kind: Kind) -> None:
+    """Ask for files, read them at once and drop their bytes; files that can't be read stay in the box."""
+    (label, explanation), name = _BOXES[kind], f"{place}-{kind}"
+    number = st.session_state.setdefault(f"{name}-number", 0)
+    files = st.file_uploader(
+        label,
+        accept_multiple_files=True,
+        max_upload_size=MAX_BYTES // 2**20,
+        key=f"{name}-files-{number}",  # a new key empties the box and frees the bytes
+        help=explanation,
+    )
+    known = f"{name}-refused"
+    if not files:
+        st.session_state.pop(known, None)
+        return
+    refused, typed, drop_empty = st.session_state.get(known), "", False
+    if refused and kind is Kind.PARALLEL:
+        typed, drop_empty = _draw_fixes(name, number)
+    key = "-".join(file.file_id for file in files)
+    named = [(file.name, file.getvalue()) for file in files]
+    asked = (key, typed, drop_empty)
+    if refused is None or refused[0] != asked:
+        try:
+            languages = typed_languages(typed)
+            read = read_in_limits(
+                f"{name}:{asked}", named, read_files, kind, key, named, languages, drop_empty
+            )
+        except DataError as error:
+            st.session_state[known] = (asked, str(error))
+            if refused is None:
+                st.rerun()  # to draw the possible fixes
+        else:
+            if read is None:
+                return
+            st.session_state.pop(known, None)
+            _keep(place, kind, read)
+            st.session_state[f"{name}-number"] += 1
+            st.rerun()
+    st.error(sentence(st.session_state[known][1]), icon=":material/error:")
+
+
+def _draw_fixes(name: str, number: int) -> tuple[str, bool]:
+    """Ask for possible fixes of files that can't be read: their languages, and leaving out incomplete pairs."""
+    typed = st.text_input(
+        "Languages of files that don't state theirs",
+        placeholder="en, de",
+        max_chars=200,
+        key=f"{name}-languages-{number}",
+        help="Codes or English names, in the order of the files or of a table's columns.",
+    )
+    drop_empty = st.checkbox(
+        "Leave out pairs with an empty side", key=f"{name}-drop-{number}", help="Otherwise one is an error."
+    )
+    return typed.strip(), drop_empty
+
+
+def _draw_notes(read: Read) -> None:
+    for note in read.notes:
+        draw_note(literal(note))
+
+
+def draw_texts() -> Read | None:
+    """Ask for parallel text or the example and draw it; the session keeps it on every page."""
+    st.subheader("Parallel text")
+    _draw_box(PRETRAIN, Kind.PARALLEL)
+    parallel = _kept(PRETRAIN, Kind.PARALLEL)
+    if parallel is None or parallel.key != "example":
+        st.caption(
+            "No files at hand? The demo set has 504 sentences in each of six languages: small, but fast."
+        )
+        if st.button("Take the example", icon=":material/hotel:"):
+            texts = tuple(labelled_pairs(load_demo()))
+            _keep(PRETRAIN, Kind.PARALLEL, Read("example", "Example: the demo set's translations", texts))
+            st.rerun()
+    if parallel is not None:
+        _draw_parallel(parallel)
+    return parallel
+
+
+def draw_other_texts() -> list[Read]:
+    """Ask for the other kinds of text that a dual encoder can learn from."""
+    with st.expander("More to train on (optional)", icon=":material/library_add:"):
+        for kind in OTHERS:
+            _draw_box(PRETRAIN, kind)
+        found = [read for kind in OTHERS if (read := _kept(PRETRAIN, kind)) is not None]
+        for read in found:
+            for text in read.texts:
+                if isinstance(text, Dialogues):
+                    what = f"{counted(len(text), 'comment')} with responses"
+                elif isinstance(text, RunningText):
+                    what = f"{counted(len(text.documents), 'document')} of running text"
+                elif not isinstance(text, ParallelText):
+                    what = f"{counted(len(text), 'inference pair')} ({', '.join(LABELS)})"
+                else:
+                    continue
+                st.markdown(f"{what} in {literal(language_name(text.language))}: {literal(text.name, 80)}")
+            _draw_notes(read)
+        if found and st.button("Leave these out", icon=":material/close:"):
+            for kind in OTHERS:
+                _keep(PRETRAIN, kind, None)
+            st.rerun()
+    return found
+
+
+def _draw_parallel(read: Read) -> None:
+    """Draw the number of pairs of each two languages, and the first rows."""
+    st.markdown(f"**{literal(read.title, 100)}**")
+    rows = [
+        (" and ".join(map(language_name, text.languages)), len(text), len(text.documents) or None, text.name)
+        for text in read.parallel
+    ]
+    table = pd.DataFrame(rows, columns=["Languages", "Pairs", "Documents", "File"])
+    pairs = {"Pairs": st.column_config.NumberColumn(format="localized")}
+    table = table.dropna(axis="columns", how="all")
+    st.dataframe(table, hide_index=True, column_config=pairs, key="pretrain-pairs")
+    _draw_notes(read)
+    if (smallest := min(map(len, read.parallel))) < SMALL:
+        draw_note(
+            f"Only {counted(smallest, 'pair')}: the encoder will only work for very similar sentences. A useful one "
+            "takes tens of thousands."
+        )
+    with st.expander("The first rows", icon=":material/table_rows:"):
+        for text in read.parallel:
+            first = list(zip(text.first, text.second, strict=True))[:EXAMPLES]
+            names = [language_name(code) for code in text.languages]
+            st.dataframe(pd.DataFrame(first, columns=names), hide_index=True)
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """N pairs of two languages."""
+
+    key: str  # identifies them in all sessions
+    text: ParallelText  # the pairs; the first language has the queries
+
+    @property
+    def sentences(self) -> list[str]:
+        """The 2N sentences, those of the first language first."""
+        return [*self.text.first, *self.text.second]
+
+
+def choose_source() -> Read | None:
+    """Ask for parallel text; None, with what to do, while there is none."""
+    own, data = _kept(PLACE, Kind.PARALLEL), chosen_data()
+    of_data = Read(data.sha256[:16], data.title, _of_data(data.sha256, data))
+    places = {
+        "Uploaded here": own,
+        "On the Pretrain page": _kept(PRETRAIN, Kind.PARALLEL),
+        "Loaded data": of_data,
+    }
+    offered = {
+        f"{place}: {read.title}": read for place, read in places.items() if read is not None and read.texts
+    }
+    with st.expander("Upload parallel text", expanded=not offered, icon=":material/upload_file:"):
+        _draw_box(PLACE, Kind.PARALLEL)
+        if own is not None:
+            _draw_notes(own)
+    if not offered:
+        draw_note("Upload parallel text, or choose data whose translations share an id.")
+        return None
+    return offered[choose("Parallel text", list(offered), f"translations-text-{'|'.join(offered)}")]
+
+
+def choose_pairs(source: Read, languages: Sequence[str]) -> Pairs:
+    """Ask for two languages and the direction; a pair of `languages`, if these are known, comes first."""
+    texts = _with_joined(source.key, source.parallel)
+    which, whose = st.columns([3, 2])
+    at = choose(
+        "Languages",
+        range(len(texts)),
+        f"translations-pair-{source.key}-{'-'.join(languages)}",
+        place=which,
+        index=next((at for at, text in enumerate(texts) if set(text.languages) <= set(languages)), 0),
+        format_func=lambda at: (
+            f"{' and '.join(map(language_name, texts[at].languages))}: {counted(len(texts[at]), 'pair')}"
+        ),
+    )
+    text, key = texts[at], f"{source.key}:{at}"
+    asking = choose_one(
+        "Queries in",
+        text.languages,
+        f"translations-asking-{source.key}-{at}",
+        place=whose,
+        format_func=language_name,
+        help="Their translations are looked for in the other language.",
+    )
+    sampled = _sampled(key, text)
+    if len(sampled) < len(text):
+        draw_note(f"{MOST:,} of {counted(len(text), 'pair')} are used, drawn at random.")
+    return Pairs(f"{key}:{asking}", sampled if asking == text.source else sampled.turned())
+
+
+def say_trained_on(run: Run | None, source: Read) -> None:
+    """Say so if a run was trained on these very texts."""
+    if run is None or not is_from_scratch(run):
+        return
+    try:
+        facts, reached, seed = run.data(), mean_p_at_1(run.metrics()), run.config().seed
+    except RunError:
+        return
+    if facts.get("sha256") == _trained_digest(source.key, seed, source.parallel):
+        on_them = "" if reached is None else f", on which its mean P@1 was {reached:.1f} %"
+        draw_note(
+            "The run was trained on this text, except for the pairs that it held out"
+            f"{on_them}. Translations are found more easily here than in new text."
+        )
+
+
+@st.cache_resource(max_entries=8, show_spinner="Looking for translations ...")
+def _of_data(sha256: str, _chosen: ChosenData) -> tuple[ParallelText, ...]:
+    return tuple(labelled_pairs(_chosen.labelled))
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _with_joined(key: str, _texts: tuple[ParallelText, ...]) -> tuple[ParallelText, ...]:
+    """Return the texts, and those that two of them make through a third language."""
+    return (*_texts, *joined_by_pivot(_texts))
+
+
+@st.cache_data(max_entries=16, show_spinner=False)
+def _trained_digest(key: str, seed: int, _texts: tuple[ParallelText, ...]) -> str:
+    """Return the checksum of what a run with this seed is trained on; "" if nothing can be held out."""
+    try:
+        return texts_digest(hold_out(_texts, usual_count(_texts), seed)[0])
+    except DataError:
+        return ""
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _sampled(key: str, _text: ParallelText) -> ParallelText:
+    if len(_text) <= MOST:
+        return _text
+    return _text.take(np.sort(np.random.default_rng(0).permutation(len(_text))[:MOST]))

@@ -1,0 +1,226 @@
+"""The bar over every page, kept in the address: the data, encoders A and B, and the rows that are measured."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import streamlit as st
+from emu_app.data.library import ChosenData, chosen_data, data_of_run, draw_data_chooser
+from emu_app.shell.address import CHOSEN, PROBLEMS, choices_of_session, keep, linked, take_address
+from emu_app.shell.model_name import EXAMPLE, HF, RUN, in_address, model_spec, must_be_fetched, short_name
+from emu_app.shell.state import config_of, data_sha_of, finished_runs
+from emu_app.shell.users import runs_root, server
+from emu_app.shell.widgets import strangers_note, then_rerun
+from emu_app.shell.wording import literal, sentence
+
+from emu_core.api.compare import ALL, usual_split
+from emu_core.data.wording import shown
+from emu_core.encoders.registry import available_encoders
+from emu_core.errors import EncoderError
+from emu_core.runs.run import Run
+
+A, B = "A", "B"  # the names of the two encoders
+NONE = "none"  # as B: encoder A alone
+USUAL = "use"
+_OF_DATA, _CONTEXT = "choices-of-data", "context"
+_OF_ENCODERS = {"a", "b", "on"}  # parameters of the address
+
+
+@dataclass(frozen=True)
+class Context:
+    """The data, encoders and split that every page shows."""
+
+    chosen: ChosenData
+    a: str  # encoder A in the address: a spec of `load_encoder`, but for a run "run:" and its name
+    b: str  # encoder B, or `NONE`
+    on: str  # the split that is measured, or "all"
+    problems: tuple[str, ...]  # what the address names and can't be opened, as markdown
+
+    @property
+    def specs(self) -> dict[str, str]:
+        """The specs for `load_encoder`: A's and, if there is an encoder B, B's."""
+        values = {A: self.a} if self.b in (NONE, self.a) else {A: self.a, B: self.b}
+        return {
+            name: f"{RUN}{runs_root() / value.removeprefix(RUN)}" if value.startswith(RUN) else value
+            for name, value in values.items()
+        }
+
+    @property
+    def titles(self) -> tuple[str, ...]:
+        """The encoders' names in figures, such as "A: use"."""
+        return tuple(f"{name}: {short_name(spec)}" for name, spec in self.specs.items())
+
+    @property
+    def strangers(self) -> list[str]:
+        """A note for each encoder that was not trained on some of the data's languages."""
+        known = {encoder.spec: encoder.languages for encoder in available_encoders()}
+        known |= {f"{RUN}{run.folder}": config.languages for run in self.runs if (config := config_of(run))}
+        languages = self.chosen.labelled.languages
+        named = zip(self.titles, self.specs.values(), strict=True)
+        notes = [strangers_note(title, known.get(spec, ()), languages) for title, spec in named]
+        return [note for note in notes if note]
+
+    @property
+    def runs(self) -> tuple[Run, ...]:
+        """The runs among A and B."""
+        return tuple(Run(Path(spec[len(RUN) :])) for spec in self.specs.values() if spec.startswith(RUN))
+
+    @property
+    def run(self) -> Run | None:
+        """The run that is B; None if B is not a run."""
+        return self.runs[-1] if B in self.specs and self.b.startswith(RUN) else None
+
+
+def context() -> Context:
+    """Return what is chosen in the bar."""
+    found: Context = st.session_state[_CONTEXT]
+    return found
+
+
+def as_b(run: Run) -> dict[str, str]:
+    """Return the choices that compare a run, as B, with its base encoder."""
+    return {"a": base_of(run) or USUAL, "b": f"{RUN}{run.name}"}
+
+
+def base_of(run: Run | None) -> str:
+    """Return the encoder that a run was trained from, as in the address; "" if it has none or is damaged."""
+    config = None if run is None else config_of(run)
+    return "" if config is None else in_address(config.encoder)
+
+
+def stay() -> None:
+    """Keep the encoders although another version of the data was just chosen."""
+    now = context()
+    st.session_state[_OF_DATA] = chosen_data().sha256
+    for param, value in (("a", now.a), ("b", now.b), ("on", now.on)):
+        keep(param, value)
+
+
+def draw_bar() -> None:
+    """Draw the choosers and store the context; the address takes precedence, so that links, reload and Back work."""
+    named, choices = take_address(), choices_of_session()
+    problems = draw_data_chooser()
+    chosen, runs = chosen_data(), finished_runs()
+    _drop_defaults(choices, chosen, named)
+    problems += _check(choices, chosen, runs, named)
+    known = [encoder.spec for encoder in available_encoders() if encoder.available and encoder.spec != HF]
+    known += [f"{RUN}{name}" for name in runs] + [choices["a"], choices["b"]]
+    encoders = [value for value in dict.fromkeys(known) if value != NONE]
+
+    def take(value: str) -> str:
+        """Turn a chosen or typed encoder into a value of the address."""
+        is_known = value in (NONE, *encoders) or value.startswith(RUN)
+        return value if is_known else f"{HF}{value.removeprefix(HF)}"
+
+    def take_b(value: str) -> str:
+        """Turn the chosen B into a value of the address; an A that is B's base follows it."""
+        value, runs = take(value), finished_runs()
+        if choices["a"] in (USUAL, base_of(_run(choices["b"], runs))):
+            choices["a"] = base_of(_run(value, runs)) or choices["a"]
+        return value
+
+    about_a = f"An encoder or a finished run. To use any other transformer, type its name, such as {EXAMPLE}."
+    about_b = "The encoder that is compared with A: a finished run or another encoder."
+    for param, label, options, changed, about in (
+        ("a", A, encoders, take, about_a),
+        ("b", B, [NONE, *encoders], take_b, about_b),
+    ):
+        if stranger := _stranger(_run(choices[param], runs), chosen):
+            st.html(f"<style>.st-key-choose-{param} label p {{ color: var(--red-text, #c62828) }}</style>")
+        linked(
+            param,
+            f"{label}: other data" if stranger else label,
+            options,
+            changed=changed,
+            format_func=lambda value: "no encoder" if value == NONE else short_name(value),
+            help=stranger or about,
+            width=220,
+            accept_new_options=True,
+        )
+    splits = [*chosen.labelled.splits, ALL]
+    titles = {ALL: "all rows"} | {split: f"split {split}" for split in chosen.labelled.splits}
+    about = "Only sentences that an encoder was not trained on show how well it does on new ones."
+    linked("on", "Measured on", splits, format_func=titles.__getitem__, help=about, width=150)
+    if named or problems:
+        st.session_state[PROBLEMS] = tuple(problems)
+    problems = st.session_state.get(PROBLEMS, ())
+    st.session_state[_CONTEXT] = Context(chosen, choices["a"], choices["b"], choices["on"], problems)
+
+
+def draw_problems() -> None:
+    """Draw what the address names and can't be opened, and links to the data of runs trained on other data."""
+    now = context()
+    for problem in now.problems:
+        st.warning(problem, icon=":material/link_off:")
+    for run in now.runs:
+        label, key = f"Open the data that {run.name} was trained on", f"data-of-{run.name}"
+        if _stranger(run, now.chosen) and st.button(
+            label, icon=":material/database:", type="tertiary", key=key
+        ):
+            with then_rerun():
+                keep("data", data_of_run(run))
+                st.session_state[_OF_DATA] = data_sha_of(run)  # so that the encoders stay
+
+
+def _drop_defaults(choices: dict[str, str], chosen: ChosenData, named: set[str]) -> None:
+    """Drop what nobody chose, so that a newer run can become B, and encoders chosen for other data."""
+    made: set[str] = st.session_state.setdefault(CHOSEN, set())
+    made |= named
+    if st.session_state.get(_OF_DATA, chosen.sha256) != chosen.sha256:
+        made -= _OF_ENCODERS - named
+    st.session_state[_OF_DATA] = chosen.sha256
+    for param in (_OF_ENCODERS & choices.keys()) - made:
+        del choices[param]
+
+
+def _check(
+    choices: dict[str, str], chosen: ChosenData, runs: Mapping[str, Run], named: set[str]
+) -> list[str]:
+    """Replace every choice that can't be opened; return what was wrong with them."""
+    problems = []
+    for key, name in (("a", A), ("b", B)):
+        if key in choices and (problem := _problem(choices[key], runs, by_link=key in named)):
+            problems.append(f"Encoder {name}: {problem}")
+            del choices[key]
+    if "b" not in choices:
+        own = (run for run in runs.values() if data_sha_of(run) == chosen.sha256)
+        choices["b"] = next((f"{RUN}{run.name}" for run in own), NONE)
+    if choices.get("a", NONE) == NONE:
+        choices["a"] = base_of(_run(choices["b"], runs)) or USUAL
+    if choices.get("on") not in (*chosen.labelled.splits, ALL):
+        choices["on"] = usual_split(chosen.labelled)
+    return problems
+
+
+def _problem(value: str, runs: Mapping[str, Run], *, by_link: bool) -> str:
+    """Return why a value of the address can't be an encoder, as markdown; "" if it can.
+
+    A link neither downloads a model nor opens a folder of this machine.
+    """
+    known = {encoder.spec: encoder for encoder in available_encoders() if encoder.spec != HF}
+    if value in known and not known[value].available:
+        return sentence(f"{known[value].name} is not available here: {known[value].reason}")
+    if value == NONE or value in known:
+        return ""
+    if value.startswith(RUN):
+        name = value.removeprefix(RUN)
+        return "" if name in runs else f"there is no finished run {literal(shown(name, 80))} here."
+    try:
+        spec = model_spec(value, folders=not (by_link or server().sign_in))
+    except EncoderError as error:
+        return sentence(error)
+    if by_link and must_be_fetched(spec):
+        return f"{literal(shown(value, 80))} is not on this machine yet; type its name above to download it."
+    return ""
+
+
+def _run(value: str, runs: Mapping[str, Run]) -> Run | None:
+    return runs.get(value.removeprefix(RUN)) if value.startswith(RUN) else None
+
+
+def _stranger(run: Run | None, chosen: ChosenData) -> str:
+    """Return a warning if a run was trained on other data than the chosen; "" if not."""
+    config = None if run is None else config_of(run)
+    if run is None or config is None or not config.encoder or data_sha_of(run) == chosen.sha256:
+        return ""
+    return f"Trained on {literal(config.data, 60)}, not on {literal(chosen.title, 60)} as it is now."

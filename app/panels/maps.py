@@ -1,0 +1,244 @@
+"""Maps of sentences: a sample to draw, its layout in the background, and the widgets of a map."""
+
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Literal, get_args
+from uuid import uuid4
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+from emu_app.shell.widgets import draw_download, draw_note
+from emu_app.shell.wording import literal
+from emu_app.work import cache
+from emu_app.work.background import Done, Failed, Pending
+from emu_app.work.mapping import lay_out
+from numpy.typing import NDArray
+
+from emu_core.charts.marks import ColourBy
+from emu_core.charts.scatter import maps_page
+from emu_core.data.labelled import LabelledSet
+from emu_core.data.wording import counted
+from emu_core.encoders.base import FloatArray
+from emu_core.evaluation.projection import Projection, aligned, project, stratified_sample
+
+FIRST_POINTS = 5_000  # sentences of a larger set that are drawn first: their map takes seconds
+MOST_POINTS = 30_000  # that a browser draws and selects with ease
+NAMES = {Projection.TSNE: "t-SNE", Projection.UMAP: "UMAP", Projection.PCA: "PCA"}
+POLL_S, REDRAWN_AT = 0.5, 0.2  # an unfinished map is redrawn after this much more progress
+Drag = Literal["pan", "lasso", "select"]
+Ending = Literal["png", "svg", "html"]  # of a file to download
+_ASKED, _STOPPED, _SESSION = "maps-asked", "maps-stopped", "maps-session"
+_SCRIPT = Path(__file__).with_name("maps.js")
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """A map so far."""
+
+    key: str  # of its task
+    places: NDArray[np.float32]  # (N, 2); the PCA until the method's first map is there
+    method: Projection
+    progress: float = 0.0  # up to 1
+    over: bool = False  # it is final: laid out, stopped or failed
+    stopped: bool = False  # a person stopped it; `places` is the last map there was
+    trust: float | None = None  # the trustworthiness of `places`, None until it is measured
+    problem: str = ""  # why the method failed; "" if it did not
+
+
+def is_shown(points: pd.DataFrame, filters: Mapping[str, Sequence[str]]) -> NDArray[np.bool_]:
+    """Return which rows have one of the wanted values in each column; a column without wanted values is ignored."""
+    shown = np.ones(len(points), dtype=bool)
+    for column, values in filters.items():
+        if values:
+            shown &= points[column].isin(values).to_numpy()
+    return shown
+
+
+def sample(labelled: LabelledSet, most: int) -> pd.DataFrame:
+    """Return at most `most` rows of a set, stratified by language and intent, with their number in `row`."""
+    frame = labelled.frame
+    most = min(most, MOST_POINTS)
+    rows = stratified_sample(frame["language"].tolist(), frame["intent"].tolist(), most)
+    return frame.iloc[rows].assign(row=rows.astype(np.int32)).reset_index(drop=True)
+
+
+def say_how_many(total: int, drawn: int, shown: int) -> None:
+    """Say how many of all sentences are drawn, and how many of those the filters leave."""
+    if drawn < total:
+        draw_note(
+            f"The maps show {drawn:,} of {counted(total, 'sentence')}: a sample with its share of every "
+            "intent in every language."
+        )
+    if shown < drawn:
+        st.caption(f"The filters leave {shown:,} of {counted(drawn, 'sentence')}.")
+
+
+def laid_out(
+    vectors: Mapping[str, FloatArray], keys: Mapping[str, str], method: Projection
+) -> dict[str, Layout]:
+    """Return the best available map of each of several vectors (N, dim) of the same N sentences.
+
+    At first that is their PCA, computed here at once. Two workers refine the maps in parallel; later calls return
+    their maps so far and, at last, the final ones, all aligned to the first. A page calls this on each of its runs
+    and draws the result; then it calls `draw_progress`, which runs the page again when a map has changed. Maps that
+    the session's last call asked for and this one does not are stopped, unless another session wants them.
+
+    Vectors and keys are by name; a key identifies vectors and method. Raises DataError if a vector is zero or not
+    finite.
+    """
+    for key in st.session_state.get(_ASKED, frozenset()) - set(keys.values()):
+        cache.mapper().stop(key, _session())
+    st.session_state[_ASKED] = frozenset(keys.values())
+    found: dict[str, Layout] = {}
+    for name, of_encoder in vectors.items():
+        one = _as_it_stands(keys[name], of_encoder, method)
+        target = next(iter(found.values())).places if found else one.places
+        found[name] = replace(one, places=aligned(one.places, target))
+    return found
+
+
+def _as_it_stands(key: str, vectors: FloatArray, method: Projection) -> Layout:
+    stopped: Layout | None = st.session_state.get(_STOPPED, {}).get(key)
+    if stopped is not None:
+        return stopped
+    outcome = cache.mapper().run(key, lay_out, vectors, method, asker=_session())
+    if isinstance(outcome, Done):
+        places, trust = outcome.value
+        return Layout(key, places, method, progress=1.0, over=True, trust=trust)
+    if isinstance(outcome, Failed):
+        return Layout(key, _first_map(key, vectors), method, over=True, problem=outcome.message)
+    places = _first_map(key, vectors) if outcome.value is None else outcome.value
+    return Layout(key, places, method, progress=outcome.progress)
+
+
+@st.cache_data(max_entries=16, show_spinner=False)
+def _first_map(key: str, _vectors: FloatArray) -> NDArray[np.float32]:
+    return project(_vectors, Projection.PCA)
+
+
+def _session() -> str:
+    session: str = st.session_state.setdefault(_SESSION, uuid4().hex)
+    return session
+
+
+def _stop(maps: Mapping[str, Layout]) -> None:
+    """Stop refining maps in this session: `laid_out` returns them as they are."""
+    for one in maps.values():
+        if not one.over:
+            cache.mapper().stop(one.key, _session())
+            st.session_state.setdefault(_STOPPED, {})[one.key] = replace(one, over=True, stopped=True)
+
+
+def _go_on(maps: Mapping[str, Layout]) -> None:
+    """Refine maps again that were stopped or have failed."""
+    for one in maps.values():
+        st.session_state.get(_STOPPED, {}).pop(one.key, None)
+        if one.problem:
+            cache.mapper().forget(one.key)
+
+
+def draw_progress(maps: Mapping[str, Layout], key: str = "maps") -> None:
+    """Draw the progress of maps with a Stop button, and run the page again when one has changed.
+
+    Of maps that are over it draws the errors, and a button that refines stopped and failed ones again. `key` is the
+    prefix of the widgets' keys.
+    """
+    for name, one in maps.items():
+        if one.problem:
+            st.error(f"{literal(name)}: {literal(one.problem)}.", icon=":material/error:")
+    waiting = {name: one for name, one in maps.items() if not one.over}
+    if waiting:
+        _draw_bar(waiting, key)
+    elif any(one.stopped or one.problem for one in maps.values()):
+        st.button("Refine again", icon=":material/replay:", key=f"{key}-go-on", on_click=_go_on, args=(maps,))
+
+
+def _draw_bar(maps: Mapping[str, Layout], key: str) -> None:
+    # One bar for all maps; a map that waits for others is at 0 %.
+    label = "Refining " + ", ".join(f"{literal(name)}: {NAMES[one.method]}" for name, one in maps.items())
+
+    @st.fragment(run_every=POLL_S)
+    def poll() -> None:
+        try:
+            now = [cache.mapper().result(one.key, asker=_session()) for one in maps.values()]
+        except KeyError:  # evicted
+            st.rerun()
+        shares = [outcome.progress for outcome in now if isinstance(outcome, Pending)]
+        if len(shares) < len(maps):
+            st.rerun()
+        bar, button = st.columns([6, 1], vertical_alignment="center")
+        bar.progress(sum(shares) / len(shares), text=label)
+        button.button(
+            "Stop",
+            icon=":material/stop:",
+            key=f"{key}-stop",
+            help="Keep the maps as they are.",
+            on_click=_stop,
+            args=(maps,),
+        )
+        if sum(shares) - sum(one.progress for one in maps.values()) >= REDRAWN_AT * len(maps):
+            st.rerun()
+
+    poll()
+
+
+def say_trust(maps: Mapping[str, Layout]) -> None:
+    """Draw the trustworthiness of the maps for which it is measured."""
+    said = [f"{literal(name)}: **{one.trust:.2f}**" for name, one in maps.items() if one.trust is not None]
+    if said:
+        st.caption(
+            f"Trustworthiness {', '.join(said)}: 1 where all neighbours on the map are neighbours by cosine, 0.5 by "
+            "chance."
+        )
+
+
+def draw_emphasis(
+    chart: str, rows: Sequence[int], drag: Drag, on_pick: Callable[[int], None], instead: str = ""
+) -> None:
+    """Emphasise the picked points, by their `customdata`, on the maps in the chart with this key.
+
+    This also sets what dragging does, stacks two maps on a narrow page, and makes the points reachable by keyboard:
+    Enter on one calls `on_pick` with its row. `instead` is another figure of the same places, as JSON, which replaces
+    the chart's own; it is sent separately, so that a pick does not send it again.
+    """
+    component = st.components.v2.component("emu_maps", js=_SCRIPT.read_text("utf-8"))
+    key = f"{chart}-emphasis"
+
+    def picked() -> None:
+        if (row := st.session_state[key].get("picked")) is not None:
+            on_pick(int(row))
+
+    component(key=f"{chart}-instead", data={"chart": chart, "figure": instead}, height=1)
+    data = {"chart": chart, "rows": list(rows), "drag": drag}
+    component(key=key, data=data, height=1, on_picked_change=picked)
+
+
+def ink() -> str:
+    """Return the page's text colour, which is stronger than Streamlit's for charts."""
+    return "#FAFAFA" if st.context.theme.type == "dark" else "#31333F"
+
+
+def draw_downloads(
+    panels: Mapping[str, NDArray[np.float32]],
+    points: pd.DataFrame,
+    colour_by: ColourBy,
+    chosen: Set[int],
+    name: str,
+    shown: NDArray[np.bool_] | None = None,
+) -> None:
+    """Draw buttons that download maps as PNG, SVG and HTML; `name` is the stem of the file names."""
+
+    def made(ending: Ending) -> bytes:
+        if ending == "html":
+            return maps_page(panels, points, colour_by, chosen, shown)
+        from emu_core.charts.stills import maps_file  # which imports matplotlib
+
+        return maps_file(panels, points, colour_by, chosen, file_format=ending, shown=shown)
+
+    about = {"html": "A page that can be zoomed and hovered over, without a network."}
+    for column, ending in zip(st.columns([1, 1, 1, 5]), get_args(Ending), strict=False):
+        options = {"place": column, "width": "stretch", "help": about.get(ending)}
+        draw_download(ending.upper(), partial(made, ending), f"{name}.{ending}", **options)

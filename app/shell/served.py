@@ -1,0 +1,39 @@
+"""The app as it is served: large downloads are sent in pieces from the disk and never fill the memory."""
+
+from collections.abc import Awaitable, Callable, MutableMapping
+from pathlib import Path
+from typing import Any
+
+from starlette.middleware import Middleware
+from streamlit.starlette import App
+
+PIECE = 2**18  # bytes
+Message = MutableMapping[str, Any]
+Send = Callable[[Message], Awaitable[None]]
+
+
+class InPieces:
+    """Sends a memory view of a file, as `emu_app.workbench.takeaway` offers it, in pieces.
+
+    Sent whole, as Streamlit does, it would be copied four times.
+    """
+
+    def __init__(self, app: Callable[..., Awaitable[None]]) -> None:
+        """Wrap the application that answers."""
+        self._app = app
+
+    async def __call__(self, scope: Message, receive: Callable[[], Awaitable[Message]], send: Send) -> None:
+        """Answer a request."""
+
+        async def send_in_pieces(message: Message) -> None:
+            body = message.get("body", b"")
+            if isinstance(body, memoryview):
+                for start in range(0, len(body), PIECE):
+                    await send({**message, "body": bytes(body[start : start + PIECE]), "more_body": True})
+                message = {**message, "body": b""}
+            await send(message)
+
+        await self._app(scope, receive, send_in_pieces)
+
+
+app = App(Path(__file__).parents[1] / "main.py", middleware=[Middleware(InPieces)])

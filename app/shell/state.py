@@ -1,0 +1,106 @@
+"""What the pages know about runs: which are finished, what each is, and which session started it."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+import streamlit as st
+from emu_app.shell.users import runs_root, server
+
+from emu_core.encoders.registry import BASE
+from emu_core.errors import RunError
+from emu_core.runs.config import RunConfig, Task
+from emu_core.runs.run import Run, RunState, Status, list_runs
+
+_BEGUN = "begun"
+_T = TypeVar("_T")
+
+
+def is_mine(run: Run) -> bool:
+    """Return whether this session, or the person who has signed in, started a run; others confirm before they stop it.
+
+    Without a sign-in nothing tells people apart, and a session forgets what it started when the page is reloaded.
+    """
+    return bool(server().sign_in) or run.name in st.session_state.get(_BEGUN, ())
+
+
+def make_mine(run: Run) -> None:
+    """Remember that this session started a run."""
+    st.session_state[_BEGUN] = {*st.session_state.get(_BEGUN, ()), run.name}
+
+
+def finished_runs() -> dict[str, Run]:
+    """Return the finished training runs by name, the newest first, without damaged ones."""
+    return {
+        run.name: run
+        for run in list_runs(runs_root())
+        if is_training(run) and status_of(run).state is RunState.FINISHED
+    }
+
+
+def runs_to_specialise() -> list[Run]:
+    """Return the finished runs whose encoder can be fine-tuned: it has no head or layers on top of a base."""
+    return [run for run in finished_runs().values() if not (run.encoder_folder / BASE).is_dir()]
+
+
+def _read(read: Callable[[], _T], damaged: _T) -> _T:
+    """Return what `read` does, or `damaged` if the run's folder is."""
+    try:
+        return read()
+    except RunError:
+        return damaged
+
+
+def remarks_of(run: Run) -> tuple[str, tuple[str, ...]]:
+    """Return a run's note and tags; "" and none if they can't be read."""
+    return _read(lambda: (run.note, run.tags), ("", tuple[str, ...]()))
+
+
+def status_of(run: Run) -> Status:
+    """Return a run's status; a failure that says so if the folder is damaged."""
+    try:
+        return run.status()
+    except RunError as error:
+        return Status(state=RunState.FAILED, message=str(error))
+
+
+def metrics_of(run: Run) -> dict[str, Any]:
+    """Return a run's figures; none if they can't be read."""
+    return _read(run.metrics, {})
+
+
+def config_of(run: Run) -> RunConfig | None:
+    """Return a run's configuration; None if it can't be read."""
+    return _read(run.config, None)
+
+
+def data_sha_of(run: Run) -> str:
+    """Return the hash of a run's training data; "" if it can't be read."""
+    return str(_read(run.data, dict[str, Any]()).get("sha256", ""))
+
+
+def can_resume(run: Run) -> bool:
+    """Return whether a run can be started or resumed; False if its folder is damaged."""
+    return _read(lambda: run.can_resume, False)
+
+
+def is_training(run: Run) -> bool:
+    """Return whether a run trains an encoder and is no benchmark; True if its folder is damaged."""
+    config = config_of(run)
+    return config is None or config.task is Task.TRAIN
+
+
+def is_bench(run: Run) -> bool:
+    """Return whether a run is a benchmark; False if its folder is damaged."""
+    return not is_training(run)
+
+
+def is_from_scratch(run: Run) -> bool:
+    """Return whether a run trains an encoder from scratch; False if its folder is damaged."""
+    config = config_of(run)
+    return config is not None and config.task is Task.TRAIN and not config.encoder
+
+
+def mean_p_at_1(metrics: Mapping[str, Any]) -> float | None:
+    """Return the mean P@1 over the directions trained on; None if nothing was measured."""
+    trained = [found["p_at_1"] for found in metrics.get("translation", {}).values() if found.get("trained")]
+    return sum(trained) / len(trained) if trained else None

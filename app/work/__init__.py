@@ -1,0 +1,1 @@
+"""Work outside the page: background processes, the queue of runs, and what is kept of their results."""

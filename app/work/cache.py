@@ -1,0 +1,195 @@
+"""Work in the background, as pages wait for it: vectors of sentences and what is computed from them."""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import streamlit as st
+from emu_app.shell.model_name import HF, RUN, must_be_fetched
+from emu_app.shell.users import all_runs_root, check_upload
+from emu_app.shell.wording import literal, sentence
+from emu_app.work.background import Background, Done, Failed, Outcome, Pending
+from emu_app.work.jobs import NICENESS, job_manager
+from emu_app.work.mapping import warm_up
+from emu_app.work.tasks import encode_to_file, fetch, parts_to_file
+from emu_app.work.vectors import vectors_path, weights_of
+
+from emu_core.data.wording import counted
+from emu_core.encoders.base import FloatArray
+from emu_core.errors import DataError, EmuError, EncoderError
+
+POLL_S = 0.5
+FETCH = "fetch:"  # the prefix of the key of a task that downloads a model
+QUICK_BYTES = 5_000_000  # audited in about a second
+# An uploaded file of a few kilobytes can unfold to gigabytes or take minutes to read.
+MOST_MEMORY = 3 * 2**30  # bytes; enough for a table of 192 MB and a million rows
+LEAST_READ_S, BYTES_READ_IN_A_S = 30.0, 250_000
+MOMENT_S = 1.0  # how long a page waits for a file before it draws a progress bar
+
+
+@st.cache_resource(show_spinner=False)
+def background() -> Background:
+    """Return this server's worker for everything that has no worker of its own."""
+    return Background(modules=["emu_app.work.tasks"], niceness=NICENESS)
+
+
+@st.cache_resource(show_spinner=False)
+def mapper() -> Background:
+    """Return the worker that lays out maps: two at a time, and none waits for an encoder."""
+    return Background(warm_up=warm_up, niceness=NICENESS, processes=2)
+
+
+@st.cache_resource(show_spinner=False)
+def upload_reader() -> Background:
+    """Return the worker that reads uploaded files, so that a hostile file can't harm the server."""
+    return Background(modules=["emu_app.data.tables", "emu_app.data.text_files"], memory_bytes=MOST_MEMORY)
+
+
+def start_helpers() -> None:
+    """Start the workers, so that they are warm in time, and the queue that an earlier server left."""
+    background().start()
+    mapper().start()
+    upload_reader().start()
+    job_manager()
+
+
+def encoded(
+    specs: Mapping[str, str], data_sha: str, texts: Sequence[str], *, parts: bool = False
+) -> dict[str, FloatArray] | None:
+    """Return each encoder's vectors (N, dim) of the texts; None, with progress or error drawn, until they are there.
+
+    `specs` maps an encoder's name to its spec; the other arguments are those of `embeddings`.
+    """
+    try:
+        found = {name: embeddings(spec, data_sha, texts, parts=parts) for name, spec in specs.items()}
+    except EncoderError as error:
+        st.error(sentence(error), icon=":material/error:")
+        return None
+    ready: dict[str, FloatArray] = {}
+    for name, vectors in found.items():
+        if isinstance(vectors, Pending):
+            label = f"Splitting {counted(len(texts), 'sentence')}; each is encoded once for all of its parts"
+            show_pending(vectors, label if parts else _doing(vectors, name, specs[name], len(texts)))
+            return None
+        ready[name] = np.asarray(vectors)
+    return ready
+
+
+def _doing(pending: Pending, name: str, spec: str, sentences: int) -> str:
+    """Return the label of an encoder's progress bar, as markdown."""
+    if pending.key.startswith(FETCH):
+        model = literal(spec.removeprefix(HF), 80)
+        return f"Encoder {name}: downloading {model} from the Hugging Face hub, only this once"
+    which = "" if name == spec or spec.startswith(RUN) else f" ({literal(spec, 80)})"
+    return f"Encoder {name}{which}: opening it and encoding {counted(sentences, 'sentence')}"
+
+
+def embeddings(
+    encoder_spec: str, data_sha: str, texts: Sequence[str], *, parts: bool = False
+) -> Pending | FloatArray:
+    """Return the vectors (N, dim) of N texts, float32 and read-only, or Pending while they are being encoded.
+
+    With `parts`, these are all embeddings (P, N, dim) into which a run of FMDA or its baseline splits a text, and
+    `data_sha` is the hash of the set that the texts belong to, or "". A hub model that is not in the cache is
+    downloaded first. Vectors are stored on disk by encoder, weights and texts, so that nothing is encoded twice, even
+    after a restart. Raises EncoderError if the encoder can't be loaded, or the worker failed.
+    """
+    if must_be_fetched(encoder_spec):
+        key = f"{FETCH}{encoder_spec}"
+        outcome = _taken(key, background().run(key, fetch, encoder_spec))
+        if isinstance(outcome, Pending):
+            return outcome
+    weights = weights_of(encoder_spec)
+    path = vectors_path(all_runs_root(), f"parts of {weights}" if parts else weights, data_sha, texts)
+    while not path.is_file():  # a second time if the file was pruned since it was written
+        write, key = parts_to_file if parts else encode_to_file, str(path)
+        outcome = _taken(key, background().run(key, write, encoder_spec, weights, list(texts), path))
+        if isinstance(outcome, Pending):
+            return outcome
+    os.utime(path)  # the least recently used files are pruned first
+    vectors: FloatArray = np.load(path, mmap_mode="r")
+    return vectors
+
+
+def _taken(
+    key: str, outcome: Outcome, error: type[EmuError] = EncoderError, worker: Background | None = None
+) -> Pending | Done:
+    """Return a task's outcome, which its worker then forgets. Raises an error of this type if it failed."""
+    if not isinstance(outcome, Pending):
+        (worker or background()).forget(key)
+    if isinstance(outcome, Failed):
+        raise error(outcome.message)
+    return outcome
+
+
+def read_in_limits(
+    key: str, files: Sequence[tuple[str, bytes]], function: Callable[..., Any], *args: Any
+) -> Any | None:
+    """Return `function(*args)`, which reads uploaded files; None, with progress drawn, while it takes long.
+
+    Raises DataError if the function did, or it takes too much memory, too much time for these names and bytes, or reads
+    too many rows: what it returns is as long as its rows are many.
+    """
+    limit_s = LEAST_READ_S + sum(len(payload) for _, payload in files) / BYTES_READ_IN_A_S
+    reader = upload_reader()
+    reader.run(key, function, *args, limit_s=limit_s)
+    outcome = _taken(key, reader.wait(key, MOMENT_S), DataError, reader)
+    found = _value_or_bar(outcome, "Reading ...", reader)
+    check_upload(0 if found is None else len(found))
+    return found
+
+
+def outcome_of(key: str, label: str, function: Any, *args: Any) -> Done | Failed | None:
+    """Return the outcome of `function(*args)` in the background; None, with its progress drawn, until it is over.
+
+    A failure is drawn, too. `key` identifies the function and its arguments; `label` is markdown for the bar.
+    """
+    outcome = background().run(key, function, *args)
+    if isinstance(outcome, Pending):
+        show_pending(outcome, label)
+        return None
+    if isinstance(outcome, Failed):
+        st.error(sentence(outcome.message), icon=":material/error:")
+        if st.button("Try again", key=f"again-{key}"):
+            background().forget(key)
+            st.rerun()
+    return outcome
+
+
+def computed(key: str, label: str, function: Any, *args: Any) -> Any | None:
+    """Return the value of `outcome_of`; None while there is none."""
+    outcome = outcome_of(key, label, function, *args)
+    return outcome.value if isinstance(outcome, Done) else None
+
+
+def done_or_shown(key: str, size: int, label: str, function: Callable[..., Any], *args: Any) -> Any | None:
+    """Return `function(*args)`, at once for data of few bytes; None, with progress drawn, while more take time."""
+    if size <= QUICK_BYTES:
+        with st.spinner(label):
+            return function(*args)
+    return _value_or_bar(_taken(key, background().run(key, function, *args), DataError), label)
+
+
+def _value_or_bar(outcome: Pending | Done, label: str, worker: Background | None = None) -> Any | None:
+    if isinstance(outcome, Done):
+        return outcome.value
+    show_pending(outcome, label, worker)
+    return None
+
+
+def show_pending(pending: Pending, label: str, worker: Background | None = None) -> None:
+    """Draw a task's progress, and run the page again when it is over; the page should then stop."""
+    worker = worker or background()
+
+    @st.fragment(run_every=POLL_S)
+    def poll() -> None:
+        try:
+            outcome = worker.result(pending.key)
+        except KeyError:  # another session has taken the result
+            st.rerun()
+        if not isinstance(outcome, Pending):
+            st.rerun()
+        st.progress(outcome.progress, text=label)
+
+    poll()

@@ -1,0 +1,143 @@
+"""The tasks of the background worker, in its process. They raise EncoderError if an encoder can't be loaded."""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+from zipfile import ZIP_STORED, ZipFile
+
+import numpy as np
+import pandas as pd
+from emu_app.work.background import report
+from emu_app.work.vectors import prune
+from numpy.typing import NDArray
+
+from emu_core.api.export import export
+from emu_core.api.predict import Predictor
+from emu_core.api.split import SplitSentence, split_sentence
+from emu_core.api.suggest import Suggester
+from emu_core.data.labelled import LabelledSet, UnlabelledSet
+from emu_core.devices import pick_device
+from emu_core.encoders.base import Encoder, FloatArray
+from emu_core.encoders.registry import load_encoder
+from emu_core.errors import EncoderError
+from emu_core.exporting import ExportFormat
+from emu_core.files import disk_fault, whole_file
+from emu_core.methods.bicvm.encoder import BicvmEncoder
+from emu_core.methods.fmda.encoder import DisentangledEncoder
+from emu_core.runs.run import Run, cant_write
+
+MOST_WORDS = 20_000  # of each language, the most frequent; a page can't hold them all
+
+
+def encode_to_file(spec: str, weights: str, texts: Sequence[str], path: Path) -> None:
+    """Write the vectors (N, dim), float32, of N texts to a .npy file, whole or not at all."""
+    _write(_encoder(spec, weights).encode(texts, on_progress=report), path)
+
+
+def parts_to_file(spec: str, weights: str, texts: Sequence[str], path: Path) -> None:
+    """Write every embedding of each text (P, N, dim), in the order of `part_names`, as `encode_to_file` does."""
+    encoder = _splitting(spec, weights)
+    parts = encoder.parts(texts, on_progress=report)
+    _write(np.stack([parts[part] for part in encoder.part_names]), path)
+
+
+def split(spec: str, weights: str, text: str) -> SplitSentence:
+    """Split one sentence."""
+    return split_sentence(_splitting(spec, weights), text)
+
+
+def word_spaces(spec: str, weights: str) -> dict[str, tuple[tuple[str, ...], FloatArray]]:
+    """Return each language's most frequent words and their vectors (words, dim)."""
+    encoder = _encoder(spec, weights).bare
+    if not isinstance(encoder, BicvmEncoder):
+        raise EncoderError(f"{spec} has no word vectors; choose a run of the method bicvm")
+    spaces = {code: encoder.word_vectors(code) for code in encoder.languages}
+    return {code: (words[:MOST_WORDS], vectors[:MOST_WORDS]) for code, (words, vectors) in spaces.items()}
+
+
+def export_to_zip(spec: str, format: ExportFormat, name: str, path: Path) -> int:
+    """Export an encoder to a folder in a zip file, whole or not at all, and return its size in bytes."""
+    source = Run(Path(spec.removeprefix("run:"))) if spec.startswith("run:") else spec
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(dir=path.parent) as made, whole_file(path) as partial:
+            # Exporting has two parts; packing is the third.
+            folder = export(
+                source, Path(made) / name, format=format, on_progress=lambda done, _: report(done, 3)
+            )
+            files = sorted(file for file in folder.rglob("*") if file.is_file())
+            sizes = [file.stat().st_size for file in files]
+            # Stored: compressing weights takes minutes and saves little.
+            with ZipFile(partial, "w", ZIP_STORED) as archive:
+                for place, file in enumerate(files):
+                    report(2 + sum(sizes[:place]) / sum(sizes), 3)
+                    archive.write(file, file.relative_to(made))
+    except OSError as error:
+        raise cant_write(path.parent, disk_fault(error)) from error
+    prune(path.parent)
+    return path.stat().st_size
+
+
+def predictions(
+    pool: LabelledSet,
+    pool_vectors: FloatArray,
+    asked: NDArray[np.intp],
+    texts: Sequence[str],
+    vectors: FloatArray,
+) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """Predict the intents of N texts from a labelled pool and five neighbours each; return them with their facts.
+
+    `asked` are the rows of the pool that leave-one-out may ask; vectors are (P, dim) and (N, dim).
+    """
+    predictor = Predictor(k=5).fit(pool, vectors=pool_vectors, asked=asked)
+    return predictor.predict(texts, vectors=vectors), predictor.facts
+
+
+def suggestions(
+    encoder: str,
+    labelled: LabelledSet,
+    unlabelled: UnlabelledSet,
+    count: int,
+    texts: Sequence[str],
+    vectors: FloatArray,
+) -> tuple[pd.DataFrame, dict[str, float]]:
+    """Return the sentences to label next and, if sentences are held out, the score on them.
+
+    `vectors` (N, dim) are those of all N texts that are encoded. Raises EmuError if nothing can be learnt of the set.
+    """
+    row = {text: place for place, text in enumerate(texts)}
+    suggester = Suggester(encoder, encode=lambda wanted: vectors[[row[text] for text in wanted]])
+    suggester.fit(labelled)
+    held_out = labelled.held_out_part()
+    return suggester.suggest(unlabelled, count), {} if held_out is None else suggester.score(held_out)
+
+
+def fetch(spec: str) -> bool:
+    """Download a model of the hub into the cache."""
+    load_encoder(spec)
+    return True
+
+
+# A base and a specialised encoder stay loaded, so that a typed sentence is answered at once; a third may be too large.
+@lru_cache(maxsize=2)
+def _encoder(spec: str, weights: str) -> Encoder:
+    """Open an encoder, again if its weights have another hash."""
+    return load_encoder(spec, device=pick_device("auto"))
+
+
+def _splitting(spec: str, weights: str) -> DisentangledEncoder:
+    encoder = _encoder(spec, weights)
+    if not isinstance(encoder, DisentangledEncoder):
+        raise EncoderError(
+            f"{spec} does not split sentences; choose a run of the method fmda or meaning-language"
+        )
+    return encoder
+
+
+def _write(vectors: FloatArray, path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with whole_file(path) as partial, partial.open("wb") as file:
+        np.save(file, vectors)
+    prune(path.parent)

@@ -1,1 +1,0 @@
-"""BiCVM, a vector for each word: `bicvm`."""

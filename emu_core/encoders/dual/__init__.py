@@ -1,1 +1,0 @@
-"""The dual encoder over hashed words: `dual-encoder`."""

@@ -1,0 +1,152 @@
+"""Embeddings moved towards their probable intents: a head on the encoder as it is, ours."""
+
+import warnings
+from typing import TYPE_CHECKING
+
+from emu_core.methods.posterior.settings import PosteriorConfig
+from emu_core.training.frozen import FitFrozen
+from emu_core.training.method import Method, Needs, process_memory
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from torch import Tensor
+
+    from emu_core.encoders.base import FloatArray
+    from emu_core.evaluation.arrays import Encode
+    from emu_core.methods.posterior.head import PosteriorHead
+    from emu_core.runs.config import RunConfig
+    from emu_core.runs.stored_data import LabelledData
+    from emu_core.training.frozen import FrozenFit
+    from emu_core.training.job import Job, Outcome
+
+
+def _train(job: "Job", config: PosteriorConfig) -> "Outcome":
+    """Fit the head on the base encoder's vectors; each sentence is encoded once."""
+    from emu_core.encoders.encode import once
+    from emu_core.methods.posterior import fit as posterior
+    from emu_core.methods.posterior.encoder import PosteriorEncoder
+    from emu_core.training.fit import Fitted
+    from emu_core.training.intent_regression import sampled_rows
+    from emu_core.training.job import Outcome
+    from emu_core.training.labels import labelled_rows
+
+    encode = once(job.encode_with(job.encoder))  # the encoder under the head does not change
+    job.measure_base(encode)
+    job.progress.phase("fitting")
+    every = labelled_rows(job.labelled_data.labelled.train_part(), job.config.train_languages)
+    cautions = posterior.samples(every["label"].tolist())
+    rows = every.iloc[sampled_rows(every["label"].tolist())]
+    texts, labels, ids, languages = (rows[name].tolist() for name in ("text", "label", "id", "language"))
+    reference = {language: encode(some) for language, some in _reference(config).items()}
+    examples = posterior.Examples(encode(texts), labels, reference, ids)
+    strength = posterior.choose_strength(examples, config)
+    penalty = posterior.choose_penalty(examples, strength.settings)
+    head = posterior.fit_head(examples, strength.settings, penalty)
+    specialised = PosteriorEncoder(job.encoder, head)  # moves the head to the encoder's device
+    fitted = as_functions(head)
+    if job.snapshots is not None:
+        job.snapshots.take(1, "after the map", lambda texts: fitted.mapped(encode(texts)))
+    job.progress.phase("leaving intents out")
+    new = posterior.new_intents(examples, languages, strength.settings, penalty)
+    metrics = {"new_intents": None if new is None else new.facts() | {"strength": strength.facts()}}
+    if job.labelled_data.labelled.held_out_part() is None:
+        job.progress.phase("cross-validating")
+        validated = posterior.cross_validated(examples, languages, config)
+        if validated is not None:
+            metrics["cross_validation"] = validated.facts()
+    return Outcome(specialised, fitted.encode_with(encode), Fitted(0, cautions), metrics)
+
+
+def _reference(config: PosteriorConfig) -> "Mapping[str, list[str]]":
+    """Return the sentences from which the differences between languages are learnt; none if they are left in."""
+    from emu_core.data.demo import reference_texts
+
+    return reference_texts() if config.language_directions or config.centering else {}
+
+
+def as_functions(head: "PosteriorHead") -> "FrozenFit":
+    """Return the functions of a head, from arrays to arrays."""
+    import torch
+
+    from emu_core.training.frozen import FrozenFit
+
+    def on_arrays(function: "Callable[[Tensor], Tensor]") -> "Callable[[FloatArray], FloatArray]":
+        @torch.no_grad()
+        def compute(vectors: "FloatArray") -> "FloatArray":
+            return function(torch.from_numpy(vectors).to(head.bias.device)).cpu().numpy()
+
+        return compute
+
+    return FrozenFit(
+        embed=on_arrays(head.in_parts),
+        probabilities=on_arrays(lambda vectors: head.in_parts(vectors, head.posterior)),
+        mapped=on_arrays(head.mapped),
+    )
+
+
+def _fit_frozen(
+    config: PosteriorConfig,
+    encode: "Encode",
+    texts: "Sequence[str]",
+    labels: "Sequence[int]",
+    ids: "Sequence[str]",
+) -> "FrozenFit":
+    """Fit the head with the given strength, without measuring what it does to new intents."""
+    from emu_core.methods.posterior.fit import Examples, fit_head
+    from emu_core.training.intent_regression import sampled_rows
+
+    reference = {language: encode(some) for language, some in _reference(config).items()}
+    examples = Examples(encode(texts), labels, reference, ids)
+    with warnings.catch_warnings():  # scikit-learn expects more than two sentences per intent
+        warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
+        return as_functions(fit_head(examples.take(sampled_rows(labels)), config))
+
+
+def _check(data: "LabelledData", config: "RunConfig", _settings: PosteriorConfig) -> None:
+    from emu_core.training.labels import labelled_rows
+
+    labelled_rows(data.labelled.train_part(), config.train_languages)  # raises an error for a single intent
+
+
+def _memory(data: "LabelledData", config: "RunConfig", _settings: PosteriorConfig) -> int | None:
+    """Add what the head is fitted with, of float64 for the most part."""
+    from emu_core.methods.posterior.fit import DENSE
+    from emu_core.training.intent_regression import sampled_rows
+    from emu_core.training.labels import labelled_rows
+
+    own = process_memory(data, config)
+    if own is None:
+        return None
+    labels = labelled_rows(data.labelled.train_part(), config.train_languages)["label"].tolist()
+    n, k = len(sampled_rows(labels)), max(labels) + 1
+    return own + 512 * (56 * n + 16 * k) + 12 * min(n * k, DENSE)
+
+
+# `use` is trained on translations to have no language directions, and its mean is near zero.
+_USE = {
+    "whitening": 0.3,
+    "whitening_factor": 1.4,
+    "share_factor": 2.5,
+    "kernel_temperature": 0.04,
+    "gate_temperature": 0.1,
+    "gate_quantile": 0.02,
+    "language_directions": 0,
+    "centering": 0.0,
+}
+METHODS = (
+    Method(
+        name="posterior",
+        title="Embeddings moved towards intents",
+        summary="Done in seconds, without fine-tuning: a map learnt from the labels changes every embedding a little, "
+        "and sentences that have one of the labelled intents are moved towards it.",
+        settings=PosteriorConfig,
+        needs=Needs.INTENTS,
+        train=_train,
+        tuned=lambda encoder, _: _USE if encoder == "use" else {},
+        check=_check,
+        memory=_memory,
+        fit_frozen=FitFrozen(_fit_frozen, _reference),
+        list_order=0,
+    ),
+)

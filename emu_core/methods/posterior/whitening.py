@@ -1,0 +1,146 @@
+"""The map that evens out the variance within intents, and whether more of it helps intents without labels."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from scipy.special import softmax
+from torch import Tensor
+
+from emu_core.errors import TrainingError
+from emu_core.evaluation.guard import LEAST_INTENTS
+from emu_core.training.intent_regression import Classes, Matrix
+
+EVEN = 1e-9  # a variance below this share of the largest counts as none
+DIVISIONS = 3  # of the intents into halves
+TEMPERATURE = 0.05  # of the cosines whose softmax is a sentence's neighbours
+LEAST_GAIN = 0.5  # points
+ERRORS = 2.0  # standard errors that a gain must exceed
+
+
+@dataclass(frozen=True)
+class Within:
+    """How sentences of one intent differ: the eigenvalues (d,) and axes (d, d) of their covariance, of mean 1.
+
+    With covariance S and whitening w, from 0 to 1, the map is (w S + (1 - w) I) ^ (-1/2). The directions in which
+    sentences of one intent differ say little about the intent, also for intents without labels.
+    """
+
+    values: Matrix
+    axes: Matrix
+    count: int  # sentences
+
+    def spread(self, whitening: float) -> Matrix:
+        """Return the map (d, d).
+
+        Raises:
+            TrainingError: the sentences do not differ in some direction that the whitening would even out.
+        """
+        values = whitening * self.values + (1 - whitening)
+        if values.min() <= EVEN * values.max():
+            raise TrainingError(
+                f"{self.count} sentences do not differ in each of {len(values)} directions, which a whitening of "
+                f"{whitening:g} would even out; lower it (--whitening)"
+            )
+        found: Matrix = (self.axes * values**-0.5) @ self.axes.T
+        return found
+
+
+def within_intents(x: Matrix, classes: Classes) -> Within | None:
+    """Return how the sentences of one intent differ, given vectors (N, d); None if no intent has two that do."""
+    n, d = x.shape
+    count = np.bincount(classes)
+    # The mean of a sample that includes the sentence is too near to it: by n / (n - 1) of the variance.
+    unbiased = np.sqrt(count / np.maximum(count - 1, 1))[classes, None]
+    apart = (x - means(x, classes)[classes]) * unbiased
+    variance = np.square(apart).sum() / d
+    if not variance > 0:
+        return None
+    values, axes = np.linalg.eigh(apart.T @ apart / variance)
+    return Within(np.maximum(values, 0), axes, n)
+
+
+def learn_spread(x: Matrix, classes: Classes, whitening: float) -> Tensor:
+    """Return the map (d, d) of `Within`; (0, d) for no whitening, or if no intent has two sentences that differ.
+
+    Raises:
+        TrainingError: the whitening is too large for so few sentences.
+    """
+    within = within_intents(x, classes) if whitening else None
+    if within is None:
+        return torch.zeros(0, x.shape[1])
+    return torch.from_numpy(within.spread(whitening).astype(np.float32))
+
+
+def means(x: Matrix, classes: Classes) -> Matrix:
+    """Return the mean of each class (k, d)."""
+    count = np.bincount(classes)
+    sums = np.zeros((len(count), x.shape[1]))
+    np.add.at(sums, classes, x)
+    found: Matrix = sums / count[:, None]
+    return found
+
+
+@dataclass(frozen=True)
+class Gain:
+    """The gain by a stronger whitening of sentences whose intents were left out, in points of `own_share`."""
+
+    mean: float
+    error: float  # standard error over the sentences
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether it is large enough, and not by chance."""
+        return self.mean > max(LEAST_GAIN, ERRORS * self.error)
+
+
+def gain_of_new_intents(
+    x: Matrix, classes: Classes, group: Classes, whitening: float, stronger: float
+) -> Gain | None:
+    """Learn two maps on random halves of the intents, and compare the other halves' sentences under them.
+
+    Whether a sentence's nearest neighbour has its intent is too coarse for the comparison on a few hundred sentences:
+    most are right under both maps. So it is the share of the neighbours, see `own_share`.
+
+    Args:
+        x: (N, d), of length 1.
+        classes: their intents (N,).
+        group: (N,), the same number for translations, which are not each other's neighbours.
+        whitening: that of the first map.
+        stronger: that of the second.
+
+    Returns:
+        None with fewer than four intents, or if no intent of some half has two sentences that differ.
+    """
+    k = int(classes.max()) + 1
+    if k < LEAST_INTENTS:
+        return None
+    draws = np.random.default_rng(0)
+    gains = np.zeros((DIVISIONS, len(x)))
+    for of_division in gains:
+        half = np.isin(classes, draws.permutation(k)[: k // 2])
+        for new in (half, ~half):
+            within = within_intents(x[~new], np.unique(classes[~new], return_inverse=True)[1])
+            if within is None:
+                return None
+            shares = [
+                own_share(x[new] @ within.spread(amount), classes[new], group[new])
+                for amount in (whitening, stronger)
+            ]
+            of_division[new] = 100 * (shares[1] - shares[0])
+    each = gains.mean(axis=0)
+    return Gain(float(each.mean()), float(each.std() / np.sqrt(len(each))))
+
+
+def own_share(x: Matrix, classes: Classes, group: Classes) -> Matrix:
+    """Return the share of each sentence's neighbours (N,) that have its intent, 0 to 1.
+
+    Sentence j is the neighbour of i with a probability ~ exp(cos(i, j) / TEMPERATURE), as in neighbourhood components
+    analysis (Goldberger et al. 2004, eq. 1), unless both are of one group.
+    """
+    units = x / np.linalg.norm(x, axis=1, keepdims=True)
+    cosines = units @ units.T / TEMPERATURE
+    cosines[group[:, None] == group] = -np.inf
+    cosines[np.isinf(cosines).all(axis=1)] = 0  # a single group has no neighbours: chance
+    found: Matrix = (softmax(cosines, axis=1) * (classes[:, None] == classes)).sum(axis=1)
+    return found

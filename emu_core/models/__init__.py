@@ -1,1 +1,0 @@
-"""Trainable layers on top of an encoder."""

@@ -1,1 +1,0 @@
-"""How a method trains: batches, one readable step, the loop around it."""

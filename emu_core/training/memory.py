@@ -1,0 +1,65 @@
+"""An estimate of the memory that training needs, made before it starts."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import psutil
+
+from emu_core.errors import TrainingError
+
+if TYPE_CHECKING:
+    from emu_core.runs.config import RunConfig
+    from emu_core.runs.stored_data import Data
+    from emu_core.training.method import Method
+
+MEGABYTE = 2**20
+CGROUP = Path("/sys/fs/cgroup")
+_LIMITS = (("memory.max", "memory.current"), ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"))
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """The memory that training needs."""
+
+    line: str  # the data and the memory in words
+    needed: int  # upper estimate in bytes
+
+
+OnForecast = Callable[[Forecast], None]
+
+
+def forecast(
+    method: "Method", data: "Data", config: "RunConfig", on_forecast: OnForecast | None = None
+) -> Forecast | None:
+    """Estimate the memory that training needs; None if it was not measured for the method and the encoder.
+
+    Raises:
+        TrainingError: less is available.
+    """
+    settings = method.settings_from(config.hyperparameters)
+    needed = None if method.memory is None else method.memory(data, config, settings)
+    if needed is None:
+        return None
+    available = available_memory()
+    needs, there = (f"{count / MEGABYTE:,.0f} MB" for count in (needed, available))
+    line = f"{data.size(config)}: about {needs} of memory, of {there} available"
+    # The estimate includes what this process holds already, such as libraries and data.
+    if needed > available + psutil.Process().memory_info().rss:
+        raise TrainingError(f"too little memory for {line}; train on fewer rows, or close other programs")
+    expected = Forecast(line, needed)
+    if on_forecast is not None:
+        on_forecast(expected)
+    return expected
+
+
+def available_memory() -> int:
+    """Return the bytes available to this process, on the machine and within its control group."""
+    available = [psutil.virtual_memory().available]
+    for limit, used in _LIMITS:
+        try:
+            available.append(int((CGROUP / limit).read_text()) - int((CGROUP / used).read_text()))
+        except (OSError, ValueError):  # no such group, or "max"
+            continue
+    return max(0, min(available))

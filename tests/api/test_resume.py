@@ -1,0 +1,251 @@
+"""A run that was killed goes on to the weights of one that was not."""
+
+import signal
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from emu_core import configure, resume, train
+from emu_core.api.pretrain import plan_pretraining
+from emu_core.api.train import plan_training
+from emu_core.data.labelled import LabelledSet
+from emu_core.data.parallel.text import ParallelText
+from emu_core.data.texts.tasks import Tasks
+from emu_core.errors import CancelledError, RunError
+from emu_core.runs.config import RunConfig
+from emu_core.runs.run import Run, RunState, Status, Storable, create_run
+from tests.support.child import exit_code, resume_and_die
+from tests.support.slot_set import slot_set
+from tests.support.small import small_set
+from tests.support.tiny_transformer import tiny_transformer
+
+SETTINGS: dict[str, Any] = {"epochs": 3, "critic_steps": 2, "adversary_every": 3}
+SLOTS = {"epochs": 2, "batch_size": 2, "negatives": 2}
+TEXT = {"epochs": 2, "batch_size": 16, "dim": 16}
+LAYERS = {
+    "embedding_dim": 16,
+    "layers": 1,
+    "heads": 2,
+    "filter_dim": 32,
+    "word_buckets": 500,
+    "ngram_buckets": 500,
+    "hard_negatives": 2,
+}
+ENGLISH, GERMAN = ["dog", "cat", "red", "blue", "house"], ["hund", "katze", "rot", "blau", "haus"]
+Plan = tuple[RunConfig, Storable]
+
+
+def with_dev() -> LabelledSet:
+    """Sentences with a dev split, so that the best epoch's weights are part of the state."""
+    return LabelledSet(small_set().frame.replace({"split": {"test": "dev"}}), "small")
+
+
+def parallel_text() -> ParallelText:
+    """Sixty sentences of three words, word for word."""
+    rows = list(permutations(range(5), 3))
+    english, german = (
+        tuple(" ".join(words[place] for place in row) for row in rows) for words in (ENGLISH, GERMAN)
+    )
+    return ParallelText("en", "de", english, german, "words")
+
+
+def plan(method: str, folder: Path) -> Plan:
+    """What a run of the method is created with; `folder` gets the encoder that it may need."""
+    match method:
+        case "emu":
+            encoder = f"hf:{tiny_transformer(folder / method, letters=True)}"
+            return plan_training(
+                with_dev(), method=method, encoder=encoder, config=configure(method, encoder, **SETTINGS)
+            )
+        case "fmda" | "meaning-language":
+            settings = SLOTS | ({"hidden": 8, "two_stage": True} if method == "fmda" else {})
+            return plan_training(
+                slot_set(),
+                method=method,
+                encoder=f"hf:{tiny_transformer(folder / method)}",
+                config=configure(method, **settings),
+            )
+        case _:
+            settings = TEXT | (LAYERS if method == "dual-encoder" else {})
+            return plan_pretraining(
+                Tasks([parallel_text()]), method=method, config=configure(method, **settings)
+            )
+
+
+@pytest.fixture(scope="module")
+def plans(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Plan]:
+    folder, made = tmp_path_factory.mktemp("encoders"), dict[str, Plan]()
+
+    def planned(method: str) -> Plan:
+        if method not in made:
+            config, data = plan(method, folder)
+            made[method] = replace(config, snapshots=True), data
+        return made[method]
+
+    return planned
+
+
+@pytest.fixture(scope="module")
+def wholes(plans: Callable[[str], Plan], tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Run]:
+    """The run of each method that nobody stopped."""
+    folder = tmp_path_factory.mktemp("runs")
+
+    def whole(method: str) -> Run:
+        run = Run(folder / method)
+        if not run.folder.exists():
+            assert exit_code(resume, str(create_run(run.folder, *plans(method)).folder)) == 0
+        return run
+
+    return whole
+
+
+def records(run: Run) -> list[dict[str, object]]:
+    return [{k: v for k, v in record.items() if k != "seconds"} for record in run.history()]
+
+
+def snapshots(run: Run) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in run.snapshots_folder.iterdir()}
+
+
+def assert_same_weights(run: Run, whole: Run) -> None:
+    paths = [path.relative_to(whole.folder) for path in whole.encoder_folder.rglob("*.safetensors")]
+    assert paths
+    for path in paths:
+        expected, found = load_file(whole.folder / path), load_file(run.folder / path)
+        assert expected.keys() == found.keys()
+        assert all(torch.equal(found[name], weight) for name, weight in expected.items())
+
+
+@pytest.mark.parametrize(
+    ("method", "step", "every"),
+    [
+        ("emu", 1, 2),  # before the first checkpoint
+        ("emu", 4, 2),  # within the first epoch
+        ("emu", 6, 5),  # just after an epoch's end
+        ("emu", 15, 4),  # at the very last step
+        ("fmda", 5, 2),
+        ("meaning-language", 5, 2),
+        ("dual-encoder", 5, 2),
+        ("bicvm", 5, 2),
+    ],
+)
+def test_a_run_killed_at_a_step_resumes_to_the_same_weights(
+    method: str,
+    step: int,
+    every: int,
+    plans: Callable[[str], Plan],
+    wholes: Callable[[str], Run],
+    tmp_path: Path,
+) -> None:
+    whole, run = wholes(method), create_run(tmp_path / "r", *plans(method))
+    assert exit_code(resume_and_die, str(run.folder), step, every) == -signal.SIGKILL
+    assert run.status().state is RunState.INTERRUPTED and run.can_resume
+    assert run.checkpoint.exists() == (step > every)  # it dies before the step's own is written
+    assert 0 < len(run.history()) < len(whole.history())
+
+    # In a process of its own, as the uninterrupted run was: libraries that other tests load change the last bits here.
+    assert exit_code(resume, str(run.folder)) == 0
+    assert run.status().state is RunState.FINISHED and not run.training_folder.exists()
+    assert_same_weights(run, whole)
+    assert records(run) == records(whole)
+    assert snapshots(run) == snapshots(whole)
+    measured, expected = run.metrics(), whole.metrics()
+    assert {k: v for k, v in measured.items() if k != "seconds"} == {
+        k: v for k, v in expected.items() if k != "seconds"
+    }
+
+
+def cancel_at_training(run: Run) -> Callable[[Status], None]:
+    def stop(status: Status) -> None:
+        if status.phase == "training":
+            run.cancel()
+
+    return stop
+
+
+def test_a_cancelled_run_goes_on_where_it_was_stopped(plans: Callable[[str], Plan], tmp_path: Path) -> None:
+    run, whole = Run(tmp_path / "r"), resume(create_run(tmp_path / "whole", *plans("emu")).folder)
+    with pytest.raises(CancelledError):
+        train(
+            with_dev(),
+            out=run.folder,
+            method="emu",
+            encoder=whole.config().encoder,
+            config=configure("emu", whole.config().encoder, **SETTINGS),
+            device="cpu",
+            on_progress=cancel_at_training(run),
+        )
+    assert run.status().state is RunState.CANCELLED and run.can_resume and run.checkpoint.exists()
+    resume(run.folder)
+    assert_same_weights(run, whole)
+
+
+def test_a_queued_run_that_is_cancelled_never_starts(plans: Callable[[str], Plan], tmp_path: Path) -> None:
+    run = create_run(tmp_path / "r", *plans("bicvm"))
+    run.cancel()
+    with pytest.raises(CancelledError):
+        resume(run.folder)
+    assert run.status().state is RunState.CANCELLED and run.history() == []
+    resume(run.folder)  # asked for again, it is
+    assert run.status().state is RunState.FINISHED
+
+
+def test_a_run_holds_no_pickle_while_it_is_unfinished(plans: Callable[[str], Plan], tmp_path: Path) -> None:
+    run, seen = create_run(tmp_path / "r", *plans("bicvm")), set()
+
+    def look(status: Status) -> None:
+        seen.update(path for path in run.folder.rglob("*") if path.is_file())
+        if run.checkpoint.exists():
+            torch.load(run.checkpoint, weights_only=True)  # runs no code that it holds
+
+    resume(run.folder, checkpoint_s=0, on_progress=look)
+    assert run.checkpoint in seen
+    assert {path.suffix for path in seen if not path.name.startswith(".")} <= {
+        ".json", ".jsonl", ".safetensors", ".parquet", ".md", ".pt",
+    }  # fmt: skip
+
+
+def test_a_finished_run_is_left_as_it_is_but_for_sentences(wholes: Callable[[str], Run]) -> None:
+    whole = wholes("bicvm")
+    before = (whole.folder / "status.json").read_bytes()
+    whole.training_folder.mkdir()  # as where a kill came before its deletion
+    assert not whole.can_resume
+    assert resume(whole.folder).folder == whole.folder
+    assert (whole.folder / "status.json").read_bytes() == before and not whole.training_folder.exists()
+
+
+def test_a_damaged_checkpoint_says_how_to_go_on(plans: Callable[[str], Plan], tmp_path: Path) -> None:
+    run = create_run(tmp_path / "r", *plans("fmda"))
+    with pytest.raises(CancelledError):
+        resume(run.folder, on_progress=cancel_at_training(run))
+    run.checkpoint.write_bytes(b"no checkpoint")
+    with pytest.raises(RunError, match="damaged; delete it"):
+        resume(run.folder)
+    assert run.status().state is RunState.FAILED and run.can_resume
+    (run.training_folder / "labelled.parquet").write_bytes(b"nor parquet")
+    with pytest.raises(RunError, match="train the run again"):
+        resume(run.folder)
+
+
+@pytest.mark.parametrize("method", ["emu", "fmda", "bicvm"])
+def test_snapshots_change_nothing(
+    method: str, plans: Callable[[str], Plan], wholes: Callable[[str], Run], tmp_path: Path
+) -> None:
+    whole = wholes(method)
+    epochs = sum(record["kind"] == "epoch" for record in whole.history())
+    assert set(snapshots(whole)) == {
+        "sentences.parquet",
+        "checksums.json",
+        *(f"{number:06}.safetensors" for number in range(epochs + 1)),
+    }
+    config, data = plans(method)
+    run = create_run(tmp_path / "r", replace(config, snapshots=False), data)
+    assert exit_code(resume, str(run.folder)) == 0
+    assert_same_weights(run, whole)
+    assert not run.snapshots_folder.exists()

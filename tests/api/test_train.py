@@ -1,0 +1,301 @@
+import json
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from emu_core import evaluate, load_encoder, train
+from emu_core.data.labelled import LabelledSet, UnlabelledSet
+from emu_core.errors import CancelledError, DataError, EncoderError, RunError, TrainingError
+from emu_core.evaluation.leakage import language_leakage
+from emu_core.methods.emu.method import CHOSEN_ON_MEASURED
+from emu_core.methods.emu.method import METHODS as EMU_METHODS
+from emu_core.methods.emu.settings import EmuConfig
+from emu_core.methods.registry import configure
+from emu_core.runs.run import Run, RunState, Status
+from tests.support.small import small_set
+
+ONE_EPOCH = replace(configure("emu", "use"), epochs=1, critic_steps=2)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A finished run of one epoch."""
+    return train(
+        small_set(),
+        out=tmp_path_factory.mktemp("runs") / "small",
+        device="cpu",
+        method="emu",
+        config=ONE_EPOCH,
+    )
+
+
+def test_a_run_is_whole(run: Run) -> None:
+    assert {path.name for path in run.folder.iterdir()} == {
+        "config.json", "data.json", "log.jsonl", "metrics.json", "status.json", "encoder", "README.md", ".emu-lock",
+    }  # fmt: skip
+    status = run.status()
+    assert status.state is RunState.FINISHED and status.step == status.steps == 5 and status.progress == 1
+    assert run.config().hyperparameters["epochs"] == 1
+    assert run.config().unlabelled_languages == ("de", "ja")
+    assert run.data()["rows"] == 324 and run.data()["labelled"] == 72
+    steps = [record for record in run.history() if record["kind"] == "step"]
+    assert [record["step"] for record in steps] == [1, 2, 3, 4, 5]
+    assert {"loss", "softmax", "center", "adversarial", "critic"} <= set(steps[0])
+    parts = steps[0]["softmax"] + steps[0]["center"] + steps[0]["adversarial"]
+    assert steps[0]["loss"] == pytest.approx(parts, rel=1e-5)
+
+
+def test_the_metrics_are_those_of_evaluate(run: Run) -> None:
+    metrics = run.metrics()
+    for name, spec in (("base", "use"), ("specialised", f"run:{run.folder}")):
+        measured = evaluate(small_set(), encoder=spec, split="test", device="cpu")
+        assert measured["accuracy"] == metrics[name]
+        assert measured["mean_with_en"] == pytest.approx(metrics[f"mean_{name}"])
+    directions = [value for pair, value in metrics["base"].items() if "en" in pair.split("-")]
+    assert len(directions) == 5
+    assert metrics["mean_base"] == pytest.approx(float(np.mean(directions)))
+
+
+def test_the_guard_and_the_leakage_are_those_of_both_encoders(run: Run) -> None:
+    metrics, part = run.metrics(), small_set().select(splits=["test"])
+    frame = part.frame
+    for language, change in metrics["guard"].items():
+        over = [
+            metrics["specialised"][f"{language}-{t}"] - metrics["base"][f"{language}-{t}"]
+            for t in ("en", "de", "ja")
+        ]
+        assert change["difference"] == pytest.approx(sum(over) / 3)
+        assert change["low"] < change["difference"] < change["high"] and change["queries"] == 36
+    assert list(metrics["guard"]) == ["en", "de", "ja"]
+    for name, spec in (("base", "use"), ("specialised", f"run:{run.folder}")):
+        vectors = load_encoder(spec).encode(frame["text"].tolist())
+        expected = language_leakage(vectors, frame["language"].tolist(), frame["id"].tolist())
+        assert metrics["leakage"][name] == pytest.approx(asdict(expected))
+    assert (
+        evaluate(small_set(), encoder=f"run:{run.folder}", split="test", device="cpu")["guard"]
+        == metrics["guard"]
+    )
+
+
+def test_training_changed_the_encoder_and_saved_it(run: Run) -> None:
+    base, specialised = load_encoder("use"), load_encoder(f"run:{run.folder}")
+    texts = ["Where is the pool?", "プールはどこですか？"]
+    assert np.abs(base.encode(texts) - specialised.encode(texts)).max() > 1e-3
+
+
+def test_the_card_says_what_happened(run: Run) -> None:
+    card = (run.folder / "README.md").read_text("utf-8")
+    metrics = run.metrics()
+    assert f"from {metrics['mean_base']:.1f} to {metrics['mean_specialised']:.1f} %" in card
+    worse = [pair for pair in metrics["base"] if metrics["specialised"][pair] < metrics["base"][pair]]
+    assert ("No direction got worse" in card) == (not worse)
+    assert all(pair in card for pair in worse)
+
+
+def test_the_same_seed_gives_the_same_weights_and_another_seed_others(run: Run, tmp_path: Path) -> None:
+    weights = load_file(run.encoder_folder / "model.safetensors")
+    again = train(small_set(), out=tmp_path / "again", device="cpu", method="emu", config=ONE_EPOCH)
+    other = train(small_set(), out=tmp_path / "other", device="cpu", method="emu", config=ONE_EPOCH, seed=1)
+    same = load_file(again.encoder_folder / "model.safetensors")
+    different = load_file(other.encoder_folder / "model.safetensors")
+    assert all(bool((weights[name] == same[name]).all()) for name in weights)
+    assert any(bool((weights[name] != different[name]).any()) for name in weights)
+
+
+@pytest.mark.parametrize("method", [one.name for one in EMU_METHODS if one.name != "emu"])
+def test_every_method_trains(method: str, tmp_path: Path) -> None:
+    config = replace(configure(method, "use"), epochs=1, critic_steps=1)
+    small = small_set(("en", "de"))
+    run = train(small, out=tmp_path / "r", method=method, device="cpu", config=config)
+    assert run.status().state is RunState.FINISHED
+    parts = set(run.history()[0])
+    assert ("critic" in parts) == (method in ("emu-parallel", "emu-anchored"))
+    assert ("center" in parts) == (method in ("emu-parallel", "emu-anchored", "emu-without-ld"))
+
+
+def test_two_training_languages_take_turns(tmp_path: Path) -> None:
+    run = train(
+        small_set(),
+        out=tmp_path / "r",
+        train_languages=["en", "de"],
+        device="cpu",
+        method="emu",
+        config=ONE_EPOCH,
+    )
+    assert {r["language"] for r in run.history() if r["kind"] == "step"} == {"en", "de"}
+
+
+def test_labels_of_other_languages_and_the_test_rows_are_never_read(run: Run, tmp_path: Path) -> None:
+    frame = small_set().frame.copy()
+    hidden = (frame["language"] != "en") | (frame["split"] == "test")
+    frame.loc[hidden, "intent"] = np.where(np.arange(hidden.sum()) % 2, "pool", "gym")
+    blind = train(
+        LabelledSet(frame, "blind"), out=tmp_path / "r", device="cpu", method="emu", config=ONE_EPOCH
+    )
+    seen = load_file(run.encoder_folder / "model.safetensors")
+    unseen = load_file(blind.encoder_folder / "model.safetensors")
+    assert all(bool((seen[name] == unseen[name]).all()) for name in seen)
+
+
+def test_dev_rows_choose_the_epoch_by_the_training_languages_only(tmp_path: Path) -> None:
+    frame = small_set().frame.copy()
+    frame["split"] = frame["split"].replace({"test": "dev"})
+    labelled = LabelledSet(frame, "with dev")
+    config = replace(ONE_EPOCH, epochs=3, learning_rate=1e-2)
+    run = train(labelled, out=tmp_path / "r", device="cpu", method="emu", config=config)
+    accuracies = [r["dev_accuracy"] for r in run.history() if r["kind"] == "epoch"]
+    best = max(accuracies)
+    assert run.metrics()["selected_epoch"] == 1 + accuracies.index(best)
+    assert run.metrics()["specialised"]["en-en"] == pytest.approx(best)
+    assert CHOSEN_ON_MEASURED in run.metrics()["warnings"]
+
+
+@pytest.mark.parametrize(("epochs", "measured_on"), [(1, "dev"), (2, "test")])
+def test_nothing_is_said_where_what_is_measured_chose_nothing(
+    epochs: int, measured_on: str, tmp_path: Path
+) -> None:
+    frame = small_set().frame.copy()
+    tests = frame.index[frame["split"] == "test"]
+    frame.loc[tests, "split"] = ["dev" if row % 2 else measured_on for row in range(len(tests))]
+    config = replace(ONE_EPOCH, epochs=epochs)
+    run = train(LabelledSet(frame, "with dev"), out=tmp_path / "r", device="cpu", method="emu", config=config)
+    assert all("dev_accuracy" in r for r in run.history() if r["kind"] == "epoch")
+    assert CHOSEN_ON_MEASURED not in run.metrics()["warnings"]
+
+
+def test_unlabelled_sentences_may_come_from_elsewhere(tmp_path: Path) -> None:
+    german = pd.DataFrame({"text": [f"Wo ist Zimmer {i}?" for i in range(20)], "language": "de", "id": ""})
+    run = train(
+        small_set(("en",)), out=tmp_path / "r", device="cpu", method="emu", config=ONE_EPOCH,
+        unlabelled=UnlabelledSet(german.astype("str"), "german"),
+    )  # fmt: skip
+    assert run.config().unlabelled_languages == ("de",)
+
+
+def test_a_loss_that_is_not_a_number_ends_the_run_with_the_fix(tmp_path: Path) -> None:
+    wild = replace(ONE_EPOCH, learning_rate=1e12, classifier_learning_rate=1e12, alpha=1e18)
+    with pytest.raises(TrainingError, match=r"loss is (nan|inf).*learning rate"):
+        train(small_set(), out=tmp_path / "r", device="cpu", method="emu", config=wild)
+    run = Run(tmp_path / "r")
+    assert run.status().state is RunState.FAILED and "learning rate" in run.status().message
+    assert not run.encoder_folder.exists()
+
+
+def test_what_an_optimizer_imports_is_not_timed_as_training(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    phases, made_in = [""], []
+    adam = torch.optim.Adam
+
+    def made(*args: Any, **kwargs: Any) -> torch.optim.Optimizer:
+        made_in.append(phases[-1])
+        return adam(*args, **kwargs)
+
+    monkeypatch.setattr(torch.optim, "Adam", made)
+    train(
+        small_set(),
+        out=tmp_path / "r",
+        device="cpu",
+        method="softmax",
+        config=configure("softmax", "use", epochs=1),
+        on_progress=lambda status: phases.append(status.phase),
+    )
+    assert made_in == ["loading", "training"]
+
+
+def test_a_cancelled_run_stops_at_its_next_step_and_leaves_no_encoder(tmp_path: Path) -> None:
+    def stop(status: Status) -> None:
+        if status.phase == "training":
+            Run(tmp_path / "r").cancel()
+
+    with pytest.raises(CancelledError):
+        train(small_set(), out=tmp_path / "r", device="cpu", method="emu", config=ONE_EPOCH, on_progress=stop)
+    run = Run(tmp_path / "r")
+    assert run.status().state is RunState.CANCELLED and run.status().step < 5
+    assert not run.encoder_folder.exists()
+
+
+def _one_intent_in_english() -> LabelledSet:
+    frame = small_set().frame
+    english = frame["language"] == "en"
+    return LabelledSet(frame[~english | (frame["intent"] == "pool")].reset_index(drop=True), "thin")
+
+
+@pytest.mark.parametrize(
+    ("labelled", "changes", "message"),
+    [
+        (small_set(("en",)), {}, "unlabelled sentences in a language other than en.*emu-without-ld"),
+        (
+            small_set(),
+            {"train_languages": ["fr"]},
+            "no labelled sentence to train on in fr; there are: en, de, ja",
+        ),
+        (_one_intent_in_english(), {}, "single intent 'pool'"),
+        (small_set(), {"unlabelled_languages": ["fr"]}, "fr"),
+        (small_set(), {"method": "magic"}, "no method 'magic'; there are: posterior, emu,"),
+        (small_set(), {"device": "cuda:7"}, "no device 'cuda:7'"),
+        (small_set(), {"encoder": "word2vec"}, "no encoder 'word2vec'; there are: use"),
+        (small_set(), {"encoder": "run:/nowhere"}, "no encoder in"),
+    ],
+)
+def test_what_can_not_be_trained_on_is_said(
+    labelled: LabelledSet, changes: dict[str, object], message: str, tmp_path: Path
+) -> None:
+    with pytest.raises((TrainingError, DataError, EncoderError), match=message) as caught:
+        train(
+            labelled, out=tmp_path / "r", **{"device": "cpu", "method": "emu", "config": ONE_EPOCH} | changes
+        )  # type: ignore[arg-type]
+    assert "\n" not in str(caught.value)
+
+
+def test_emu_parallel_needs_the_translations(tmp_path: Path) -> None:
+    frame = small_set(("en", "de")).frame.copy()
+    frame.loc[frame["language"] == "de", "id"] = ""
+    config = configure("emu-parallel", "use")
+    with pytest.raises(TrainingError, match="72 of 72 in en have none in de"):
+        train(LabelledSet(frame, "x"), out=tmp_path / "r", method="emu-parallel", device="cpu", config=config)
+
+
+def test_what_is_thin_is_said_and_trained_on(tmp_path: Path) -> None:
+    frame = small_set().frame
+    english = frame[(frame["language"] == "en") & (frame["split"] == "train")]
+    german = frame[(frame["language"] == "de") & (frame["split"] == "train")].head(3)
+    only = pd.concat(
+        [english[english["intent"] != "pool"], english[english["intent"] == "pool"].head(1), german]
+    )
+    run = train(
+        LabelledSet(only.reset_index(drop=True), "x"),
+        out=tmp_path / "r",
+        device="cpu",
+        method="emu",
+        config=ONE_EPOCH,
+    )
+    warnings = " ".join(run.metrics()["warnings"])
+    assert "one sentence only in en of: pool" in warnings
+    assert "only 3 unlabelled sentences in de" in warnings
+    assert "no language could be guarded" in run.metrics()["note"] and "base" not in run.metrics()
+    assert run.metrics()["guard"] is None and run.metrics()["leakage"] is None
+    card = (run.folder / "README.md").read_text("utf-8")
+    assert "**Not guarded:**" in card and "one sentence only in en of: pool" in card
+    assert run.status().message == warnings
+
+
+def test_batches_of_one_class_are_reported(tmp_path: Path) -> None:
+    small = small_set(("en", "de"))
+    frame = small.frame[small.frame["intent"].isin(["pool", "gym"])].reset_index(drop=True)
+    config = replace(ONE_EPOCH, batch_size=2)
+    run = train(LabelledSet(frame, "two"), out=tmp_path / "r", device="cpu", method="emu", config=config)
+    assert any("batches held one intent only" in warning for warning in run.metrics()["warnings"])
+
+
+def test_a_run_in_use_is_not_overwritten(run: Run) -> None:
+    before = json.dumps(run.metrics())
+    with pytest.raises(RunError, match="in use"):
+        train(small_set(), out=run.folder, device="cpu", method="emu", config=EmuConfig(epochs=1))
+    assert json.dumps(run.metrics()) == before

@@ -1,0 +1,590 @@
+"""The Data and the Train page without a browser."""
+
+import json
+import os
+import re
+import tomllib
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from emu_app.work import cache, jobs
+from emu_app.work.background import Done, Outcome, Pending
+from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import Button
+
+from emu_core.evaluation.guard import LanguageChange
+from emu_core.methods.registry import configure
+from emu_core.runs.run import Run, RunState, Status
+from emu_core.runs.stored_data import LabelledData, load_data
+from tests.support.fake_runs import PATIENCE_S, manager, past, until
+from tests.support.tables import parquet, workbook
+
+MAIN = Path(__file__).parents[2] / "app" / "main.py"
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    made = manager(tmp_path / "runs")
+    monkeypatch.setenv("EMU_RUNS", str(tmp_path / "runs"))
+    monkeypatch.setattr(jobs, "_job_manager", lambda root: made)
+    return tmp_path / "runs"
+
+
+@pytest.fixture
+def app(root: Path) -> AppTest:
+    return AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).switch_page("views/data.py").run()
+
+
+def table(
+    languages: str = "en,de", intents: str = "pool,shop", count: int = 4, **columns: str
+) -> pd.DataFrame:
+    rows = [
+        {"text": f"{intent} {i} {language}", "intent": intent, "language": language, "id": f"{intent}{i}"}
+        for language in languages.split(",")
+        for intent in intents.split(",")
+        for i in range(count)
+    ]
+    return pd.DataFrame(rows).rename(columns=columns)
+
+
+def csv(frame: pd.DataFrame) -> bytes:
+    return frame.to_csv(index=False).encode()
+
+
+def upload(app: AppTest, *files: tuple[str, bytes]) -> AppTest:
+    app.file_uploader[0].set_value([(name, content, "") for name, content in files])
+    return app.run()
+
+
+def button(app: AppTest, label: str) -> Button:
+    return next(button for button in app.button if button.label == label)
+
+
+def size(app: AppTest) -> tuple[str, ...]:
+    assert not app.exception
+    return tuple(metric.value for metric in app.metric[:3])
+
+
+def title(app: AppTest) -> str:
+    return app.header[0].value.removeprefix("In use: ")
+
+
+def chosen(app: AppTest) -> dict[str, str | None]:
+    return {box.label: box.value for box in app.selectbox}
+
+
+def train_page(app: AppTest, method: str = "emu") -> AppTest:
+    app.switch_page("views/train.py").run()
+    app.selectbox(key="method").set_value(method).run()
+    assert not app.exception
+    return app
+
+
+def test_the_app_is_for_this_machine_alone_and_tells_nobody() -> None:
+    config = tomllib.loads((MAIN.parent / ".streamlit" / "config.toml").read_text())
+    assert config["server"] == {
+        "address": "localhost",
+        "maxUploadSize": 200,
+        "fileWatcherType": "none",
+    }  # CORS and XSRF protection untouched
+    assert config["browser"] == {"gatherUsageStats": False}
+    assert config["runner"] == {"postScriptGC": False}  # it took most of the server's time
+
+
+def test_the_demo_set_is_there_at_once(app: AppTest) -> None:
+    assert size(app) == ("3,024", "28", "6")
+    assert title(app) == "Demo set"
+    assert button(app, "Use the demo set").disabled
+    assert app.success[0].value == "The audit found nothing to fix."
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.csv", csv(table())),
+        ("a.csv", csv(table(text="utterance", intent="Label", language="locale"))),
+        ("a.tsv", table().to_csv(index=False, sep="\t").encode("utf-16")),
+        ("a.jsonl", table().to_json(orient="records", lines=True).encode()),
+        ("a.parquet", parquet({name: list(values) for name, values in table().items()})),
+        ("a.xlsx", workbook([list(table().columns), *table().to_numpy().tolist()])),
+    ],
+    ids=["csv", "other names", "utf-16 tsv", "jsonl", "parquet", "xlsx"],
+)
+def test_a_file_that_is_understood_becomes_the_set(app: AppTest, name: str, content: bytes) -> None:
+    upload(app, (name, content))
+    assert size(app) == ("16", "2", "2")
+    assert title(app) == rf"a\.{name[2:]}"
+    assert not app.error
+    assert not app.warning
+
+
+def test_a_file_in_an_old_encoding_is_read_and_said_to_be(app: AppTest) -> None:
+    frame = table("de").assign(text=[f"Wo ist das Schwimmbad für müde Gäste? {i}" for i in range(8)])
+    upload(app, ("a.csv", frame.to_csv(index=False).encode("cp1252")))
+    assert "was read as" in app.info[0].value
+    assert app.dataframe[-2].value["text"][0] == "Wo ist das Schwimmbad für müde Gäste? 0"
+
+
+def test_the_bytes_are_let_go_and_the_choice_outlives_the_page(app: AppTest) -> None:
+    upload(app, ("a.csv", csv(table())))
+    assert app.file_uploader[0].value == []
+    train_page(app)
+    assert r"**a\.csv**: 16 sentences, 2 intents, en, de" in app.markdown[0].value
+    app.switch_page("views/data.py").run()
+    assert size(app) == ("16", "2", "2")
+    button(app, "Use the demo set").click().run()
+    assert size(app) == ("3,024", "28", "6")
+
+
+def test_a_new_session_begins_with_the_demo_set(app: AppTest) -> None:
+    upload(app, ("a.csv", csv(table())))
+    other = AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).switch_page("views/data.py").run()
+    assert size(other) == ("3,024", "28", "6")
+
+
+def test_unknown_columns_are_mapped_by_hand(app: AppTest) -> None:
+    upload(app, ("a.csv", csv(table(text="col1", intent="col2", language="col3"))))
+    assert title(app) == "Demo set"  # until the columns are known
+    assert (
+        app.warning[0].value
+        == "Still to choose above: Sentence, Intent, Language. Until then, the set in use does not change."
+    )
+    columns = {"Sentence": "col1", "Intent": "col2", "Language": "col3"}
+    for label, column in columns.items():
+        assert chosen(app)[label] is None
+        next(box for box in app.selectbox if box.label == label).set_value(column).run()
+    assert size(app) == ("16", "2", "2")
+    app.switch_page("views/train.py").run()
+    app.switch_page("views/data.py").run()  # the mapping is kept, and the set with it
+    assert chosen(app) | columns == chosen(app)
+    assert size(app) == ("16", "2", "2")
+
+
+def test_the_language_is_asked_for_where_nothing_says_it(app: AppTest) -> None:
+    upload(app, ("a.csv", csv(table("en")[["text", "intent"]])))
+    assert (
+        app.warning[0].value == "Still to choose above: Language. Until then, the set in use does not change."
+    )
+    app.text_input[0].set_value("Klingon?").run()
+    assert "is not a language" in app.error[0].value
+    app.text_input[0].set_value("Deutsch").run()
+    assert size(app) == ("8", "2", "1")
+    assert not app.error
+
+
+def test_a_large_file_is_read_and_audited_beside_the_page(
+    app: AppTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("emu_app.work.cache.QUICK_BYTES", 0)
+    monkeypatch.setattr("emu_app.work.cache.MOMENT_S", 0.0)
+    upload(app, ("a.csv", csv(table())))
+    until(lambda: title(app.run()) == r"a\.csv")
+    assert size(app) == ("16", "2", "2")
+    upload(app, ("b.csv", csv(table(intents="pool"))))
+    until(lambda: bool(app.run().error))
+    assert "single intent" in app.error[0].value
+    upload(app, ("c.csv", b"\x89PNG"))
+    # No error stands there while the file is being read.
+    until(lambda: any("PNG picture" in error.value for error in app.run().error))
+    assert title(app) == r"a\.csv"
+
+
+class Slow:
+    """Stands for the background worker: a quarter of each task is done until a function's name is in `over`."""
+
+    def __init__(self) -> None:
+        self.over: set[str] = set()
+
+    def start(self) -> None:
+        """There is no process to start."""
+
+    def run(
+        self, key: str, function: Callable[..., Any], *args: Any, limit_s: float | None = None
+    ) -> Outcome:
+        self.outcome = Done(function(*args)) if function.__name__ in self.over else Pending(key, 0.25)
+        return self.outcome
+
+    def wait(self, key: str, timeout_s: float) -> Outcome:
+        return self.outcome
+
+    def result(self, key: str) -> Pending:
+        return Pending(key, 0.25)
+
+    def forget(self, key: str) -> None:
+        """Nothing is kept."""
+
+
+def test_a_large_file_shows_how_far_it_is_and_the_set_in_use_stays(
+    app: AppTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worker = Slow()
+    monkeypatch.setattr(cache, "background", lambda: worker)
+    monkeypatch.setattr(cache, "upload_reader", lambda: worker)
+    monkeypatch.setattr(cache, "QUICK_BYTES", 0)
+    upload(app, ("a.csv", csv(table())))
+    for over, label in (
+        ("read_upload", "Reading ..."),
+        ("labelled_from_upload", "Auditing the sentences ..."),
+    ):
+        progress = app.get("progress")[0].proto
+        assert (progress.value, progress.text) == (25, label)
+        assert title(app) == "Demo set"
+        worker.over.add(over)
+        app.run()
+    assert not app.get("progress")
+    assert title(app) == r"a\.csv"
+
+
+def test_a_file_that_takes_too_long_or_too_much_is_refused_and_the_next_one_is_read(
+    app: AppTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cache, "LEAST_READ_S", -1.0)
+    monkeypatch.setattr(cache, "BYTES_READ_IN_A_S", 1e9)
+    upload(app, ("a.csv", csv(table())))
+    assert "was ended; try again with a smaller or simpler file" in app.error[0].value
+    assert title(app) == "Demo set"
+    monkeypatch.undo()
+    upload(app, ("b.csv", csv(table())))
+    until(lambda: title(app.run()) == r"b\.csv")
+
+
+def test_files_named_by_language_become_one_set(app: AppTest) -> None:
+    upload(app, *((f"hotel.{code}.csv", csv(table(code)[["text", "intent"]])) for code in ("en", "ja")))
+    assert size(app) == ("16", "2", "2")
+    assert title(app) == r"hotel\.en\.csv, hotel\.ja\.csv"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("a.csv", b"", "is empty"),
+        ("a.csv", b"\x89PNG\r\n\x1a\n" + bytes(99), "a PNG picture"),
+        ("a.csv", csv(table(intents="pool")), "single intent"),
+        ("a.csv", csv(table().head(1)), "1 usable of 1 rows"),
+        ("a.jsonl", b'{"text": ', "is not JSON"),
+    ],
+)
+def test_a_bad_file_gets_its_sentence_and_changes_nothing(
+    app: AppTest, name: str, content: bytes, said: str
+) -> None:
+    upload(app, ("good.csv", csv(table())))
+    upload(app, (name, content))
+    assert len(app.error) == 1
+    assert said.replace(".", r"\.") in app.error[0].value
+    assert title(app) == r"good\.csv"
+    assert size(app) == ("16", "2", "2")
+
+
+def test_a_hostile_name_is_shown_and_not_rendered(app: AppTest) -> None:
+    name = "![x](http://evil/x.png) <img src=x> :red[a] $x$ **b**.csv"
+    upload(app, (name, csv(table())))
+    assert size(app) == ("16", "2", "2")
+    train_page(app)
+    shown = [element.value for element in (*app.header, *app.markdown)]
+    upload(app.switch_page("views/data.py").run(), (name, b""))
+    shown += [element.value for element in (*app.header, *app.error)] + [box.label for box in app.expander]
+    assert sum("evil" in text for text in shown) == 4
+    for text in shown:
+        assert not re.search(r"[<\[\]$!]", re.sub(r"\\.", "", text))  # what is left unescaped
+
+
+def test_the_audit_is_told_in_plain_words(app: AppTest) -> None:
+    frame = pd.concat([table(), table().head(2)])
+    frame.loc[len(frame)] = ["pool 0 en", "shop", "en", "x"]
+    frame.loc[len(frame)] = ["", "shop", "en", "y"]
+    frame.loc[len(frame)] = ["совсем не то", "shop", "en", "z"]
+    upload(app, ("a.csv", csv(frame)))
+    assert app.metric[0].delta == "3 rows left out"
+    assert [box.label for box in app.expander[1:-1]] == [
+        "Rows left out (3)",
+        "The same sentence with different intents (2)",
+        "Letters that do not fit the language (1)",
+    ]
+    assert app.expander[1].dataframe[0].value["reason"].tolist() == [
+        "an exact repeat of row 1",
+        "an exact repeat of row 2",
+        "no text",
+    ]
+
+
+def test_rows_of_several_files_are_found_in_their_file(app: AppTest) -> None:
+    bad = table("de")
+    bad.loc[2, "text"] = ""
+    upload(app, ("first.csv", csv(table("en"))), ("second.csv", csv(bad)))
+    [dropped] = app.expander[1].dataframe[0].value.to_dict("records")
+    assert (dropped["row"], dropped["source"], dropped["reason"]) == (3, "second.csv", "no text")
+
+
+def test_a_large_table_is_cut_for_the_eye_only(app: AppTest) -> None:
+    assert len(app.dataframe[-1].value) == 1_000
+    assert app.caption[-1].value == "The first 1,000 of 3,024 rows; the download has them all."
+
+
+def test_no_tool_bar_lies_over_the_heat_maps_titles(app: AppTest) -> None:
+    [chart] = app.get("plotly_chart")
+    assert json.loads(chart.proto.config) == {"displayModeBar": False}
+
+
+def multiselect(app: AppTest, label: str) -> list[str]:
+    return next(box for box in app.multiselect if box.label == label).value
+
+
+def test_the_instant_method_is_first_and_asks_only_for_what_it_reads(app: AppTest, root: Path) -> None:
+    app.switch_page("views/train.py").run()
+    assert app.selectbox(key="method").value == "posterior"
+    assert app.text_input[0].value == "posterior-use-1"
+    assert [box.label for box in app.multiselect] == ["Labels in"]
+    labels = {box.label for box in app.number_input}
+    assert "Move towards the intent" in labels and "Epochs" not in labels
+    assert not any(
+        box.key.startswith("preset") for box in app.get("button_group")
+    )  # it has no paper to start from
+    next(box for box in app.number_input if box.label == "Move towards the intent").set_value(0.1).run()
+    button(app, "Start the run").click().run()
+    assert not app.exception
+    assert app.toast[0].value.replace("\\", "") == "Started posterior-use-1."
+    run = Run(root / "posterior-use-1")
+    config = run.config()
+    assert (config.method, config.hyperparameters["share"], config.unlabelled_languages) == (
+        "posterior",
+        0.1,
+        (),
+    )
+    run.cancel()
+
+
+def test_training_starts_from_sensible_choices(app: AppTest) -> None:
+    train_page(app)
+    assert multiselect(app, "Labels in") == ["en"]
+    assert multiselect(app, "Sentences without labels in") == ["de", "es", "fr", "ja", "zh"]
+    assert app.text_input[0].value == "emu-use-1"
+    assert any(box.key.startswith("preset") for box in app.get("button_group"))
+    assert not button(app, "Start the run").disabled
+    app.multiselect[0].set_value(["ja"]).run()
+    assert multiselect(app, "Sentences without labels in") == ["en", "de", "es", "fr", "zh"]
+    app.switch_page("views/data.py").run()
+    train_page(app)
+    assert multiselect(app, "Labels in") == ["ja"]
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda app: app.multiselect[0].set_value([]), "Choose a language whose labels are used."),
+        (
+            lambda app: app.multiselect[1].set_value([]),
+            "This method needs sentences in another language than English",
+        ),
+        (lambda app: app.text_input[0].set_value("../x"), "The run's name starts with a lower-case letter"),
+        (
+            lambda app: app.text_input[0].set_value("taken"),
+            "There is a run 'taken' already; choose another name.",
+        ),
+    ],
+)
+def test_what_does_not_fit_is_said_before_it_is_started(
+    app: AppTest, root: Path, change: Callable[[AppTest], object], reason: str
+) -> None:
+    (root / "taken").mkdir()
+    train_page(app)
+    change(app)
+    app.run()
+    assert app.warning[0].value.replace("\\", "").startswith(reason)
+    assert button(app, "Start the run").disabled
+
+
+@pytest.mark.parametrize(
+    ("frame", "method", "reason"),
+    [
+        (table(intents="pool,shop").query("language == 'de' or intent == 'pool'"), "emu", "single intent"),
+        (table("en"), "emu", "needs sentences in another language"),
+        (table().drop(columns="id"), "emu-parallel", "translation by id"),
+        (table(count=1), "n-pair", "N-pair needs two intents"),
+        (table().assign(split="test"), "emu", "No split 'train'"),
+    ],
+    ids=["one intent in English", "one language", "not parallel", "one sentence each", "no train rows"],
+)
+def test_data_that_can_not_be_trained_on(app: AppTest, frame: pd.DataFrame, method: str, reason: str) -> None:
+    upload(app, ("a.csv", csv(frame)))
+    assert not app.error
+    train_page(app)
+    app.selectbox(key="method").set_value(method).run()
+    assert reason in app.warning[0].value.replace("\\", "")
+    assert button(app, "Start the run").disabled
+
+
+def test_a_method_without_discriminator_needs_one_language_only(app: AppTest) -> None:
+    upload(app, ("a.csv", csv(table("en"))))
+    train_page(app)
+    app.selectbox(key="method").set_value("emu-without-ld").run()
+    assert not app.warning
+    assert not button(app, "Start the run").disabled
+
+
+def test_a_share_of_a_set_without_splits_is_held_out_unless_it_is_0(app: AppTest) -> None:
+    upload(app, ("a.csv", csv(table("en"))))
+    assert "20% of every intent's sentences are held out" in app.info[0].value
+    assert int(app.metric[3].value) > 0
+    train_page(app)
+    assert not any("not evaluated" in info.value for info in app.info)
+    app.switch_page("views/data.py").run()
+    next(box for box in app.number_input if box.label == "Held out, percent").set_value(0).run()
+    assert app.metric[3].value == "0"
+    train_page(app)
+    assert any("not evaluated" in info.value for info in app.info)
+
+
+def test_the_run_holds_what_was_asked_and_the_data(app: AppTest, root: Path) -> None:
+    upload(app, ("a.csv", csv(table())))
+    train_page(app)
+    epochs = next(box for box in app.number_input if box.label == "Epochs")
+    epochs.set_value(9).run()
+    app.number_input(key="train-seed").set_value(3).run()
+    button(app, "Start the run").click().run()
+    assert not app.exception
+    run = Run(root / "emu-use-1")
+    config = run.config()
+    assert config.hyperparameters == asdict(configure("emu", "use", epochs=9))
+    assert (config.seed, config.train_languages, config.unlabelled_languages) == (3, ("en",), ("de",))
+    data = load_data(run.training_folder, config.data)
+    assert isinstance(data, LabelledData) and data.unlabelled is not None
+    assert data.labelled.frame["text"].tolist() == table()["text"].tolist()
+    assert run.data()["name"] == "a.csv"
+    run.cancel()
+
+
+def test_a_run_is_followed_left_found_again_and_cancelled(app: AppTest, root: Path) -> None:
+    train_page(app)
+    button(app, "Start the run").click().run()
+    run = Run(root / "emu-use-1")
+    until(lambda: run.status().state is RunState.RUNNING)
+    assert run.data()["rows"] == 3024
+    app.switch_page("views/data.py").run()
+    for session in (
+        app,
+        AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).switch_page("views/data.py").run(),
+    ):
+        train_page(session)
+        assert session.selectbox(key="watched").value == "emu-use-1"
+        assert session.get("progress")[0].proto.text.startswith("Training: step 1 of 4, epoch 1 of 2")
+        assert session.get("progress")[0].proto.value == 25
+        assert session.text_input[0].value == "emu-use-2"
+    button(app, "Cancel").click().run()
+    assert not app.exception
+    until(lambda: run.status().state is RunState.CANCELLED)
+    app.run()
+    assert "cancelled after 1 steps" in app.warning[0].value
+    assert app.dataframe[0].value["State"].tolist() == ["cancelled"]
+
+
+def test_a_second_run_waits_for_the_first(app: AppTest, root: Path) -> None:
+    train_page(app)
+    for _ in range(2):
+        button(app, "Start the run").click().run()
+    first, second = Run(root / "emu-use-1"), Run(root / "emu-use-2")
+    until(lambda: first.status().state is RunState.RUNNING)
+    app.run()
+    assert app.selectbox(key="watched").value == "emu-use-2"
+    assert "Waiting for 1 other job on its device." in [info.value for info in app.info]
+    button(app, "Cancel").click().run()
+    first.cancel()
+    until(lambda: second.status().state is RunState.CANCELLED and first.status().state is RunState.CANCELLED)
+
+
+def test_a_language_that_loses_is_flagged_where_the_run_is_finished(root: Path) -> None:
+    changes = {
+        "en": LanguageChange(9.0, 1.0, 17.0, 36),
+        "de": LanguageChange(-8.0, -15.0, -1.0, 36),
+        "[x](y)": LanguageChange(-2.0, -9.0, 5.0, 36),
+    }
+    metrics = {
+        "mean_base": 70.0, "mean_specialised": 72.5, "mean_over": "all directions", "warnings": [],
+        "guard": {code: change.facts() for code, change in changes.items()},
+        "new_intents": {"base": 50.0, "specialised": 48.0, **changes["[x](y)"].facts(), "divisions": 2},
+    }  # fmt: skip
+    past(root, "harmful", Status(state=RunState.FINISHED, started_at=1.0), metrics)
+    app = train_page(
+        AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).switch_page("views/data.py").run()
+    )
+    assert [box.value.replace("\\", "") for box in app.error] == ["Loses: German (de, -8.0 points)."]
+    assert len(app.warning) == 2 and r"\[x\]\(y\)" in app.warning[0].value
+    assert app.warning[0].value.startswith("May lose")
+    assert "intents without labels" in app.warning[1].value and "-2.0 points" in app.warning[1].value.replace(
+        "\\", ""
+    )
+    traces = {trace["name"]: trace for trace in json.loads(app.get("plotly_chart")[0].proto.spec)["data"]}
+    assert set(traces) == {"gains", "may lose", "loses"}
+    assert traces["loses"]["x"] == [-8.0]
+    assert traces["loses"]["error_x"]["array"] == [7.0] and traces["loses"]["error_x"]["arrayminus"] == [7.0]
+
+
+def test_a_collapse_is_an_alarm_while_the_run_goes_on(root: Path) -> None:
+    run = past(root, "bad", Status(state=RunState.RUNNING, pid=os.getpid(), phase="training", steps=9))
+    records = [
+        {"kind": "step", "step": 1, "epoch": 1, "loss": 2.0},
+        {"kind": "epoch", "step": 1, "epoch": 1, "loss": 2.0},
+    ]
+
+    def seen(*more: dict[str, Any]) -> list[str]:
+        (run.folder / "log.jsonl").write_text("".join(json.dumps(r) + "\n" for r in [*records, *more]))
+        app = train_page(
+            AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).switch_page("views/data.py").run()
+        )
+        return [box.value for box in app.error]
+
+    assert seen() == []
+    alarm = records[1] | {"epoch": 2, "step": 2, "alarm": "the vectors have <b>collapsed</b>"}
+    assert seen(alarm) == [r"Epoch 2: The vectors have \<b\>collapsed\<\/b\>\."]
+    assert seen(alarm, records[1] | {"epoch": 3, "step": 3}) == []  # it has come back
+    run.write("metrics.json", {"note": "not measured", "warnings": ["collapsed"]})
+    run.write_status(Status(state=RunState.FINISHED))
+    assert seen(alarm) == []  # among the warnings, and said once
+
+
+def test_past_runs_are_listed_with_what_became_of_them(root: Path) -> None:
+    metrics = {
+        "mean_base": 70.0,
+        "mean_specialised": 82.5,
+        "mean_over": "all directions",
+        "warnings": ["thin <b>"],
+    }
+    past(root, "good", Status(state=RunState.FINISHED, started_at=1.0), metrics)
+    past(root, "bad", Status(state=RunState.FAILED, message="no row in [xx](http://evil)"))
+    past(root, "gone", Status(state=RunState.RUNNING, pid=2**22 + 1))
+    past(
+        root,
+        "unmeasured",
+        Status(state=RunState.FINISHED),
+        {"note": "measure with emu evaluate FILE", "warnings": []},
+    )
+    (root / "damaged").mkdir()
+    (root / "damaged" / "config.json").write_text("{}")
+    (root / "damaged" / "status.json").write_text("{")
+    app = train_page(
+        AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).switch_page("views/data.py").run()
+    )
+    listed = app.dataframe[0].value.set_index("Run")
+    assert listed["State"].to_dict() == {
+        "good": "finished",
+        "bad": "failed",
+        "gone": "interrupted",
+        "unmeasured": "finished",
+        "damaged": "failed",
+    }
+    assert listed.loc["good", ["Before", "After", "Gain"]].tolist() == [70.0, 82.5, 12.5]
+    app.selectbox(key="watched").set_value("good").run()
+    assert [metric.value for metric in app.metric] == ["70.0 %", "82.5 %"]
+    assert app.metric[1].delta == "+12.5 points"
+    assert app.warning[0].value == r"Thin \<b\>\."
+    app.selectbox(key="watched").set_value("bad").run()
+    assert app.error[0].value == "No row in \\[xx\\]\\(http\\:\u2060\\/\\/evil\\)\\."
+    app.selectbox(key="watched").set_value("gone").run()
+    assert app.warning[0].value.startswith("Interrupted")
+    app.selectbox(key="watched").set_value("unmeasured").run()
+    assert "Data page" in app.info[0].value and "emu evaluate" not in app.info[0].value  # no command
+    app.selectbox(key="watched").set_value("damaged").run()
+    assert len(app.error) == 1

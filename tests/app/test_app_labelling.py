@@ -1,0 +1,145 @@
+"""What to label next on the Data page, and sentences relabelled or dropped on the maps, without a browser."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from emu_app.work import cache
+from streamlit.testing.v1 import AppTest
+from test_app_compare_explore import MAIN, PATIENCE_S, AtOnce, explore, with_frame
+
+from emu_core import Suggester
+from emu_core.data.labelled import LabelledSet, UnlabelledSet
+from emu_core.data.labelled.load import labelled_from_frame
+from tests.support.small import small_set
+
+
+@pytest.fixture(autouse=True)
+def runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    worker = AtOnce()
+    monkeypatch.setattr(cache, "background", lambda: worker)
+    monkeypatch.setattr(cache, "mapper", lambda: worker)
+    monkeypatch.setenv("EMU_RUNS", str(tmp_path / "runs"))
+    return tmp_path / "runs"
+
+
+def partly_labelled(intents: int = 3) -> pd.DataFrame:
+    """So many sentences of each intent and language have their intent, and all that are held out."""
+    frame = small_set(("en", "de")).frame
+    train = frame["split"] == "train"
+    late = frame[train].groupby(["intent", "language"]).cumcount() >= intents
+    return frame.assign(intent=frame["intent"].where(~late.reindex(frame.index, fill_value=False), ""))
+
+
+def labelling(app: AppTest) -> AppTest:
+    app.query_params["part"] = "Label more sentences"
+    app.run()
+    assert not app.exception and not app.error
+    return app
+
+
+def press(app: AppTest, label: str) -> AppTest:
+    next(button for button in app.button if button.label == label).click().run()
+    assert not app.exception and not app.error
+    return app
+
+
+def score(app: AppTest) -> tuple[float, str]:
+    metric = app.metric[-1]
+    return float(metric.value.removesuffix(" %")), metric.delta
+
+
+def stored(runs: Path, name: str) -> LabelledSet:
+    return labelled_from_frame(pd.read_parquet(runs / ".data" / name / "rows.parquet"), name)[0]
+
+
+def test_suggested_sentences_are_labelled_in_rounds_and_the_score_moves(runs: Path) -> None:
+    frame = partly_labelled()
+    app = labelling(with_frame(frame))
+    rest = frame[frame["intent"] == ""].reset_index(drop=True)
+    assert app.metric[0].delta == f"{len(rest)} without an intent" and not app.warning
+    before = stored(runs, "small")
+    suggester = Suggester().fit(before)
+    expected = suggester.suggest(UnlabelledSet(rest[["text", "language", "id"]], "rest"), 10)
+    shown = next(table.value for table in app.dataframe if "probability" in table.value)
+    assert shown["text"].tolist() == expected["text"].tolist()
+    assert shown["intent"].tolist() == expected["intent"].tolist()
+    first = suggester.score(before.select(splits=["test"]))["fitted"]
+    assert score(app) == (round(first, 1), "")
+
+    press(app, "Save 10 labels")
+    assert app.query_params["data"] == "small-v2"
+    after = stored(runs, "small-v2")
+    assert (
+        len(after) == len(before) + 10 and after.held_out_part().sha256() == before.held_out_part().sha256()
+    )
+    new = after.frame[after.frame["text"].isin(expected["text"])].set_index("text").loc[expected["text"]]
+    assert new["intent"].tolist() == expected["intent"].tolist() and set(new["split"]) == {"train"}
+    assert new["id"].tolist() == expected["id"].tolist()
+    second = Suggester().fit(after).score(after.select(splits=["test"]))["fitted"]
+    assert score(app) == (
+        round(second, 1),
+        f"{second - first:+.1f} points since {len(before.train_part())} labels",
+    )
+    again = next(table.value for table in app.dataframe if "probability" in table.value)
+    assert not set(again["text"]) & set(expected["text"])
+
+    other = AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).switch_page("views/data.py")
+    other.query_params["data"] = "small-v2"  # another session finds the rounds before
+    assert score(labelling(other)) == score(app)
+
+
+def test_typed_sentences_are_added_each_once_and_keep_the_set_as_it_is(runs: Path) -> None:
+    frame = small_set(("en", "de")).frame
+    app = labelling(with_frame(frame))
+    assert not any("Save" in button.label for button in app.button)
+    own = frame["text"][frame["language"] == "en"].iloc[0]
+    typed = f"{own}\nCan I swim here tonight?\n\nKann ich meinen Hund mitbringen?\nCan I swim here tonight?\n"
+    next(box for box in app.text_area if box.label == "One sentence a line").set_value(typed).run()
+    said = next(line.value for line in app.caption if "new sentence" in line.value).replace("\\", "")
+    assert said == "2 new sentences (English 1, German 1); 1 in the set already."
+    press(app, "Add them to the set")
+    assert app.query_params["data"] == "small-v2" and app.metric[0].delta == "2 without an intent"
+    assert stored(runs, "small-v2").sha256() == stored(runs, "small").sha256()
+    assert [table.value["language"].tolist() for table in app.dataframe if "probability" in table.value] in (
+        [["en", "de"]],
+        [["de", "en"]],
+    )
+
+
+def test_without_held_out_sentences_no_score_is_drawn() -> None:
+    frame = partly_labelled()
+    app = with_frame(frame[frame["split"] == "train"].drop(columns="split"))
+    next(box for box in app.number_input if box.label == "Held out, percent").set_value(0).run()
+    labelling(app)
+    assert any("can't be measured" in info.value for info in app.info)
+    press(app, "Save 10 labels")
+    assert app.metric[0].value == "46"
+
+
+def test_a_held_out_share_stays_the_same_when_sentences_are_labelled(runs: Path) -> None:
+    app = labelling(with_frame(partly_labelled(8).drop(columns="split")))
+    chosen = [app.metric[3].value, press(app, "Save 10 labels").metric[3].value]
+    assert chosen[0] == chosen[1] != "0"
+    assert "points since" in score(app)[1]
+
+
+def test_picked_sentences_are_relabelled_or_dropped_in_a_new_version(runs: Path) -> None:
+    frame = partly_labelled()
+    app = with_frame(frame)
+    labelled = stored(runs, "small")
+    explore(app, **{"explore-picked": (labelled.sha256(), (3, 5, 40))})
+    assert next(button for button in app.button if button.label == "Relabel").disabled
+    next(box for box in app.selectbox if box.label == "Intent of the 3 sentences").set_value("taxi").run()
+    press(app, "Relabel")
+    assert app.query_params["data"] == "small-v2"
+    relabelled = stored(runs, "small-v2")
+    assert relabelled.sha256() == labelled.relabel([3, 5, 40], "taxi").sha256()
+    kept = pd.read_parquet(runs / ".data" / "small-v2" / "rows.parquet")
+    assert (kept["intent"] == "").sum() == (frame["intent"] == "").sum(), "sentences without an intent stay"
+    assert [app.query_params["a"], app.query_params["b"]] == ["use", "none"]
+
+    explore(app, **{"explore-picked": (relabelled.sha256(), (7,))})
+    press(app, "Drop")
+    assert app.query_params["data"] == "small-v3"
+    assert stored(runs, "small-v3").sha256() == relabelled.drop([7]).sha256()

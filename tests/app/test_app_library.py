@@ -1,0 +1,182 @@
+"""The library of data: uploaded sets stay, have names, and are part of the address."""
+
+import json
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+from test_app_compare_explore import MAIN, PATIENCE_S, with_data
+
+from emu_core.api.train import plan_training
+from emu_core.data.labelled.load import read_labelled
+from emu_core.runs.run import RunState, Status, create_run
+from tests.support.small import small_file
+
+
+@pytest.fixture(autouse=True)
+def runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    monkeypatch.setenv("EMU_RUNS", str(tmp_path / "runs"))
+    return tmp_path / "runs"
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return small_file(tmp_path, ("en", "de"))
+
+
+def opened(data: str) -> AppTest:
+    """A session of its own, begun with a link to a set."""
+    app = AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).switch_page("views/data.py")
+    app.query_params["data"] = data
+    return app.run()
+
+
+def in_use(app: AppTest) -> str:
+    assert not app.exception and not app.error
+    return str(app.header[0].value).replace("\\", "")
+
+
+def press(app: AppTest, label: str) -> None:
+    next(button for button in app.button if button.label == label).click().run()
+    assert not app.exception
+
+
+def test_an_upload_stays_and_a_link_opens_it_in_another_session(file: Path) -> None:
+    first = with_data(file.read_bytes())
+    assert first.query_params["data"] == "small" and in_use(first) == "In use: small.csv"
+    other = opened("small")
+    assert in_use(other) == "In use: small.csv"
+    sizes = [[metric.value for metric in app.metric] for app in (first, other)]
+    assert sizes[0] == sizes[1] and sizes[0][0] == str(len(read_labelled([file])[0]))
+    assert in_use(opened("demo")) == "In use: Demo set"
+    columns = json.loads(other.dataframe[-1].proto.columns)
+    assert columns["Sentences"]["type_config"]["format"] == "localized"
+
+
+def test_the_same_rows_are_stored_once_and_others_get_a_name_of_their_own(file: Path, runs: Path) -> None:
+    for content in (file.read_bytes(), file.read_bytes(), file.read_bytes().replace(b"taxi", b"cab")):
+        with_data(content)
+    assert sorted(path.name for path in (runs / ".data").iterdir()) == ["small", "small-2"]
+
+
+def test_the_same_rows_in_another_file_are_the_stored_set(file: Path, runs: Path) -> None:
+    with_data(file.read_bytes())
+    app = with_data(file.read_bytes(), "other.csv")
+    assert app.query_params["data"] == "small" and in_use(app) == "In use: small.csv"
+    assert "already: small" in app.toast[0].value
+    (runs / ".data" / "small" / "rows.parquet").write_bytes(b"no")
+    (runs / ".data" / "small" / "data.json").touch()  # a new set of the same name, for the cache
+    again = with_data(file.read_bytes(), "other.csv")
+    assert again.query_params["data"] == "other" and in_use(again) == "In use: other.csv" and not again.toast
+
+
+def test_a_set_is_renamed_deleted_and_brought_back(file: Path) -> None:
+    app = with_data(file.read_bytes())
+    app.text_input(key="data-name-small").set_value("Hotel!").run()
+    press(app, "Rename")
+    assert "letter or a digit" in app.error[0].value
+    app.text_input(key="data-name-small").set_value("hotel").run()
+    press(app, "Rename")
+    assert app.query_params["data"] == "hotel" and in_use(app) == "In use: small.csv"
+    press(app, "Delete")
+    assert in_use(app) == "In use: Demo set" and app.query_params["data"] == "demo"
+    assert "There is no data set hotel here" in opened("hotel").warning[0].value.replace("\\", "")
+    press(app, "Undo: restore hotel")
+    assert in_use(app) == "In use: small.csv" == in_use(opened("hotel"))
+
+
+@pytest.mark.parametrize("name", ["../../etc", "/etc", "a\0b", "x" * 5_000, "<img src=x>", ".deleted"])
+def test_a_hostile_name_in_the_address_is_the_demo_set(name: str) -> None:
+    app = opened(name)
+    assert in_use(app) == "In use: Demo set"
+    assert "There is no data set" in app.warning[0].value and " <img" not in app.warning[0].value
+
+
+@pytest.mark.parametrize(
+    ("damaged", "content"),
+    [("rows.parquet", b"no"), ("data.json", b"{"), ("data.json", b"[]"), ("data.json", b'{"title": 3}')],
+)
+def test_a_damaged_set_is_said_and_the_demo_set_taken(
+    file: Path, runs: Path, damaged: str, content: bytes
+) -> None:
+    with_data(file.read_bytes())
+    (runs / ".data" / "small" / damaged).write_bytes(content)
+    app = opened("small")
+    assert in_use(app) == "In use: Demo set" and "is damaged" in app.warning[0].value
+
+
+CSV = "text,intent,language\n" + "".join(
+    f"{text} {i},{intent},{language}\n"
+    for text, intent, language in (
+        ("where is the pool", "pool", "English"),
+        ("please call me a taxi", "taxi", "English"),
+        ("wo ist bitte das Schwimmbad", "pool", "Kauderwelsch (D)"),
+        ("bitte rufen Sie mir ein Taxi", "taxi", "Kauderwelsch (D)"),
+    )
+    for i in range(4)
+)
+
+
+def numbers(app: AppTest) -> list[str]:
+    assert not app.exception and not app.error
+    return [str(metric.value) for metric in app.metric[:3]]
+
+
+def banner(app: AppTest) -> str:
+    return " ".join(str(warning.value) for warning in app.warning).replace("\\", "")
+
+
+def test_many_rows_left_out_are_said_at_once_and_their_languages_named(runs: Path) -> None:
+    app = with_data(CSV.encode())
+    assert "8 of 16 rows (50%) are left out" in banner(app) and "'Kauderwelsch (D)'" in banner(app)
+    assert numbers(app) == ["8", "2", "1"]
+    next(box for box in app.selectbox if "Kauderwelsch" in box.label).set_value("de").run()
+    assert numbers(app) == ["16", "2", "2"] and "left out" not in banner(app)
+    assert [path.name for path in (runs / ".data").glob("[!.]*")] == ["small-2"], "the half of it is not kept"
+
+
+def test_languages_of_a_stored_set_are_named_in_a_new_version() -> None:
+    with_data(CSV.encode())
+    app = opened("small")
+    next(box for box in app.selectbox if "Kauderwelsch" in box.label).set_value("de").run()
+    press(app, "Save with these languages")
+    assert app.query_params["data"] == "small-v2" and in_use(app) == "In use: small.csv v2"
+    assert numbers(app) == numbers(opened("small-v2")) == ["16", "2", "2"]
+    assert any("Kauderwelsch (D) is German" in line.value.replace("\\", "") for line in app.caption)
+    assert numbers(opened("small")) == ["8", "2", "1"]
+
+
+def test_languages_are_detected_where_no_column_says_them() -> None:
+    bare = "".join(line.rpartition(",")[0] + "\n" for line in CSV.splitlines()).encode()
+    app = with_data(bare)
+    next(box for box in app.toggle if "Detect the language" in box.label).set_value(True).run()
+    assert numbers(app) == ["16", "2", "2"]
+
+
+def test_a_wrong_language_is_found_and_corrected() -> None:
+    app = with_data(CSV.replace("Kauderwelsch (D)", "French").encode())
+    press(app, "Detect the languages")
+    app.button(key="save-detected").click().run()
+    assert any("8 languages changed" in line.value for line in app.caption)
+    assert app.metric[2].help == "English, German"
+
+
+def test_near_repeats_go_in_a_new_version_of_a_version() -> None:
+    app = with_data((CSV + "WHERE is the pool 0,pool,en\n").encode())
+    press(app, "Leave all of these out")
+    assert app.query_params["data"] == "small-v2" and numbers(app)[0] == "8"
+
+
+def test_the_data_of_a_run_are_opened(file: Path, runs: Path) -> None:
+    config, data = plan_training(read_labelled([file])[0], method="posterior")
+    for name in ("first", "second"):
+        create_run(runs / name, config, data).write_status(Status(state=RunState.FINISHED))
+    app = AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).switch_page("views/data.py")
+    app.query_params["b"] = "run:first"
+    press(app.run(), "Open the data that first was trained on")
+    assert "are not here; upload" in app.error[0].value
+    with_data(file.read_bytes())
+    press(app, "Open the data that first was trained on")
+    assert in_use(app) == "In use: small.csv" and app.query_params["data"] == "small"
+    assert app.query_params["b"] == "run:first"  # and not the newer one, which would be the default
+    assert not any("was trained on" in button.label for button in app.button)

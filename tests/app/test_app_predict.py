@@ -1,0 +1,90 @@
+"""Predictions on the Workbench without a browser, by a run that was really trained."""
+
+import re
+from pathlib import Path
+
+import pytest
+from emu_app.work import cache
+from streamlit.testing.v1 import AppTest
+from test_app_compare_explore import AtOnce, compare, with_data
+
+from emu_core.api.predict import NO_INTENT
+from emu_core.runs.run import Run
+from tests.support.small_run import small_run
+
+SENTENCES = "Can I bring my dog?\n\n Wo ist das Schwimmbad? "
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, Path]:
+    run, _, file = small_run(tmp_path_factory.mktemp("app") / "runs")
+    return run, file
+
+
+@pytest.fixture(autouse=True)
+def worker(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> AtOnce:
+    worker = AtOnce()
+    monkeypatch.setattr(cache, "background", lambda: worker)
+    monkeypatch.setattr(cache, "mapper", lambda: worker)
+    monkeypatch.setenv("EMU_RUNS", str(tmp_path / "none"))
+    return worker
+
+
+@pytest.fixture
+def app(trained: tuple[Run, Path], monkeypatch: pytest.MonkeyPatch) -> AppTest:
+    run, file = trained
+    monkeypatch.setenv("EMU_RUNS", str(run.folder.parent))
+    return compare(with_data(file.read_bytes()), "Predict")
+
+
+def test_typed_sentences_are_answered_by_both_encoders(app: AppTest) -> None:
+    assert "Type or upload sentences" in app.info[0].value
+    app.text_area(key="predict-typed-0").set_value(SENTENCES).run()
+    assert not app.exception and not app.error
+    answers = app.dataframe[0].value
+    assert answers["Sentence"].tolist() == ["Can I bring my dog?", "Wo ist das Schwimmbad?"]
+    assert list(answers.columns[1:3]) == ["A: intent", "B: intent"]
+    for number, name in ((1, "A"), (2, "B")):
+        near = app.dataframe[number].value
+        intent = answers[f"{name}: intent"][0]
+        assert len(near) == 5 and {"English", "German", "Japanese"} & set(near["language"])
+        assert (near["right"] == "✓").tolist() == (near["intent"] == intent).tolist()
+    before = app.dataframe[1].value["text"].tolist()
+    app.selectbox[-1].set_value(1).run()
+    assert app.dataframe[1].value["text"].tolist() != before
+    assert any(NO_INTENT.capitalize() in caption.value for caption in app.caption)
+
+
+def test_only_so_many_are_read(app: AppTest) -> None:
+    app.text_area(key="predict-typed-0").set_value("\n".join(f"Room {n}?" for n in range(201))).run()
+    assert "first 200 of 201" in app.info[0].value
+    assert len(app.dataframe[0].value) == 200
+
+
+def test_a_file_is_read_and_one_that_is_none_is_refused(app: AppTest) -> None:
+    app.session_state["predict-how"] = "From a file"
+    app.run()
+    app.file_uploader[0].set_value([("mails.csv", b"text\nCan I bring my dog?\n", "")])
+    app.run()
+    assert app.dataframe[0].value["Sentence"].tolist() == ["Can I bring my dog?"]
+    many = "\n".join(["text", *(f"Room {n}?" for n in range(1_001))])
+    app.file_uploader[0].set_value([("mails.csv", many.encode(), "")])
+    app.run()
+    assert len(app.dataframe[0].value) == 1_001
+    app.file_uploader[0].set_value([("mails.parquet", b"text", "")])
+    app.run()
+    assert app.error and not app.dataframe
+
+
+def test_a_sentence_beside_the_maps_is_answered_at_once(app: AppTest) -> None:
+    app.text_input(key="try-sentence").set_value(" Can I bring my dog? ").run()
+    assert not app.exception and not app.error
+    answers = [line.value for line in app.markdown if re.match(r"[AB]\\: .+: \*\*", line.value)]
+    assert len(answers) == 2 and len(app.dataframe) == 2
+    assert app.dataframe[0].value["cosine"].tolist() != app.dataframe[1].value["cosine"].tolist()
+
+
+def test_the_page_waits_for_the_worker_and_says_so(app: AppTest, worker: AtOnce) -> None:
+    worker.never = True
+    app.text_area(key="predict-typed-0").set_value(SENTENCES).run()
+    assert not app.exception and not app.dataframe

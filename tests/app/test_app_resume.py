@@ -1,0 +1,69 @@
+"""A run that stopped before its end goes on by a button of the Train page."""
+
+from pathlib import Path
+
+import pytest
+from emu_app.work import jobs
+from emu_app.work.jobs import JobManager
+from streamlit.testing.v1 import AppTest
+
+from emu_core.runs.run import RunState, Status
+from tests.support.fake_runs import PATIENCE_S, go, manager, past, stopped, until
+
+MAIN = Path(__file__).parents[2] / "app" / "main.py"
+GONE = Status(state=RunState.RUNNING, pid=2**22 + 1, started_at=1.0)  # its process is not there
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(jobs, "POLL_S", 0.02)
+    monkeypatch.setenv("EMU_RUNS", str(tmp_path / "runs"))
+    return tmp_path / "runs"
+
+
+@pytest.fixture
+def jobs_(root: Path, monkeypatch: pytest.MonkeyPatch) -> JobManager:
+    made = manager(root)
+    monkeypatch.setattr(jobs, "_job_manager", lambda root: made)
+    return made
+
+
+def train_page() -> AppTest:
+    app = AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).switch_page("views/data.py").run()
+    app.switch_page("views/train.py").run()
+    assert not app.exception
+    return app
+
+
+def test_the_page_offers_to_resume_what_can_be(root: Path, jobs_: JobManager) -> None:
+    past(root, "bare", Status(state=RunState.FAILED, message="no data"))
+    past(root, "done", Status(state=RunState.FINISHED), {})
+    killed = stopped(root, "killed", GONE)
+    app = train_page()
+
+    def watch(name: str) -> list[str]:
+        app.selectbox(key="watched").set_value(name).run()
+        assert not app.exception
+        return [button.label for button in app.button]
+
+    assert "Resume" not in watch("bare")
+    assert "Resume" not in watch("done")
+    assert "Resume" in watch("killed")
+    next(button for button in app.button if button.label == "Resume").click().run()
+    assert not app.exception
+    until(lambda: killed.status().state is RunState.RUNNING)
+    app.run()
+    assert app.get("progress")[0].proto.text.startswith("Training: step 1 of 4")
+    assert "Resume" not in [button.label for button in app.button]
+    go(root)
+    assert jobs_.wait(killed, PATIENCE_S).state is RunState.FINISHED
+
+
+def test_a_run_whose_process_is_about_to_end_can_not_be_resumed_yet(
+    root: Path, jobs_: JobManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stopped(root, "a", Status(state=RunState.CANCELLED, message="cancelled after 3 steps"))
+    monkeypatch.setattr(jobs_, "holds", lambda held: True)
+    app = train_page()
+    assert "cancelled after 3 steps" in app.warning[0].value
+    assert not {"Resume", "Cancel"} & {button.label for button in app.button}

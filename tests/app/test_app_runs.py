@@ -1,0 +1,124 @@
+"""Runs are renamed, noted, tagged, searched, deleted and brought back on the Train page."""
+
+from pathlib import Path
+
+import pytest
+from emu_app.work import jobs
+from emu_app.work.jobs import JobManager
+from streamlit.testing.v1 import AppTest
+
+from emu_core.runs.run import Run, RunState, Status
+from tests.support.fake_runs import PATIENCE_S, NoData, config, go, manager, past, until
+
+MAIN = Path(__file__).parents[2] / "app" / "main.py"
+FINISHED = Status(state=RunState.FINISHED)
+
+
+@pytest.fixture
+def queue(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> JobManager:
+    made = manager(tmp_path / "runs")
+    monkeypatch.setenv("EMU_RUNS", str(tmp_path / "runs"))
+    monkeypatch.setattr(jobs, "_job_manager", lambda root: made)
+    return made
+
+
+@pytest.fixture
+def root(queue: JobManager, tmp_path: Path) -> Path:
+    for name in ("first", "second"):
+        past(tmp_path / "runs", name, FINISHED, {"note": "no rows of split test", "warnings": []})
+    return tmp_path / "runs"
+
+
+def opened(**address: str) -> AppTest:
+    app = AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).switch_page("views/train.py")
+    for param, value in address.items():
+        app.query_params[param] = value
+    app.run()
+    assert not app.exception
+    return app
+
+
+def press(app: AppTest, label: str) -> None:
+    next(button for button in app.button if button.label == label).click().run()
+    assert not app.exception
+
+
+def field(app: AppTest, label: str, value: object) -> None:
+    kinds = (*app.text_input, *app.text_area, *app.multiselect)
+    next(one for one in kinds if one.label == label).set_value(value)
+
+
+def listed(app: AppTest) -> list[str]:
+    return list(app.dataframe[0].value["Run"])
+
+
+def test_name_note_and_tags_are_kept_shown_and_searched(root: Path) -> None:
+    app = opened(watched="first", b="run:first")
+    assert "Tags" not in app.dataframe[0].value
+    field(app, "Name", "hotel")
+    field(app, "Note", "For Anna: **best** <img src=x>")
+    Run(root / "second").annotate(tags=["<b>"])
+    press(app, "Save")
+    assert not (root / "first").exists() and Run(root / "hotel").note == "For Anna: **best** <img src=x>"
+    assert {name: app.query_params[name] for name in ("watched", "b")} == {
+        "watched": "hotel",
+        "b": "run:hotel",
+    }
+    assert app.selectbox(key="watched").value == "hotel" and not app.error and not app.warning
+    assert "For Anna: **best** <img src=x>" in [text.value for text in app.text]
+    row = app.dataframe[0].value.set_index("Run").loc["hotel"]
+    assert row["Note"].startswith("For Anna")
+    field(app, "Tags", ["<b>"])
+    press(app, "Save")
+    assert Run(root / "hotel").tags == ("<b>",) and r":gray-badge[\<b\>]" in [
+        one.value for one in app.markdown
+    ]
+    for words, found in (("anna", ["hotel"]), ("<b> FINISHED", ["hotel", "second"]), ("anna second", None)):
+        app.text_input(key="runs-search").set_value(words).run()
+        assert [sorted(listed(app))] == [found] if found else not app.dataframe
+        assert not app.exception
+
+
+@pytest.mark.parametrize(("name", "why"), [("second", "There is a run"), ("../x", "can't name a run")])
+def test_a_name_that_can_not_be_is_said_and_the_run_stays(root: Path, name: str, why: str) -> None:
+    app = opened(watched="first")
+    field(app, "Name", name)
+    press(app, "Save")
+    assert why in app.error[0].value.replace("\\", "")
+    assert {path.name for path in root.iterdir() if not path.name.startswith(".")} >= {"first", "second"}
+
+
+def test_a_deleted_run_is_gone_from_every_page_until_it_is_brought_back(root: Path) -> None:
+    app = opened(watched="first", b="run:first")
+    press(app, "Delete")
+    assert listed(app) == ["second"] and not (root / "first").exists()
+    assert app.query_params["b"] == "none" and not app.warning
+    other = opened(b="run:first")  # another session
+    assert "there is no finished run first" in other.warning[0].value
+    press(app, "Undo: restore first")
+    assert sorted(listed(app)) == ["first", "second"] and app.selectbox(key="watched").value == "first"
+    assert "Undo: restore first" not in {button.label for button in app.button}
+
+
+def test_the_trash_is_emptied_when_the_app_starts_again(root: Path) -> None:
+    press(opened(watched="first"), "Delete")
+    aside = root / ".data" / ".deleted" / "hotel"
+    aside.mkdir(parents=True)
+    manager(root)
+    assert not (root / ".deleted" / "first").exists() and not aside.exists() and (root / "second").is_dir()
+
+
+def test_a_run_under_way_is_noted_and_neither_renamed_nor_deleted(root: Path, queue: JobManager) -> None:
+    run = queue.submit("third", config(), NoData())
+    until(lambda: run.status().state is RunState.RUNNING)
+    app = opened(watched="third")
+    assert next(one for one in app.text_input if one.label == "Name").disabled
+    assert "Delete" not in {button.label for button in app.button}
+    field(app, "Note", "watch it")
+    press(app, "Save")
+    assert run.note == "watch it"
+    for change in (lambda: queue.rename(run, "new"), lambda: queue.delete(run)):
+        with pytest.raises(Exception, match="the run 'third' is not over; cancel it first"):
+            change()
+    go(root)
+    queue.wait(run, PATIENCE_S)

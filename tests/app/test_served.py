@@ -1,0 +1,42 @@
+"""What the server does with a large download: it goes out in pieces, and whatever else is answered as it was."""
+
+import asyncio
+from collections.abc import MutableMapping
+from typing import Any
+
+from emu_app.shell.served import PIECE, InPieces, app
+
+Message = MutableMapping[str, Any]
+
+
+def sent(body: object) -> list[Message]:
+    """What goes out where an application answers with a body."""
+    messages: list[Message] = []
+
+    async def answer(scope: Message, receive: object, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200})
+        await send({"type": "http.response.body", "body": body})
+
+    async def take(message: Message) -> None:
+        messages.append(message)
+
+    async def nothing() -> Message:
+        return {}
+
+    asyncio.run(InPieces(answer)({"type": "http"}, nothing, take))
+    assert messages[0] == {"type": "http.response.start", "status": 200}
+    return messages[1:]
+
+
+def test_a_view_of_a_file_goes_out_in_pieces() -> None:
+    content = bytes(range(256)) * (PIECE // 100)
+    messages = sent(memoryview(content))
+    assert len(messages) == -(-len(content) // PIECE) + 1
+    assert all(type(one["body"]) is bytes and len(one["body"]) <= PIECE for one in messages)
+    assert [one.get("more_body", False) for one in messages] == [True] * (len(messages) - 1) + [False]
+    assert b"".join(one["body"] for one in messages) == content
+
+
+def test_all_else_is_sent_as_it_was() -> None:
+    assert sent(b"page") == [{"type": "http.response.body", "body": b"page"}]
+    assert app.script_path.name == "main.py" and app.script_path.is_file()

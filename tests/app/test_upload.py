@@ -1,0 +1,71 @@
+import gzip
+
+import pytest
+from emu_app.data.tables import (
+    Upload,
+    labelled_from_upload,
+    missing_roles,
+    read_upload,
+    translations_of_upload,
+)
+
+from emu_core.data.labelled.columns import ColumnMapping
+from emu_core.errors import DataError
+
+EN = b"text,intent\nwhere is the pool,pool\nwhere is the shop,shop\n"
+DE = b"intent,text,extra\npool,wo ist das Becken,1\nshop,wo ist der Laden,2\n"
+
+
+def uploaded(*files: tuple[str, bytes]) -> Upload:
+    return read_upload("key", files)
+
+
+def test_files_are_joined_by_the_names_of_their_columns() -> None:
+    upload = uploaded(("hotel.en.csv", EN), ("hotel.de.csv", DE))
+    assert upload.columns == ["text", "intent"]  # what all of them have
+    assert upload.title == "hotel.en.csv, hotel.de.csv"
+    assert missing_roles(upload, upload.guess(), None) == []
+    labelled, audit, _ = labelled_from_upload(upload, upload.guess(), None, 0, 0)
+    assert labelled.frame[["text", "intent", "language"]].to_numpy().tolist() == [
+        ["where is the pool", "pool", "en"],
+        ["where is the shop", "shop", "en"],
+        ["wo ist das Becken", "pool", "de"],
+        ["wo ist der Laden", "shop", "de"],
+    ]
+    assert audit.rows_read == 4
+
+
+def test_machine_translations_are_found_by_the_sentence() -> None:
+    with_some = b"text,intent,Machine Translation\n wo ist das Becken ,pool,where is the pool \nwo,shop,\n"
+    upload = uploaded(("hotel.en.csv", EN), ("hotel.de.csv", with_some))
+    assert translations_of_upload(upload, upload.guess()) == {
+        "wo ist das Becken": "where is the pool",
+        "wo": "",
+    }
+    without = uploaded(("hotel.en.csv", EN))
+    assert translations_of_upload(without, without.guess()) == {}
+
+
+def test_what_is_still_to_be_said() -> None:
+    upload = uploaded(("a.csv", b"x,y\n1,2\n"))
+    assert missing_roles(upload, ColumnMapping(), None) == ["text", "intent", "language"]
+    assert missing_roles(upload, ColumnMapping(text="x", intent="y"), "en") == []
+    assert missing_roles(upload, ColumnMapping(text="x", language="y"), None) == ["intent"]
+    both = uploaded(("en.csv", EN), ("other.csv", EN))  # one of the names says nothing
+    assert missing_roles(both, both.guess(), None) == ["language"]
+
+
+def test_one_bad_file_refuses_them_all_by_its_name() -> None:
+    with pytest.raises(DataError, match=r"^b\.csv is empty"):
+        uploaded(("a.en.csv", EN), ("b.csv", b""))
+
+
+def test_too_many_rows_in_all_files_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("emu_core.data.readers.limits.MAX_ROWS", 3)
+    upload = uploaded(("en.csv", EN), ("de.csv", DE))
+    with pytest.raises(DataError, match="more than 3 rows"):
+        labelled_from_upload(upload, upload.guess(), None, 0, 0)
+
+
+def test_a_packed_file_counts_as_its_table_does() -> None:
+    assert uploaded(("a.csv", EN)).size == uploaded(("a.csv.gz", gzip.compress(EN))).size > len(EN) / 2

@@ -1,0 +1,63 @@
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from emu_app.work import tasks
+from emu_app.work.vectors import FOLDER, prune, vectors_path, weights_of
+
+from emu_core.runs.run import NAME
+
+
+def test_a_file_is_named_by_encoder_set_and_texts(tmp_path: Path) -> None:
+    given = [("w", "s", ["a", "b"]), ("v", "s", ["a", "b"]), ("w", "t", ["a", "b"]), ("w", "s", ["b", "a"])]
+    given += [("w", "s", ["ab"]), ("w", "s", ["a", "b", ""]), ("w", "s", ['a", "b']), ("w", "sa", ["b"])]
+    paths = [vectors_path(tmp_path, *each) for each in given]
+    assert len(set(paths)) == len(paths)
+    assert paths[0] == vectors_path(tmp_path, "w", "s", ("a", "b"))
+    assert all(path.parent == tmp_path / FOLDER for path in paths)
+    assert not NAME.fullmatch(FOLDER)  # so that it is never taken for a run
+
+
+def test_hostile_texts_and_names_stay_in_the_folder(tmp_path: Path) -> None:
+    path = vectors_path(tmp_path, "../w", "../../etc", ["../x", "\0", "\ud800"])
+    assert path.parent == tmp_path / FOLDER
+
+
+def test_weights_change_with_the_files_of_a_run(tmp_path: Path) -> None:
+    weights = tmp_path / "encoder" / "model.safetensors"
+    weights.parent.mkdir()
+    weights.write_bytes(b"1234")
+    first = weights_of(f"run:{tmp_path}")
+    assert weights_of(f"run:{tmp_path}") == first
+    os.utime(weights, ns=(1, 1))  # trained anew, to the same size
+    second = weights_of(f"run:{tmp_path}")
+    weights.write_bytes(b"12345")
+    os.utime(weights, ns=(1, 1))
+    assert len({first, second, weights_of(f"run:{tmp_path}"), weights_of("use")}) == 4
+
+
+def test_the_files_used_longest_ago_go_first(tmp_path: Path) -> None:
+    for age, name in enumerate(("old", "middle", "new")):
+        path = tmp_path / f"{name}.npy"
+        path.write_bytes(b"x" * 100)
+        os.utime(path, (age, age))
+    prune(tmp_path, max_bytes=250)
+    assert sorted(path.stem for path in tmp_path.iterdir()) == ["middle", "new"]
+    prune(tmp_path, max_bytes=10)
+    assert [path.stem for path in tmp_path.iterdir()] == ["new"]  # the newest stays, whatever its size
+
+
+class Lengths:
+    """An encoder in small: a text's vector is its length, twice."""
+
+    def encode(self, texts: list[str], on_progress: object) -> np.ndarray:
+        return np.array([[len(text)] * 2 for text in texts], dtype=np.float32)
+
+
+def test_vectors_are_written_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tasks, "_encoder", lambda spec, weights: Lengths())
+    path = tmp_path / "deep" / "v.npy"
+    tasks.encode_to_file("use", "w", ["a", "bcd"], path)
+    assert np.load(path).tolist() == [[1, 1], [3, 3]]
+    assert list(path.parent.iterdir()) == [path]  # nothing half-written beside it

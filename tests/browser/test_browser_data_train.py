@@ -1,0 +1,265 @@
+"""A file goes in, a run is trained, left, found again and stopped: in a real browser, on the real app."""
+
+import csv
+import re
+import shutil
+import time
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from conftest import PATIENCE_MS, go_to, settle, visit
+from playwright.sync_api import Page, expect
+
+from emu_core.runs.run import Run, RunState, Status
+from tests.support.fake_runs import past
+from tests.support.small import small_set
+from tests.support.stored_set import stored_set
+
+pytestmark = pytest.mark.browser
+
+SENTENCES = {
+    "en": {
+        "pool": "when does the pool open",
+        "shop": "when does the shop open",
+        "taxi": "please call me a taxi",
+    },
+    "de": {
+        "pool": "wann öffnet das Schwimmbad",
+        "shop": "wann öffnet der Laden",
+        "taxi": "bitte ein Taxi rufen",
+    },
+}
+RUNNING = re.compile(r"Training: step [\d,]+ of [\d,]+, epoch")
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    """72 sentences, 3 intents, 2 languages, a third of them for testing."""
+    path = tmp_path / "guests.csv"
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["utterance", "label", "lang", "id", "split"])
+        for language, intents in SENTENCES.items():
+            for intent, text in intents.items():
+                for i in range(12):
+                    split = "test" if i % 3 == 0 else "train"
+                    writer.writerow([f"{text}, {i}", intent, language, f"{intent}{i}", split])
+    return path
+
+
+def upload(page: Page, file: Path) -> None:
+    settle(page)
+    box = page.locator('input[type="file"]')
+    expect(box).to_have_count(1)  # the one of the upload before has gone
+    box.set_input_files(file)
+
+
+def start_training(page: Page, name: str, epochs: int) -> None:
+    page.get_by_role("combobox", name=re.compile("Method")).click()
+    page.get_by_role("option", name="Emu", exact=True).click()
+    settle(page)
+    page.get_by_label("Epochs", exact=True).fill(str(epochs))
+    page.get_by_label("Epochs", exact=True).press("Enter")
+    settle(page)
+    expect(page.get_by_label("Name of the run")).to_have_count(1)  # the one of before is gone
+    page.get_by_label("Name of the run").fill(name)
+    page.get_by_label("Name of the run").press("Enter")
+    settle(page)
+    page.get_by_role("button", name="Start the run").click()
+
+
+def test_a_csv_goes_in_and_a_trained_run_comes_out(
+    page: Page, app_url: str, runs_folder: Path, table: Path
+) -> None:
+    visit(page, app_url, "data")
+    expect(page.get_by_role("heading", name="Demo set", level=2)).to_be_visible()
+    upload(page, table)
+    expect(page.get_by_role("heading", name="guests.csv", level=2)).to_be_visible()
+    settle(page)
+    page.reload()  # the upload and its page are there again
+    expect(page.get_by_role("heading", name="guests.csv", level=2)).to_be_visible()
+    sizes = page.get_by_test_id("stMetricValue")
+    expect(sizes).to_have_text(["72", "3", "2", "24"])
+    expect(page.get_by_text("The audit found nothing to fix.")).to_be_visible()
+    balance = page.get_by_test_id("stPlotlyChart")
+    expect(balance.get_by_text("taxi")).to_be_visible()
+    another = page.context.new_page()  # a session of its own, which a link begins
+    another.goto(page.url)
+    expect(another.get_by_role("heading", name="guests.csv", level=2)).to_be_visible()
+    another.close()
+
+    go_to(page, "Train")
+    expect(page.get_by_text("guests.csv: 72 sentences, 3 intents, en, de")).to_be_visible()
+    start_training(page, "short", epochs=1)
+    run = Run(runs_folder / "short")
+    deadline = time.monotonic() + PATIENCE_MS / 1000
+    while not run.encoder_folder.is_dir():  # another test's finished run may be on the page until this one is
+        assert time.monotonic() < deadline
+        page.wait_for_timeout(100)
+    expect(
+        page.get_by_text("Specialised, mean Acc@1")
+    ).to_be_visible()  # it ended, and nobody reloaded the page
+    expect(page.get_by_test_id("stPlotlyChart").get_by_text("Loss: all parts")).to_be_visible()
+    assert (run.encoder_folder / "model.safetensors").is_file()
+
+
+def test_a_run_goes_on_without_its_page_and_is_cancelled(
+    page: Page, app_url: str, runs_folder: Path, table: Path
+) -> None:
+    visit(page, app_url, "train", data=stored_set(runs_folder, table))
+    start_training(page, "endless", epochs=100_000)
+    progress = page.get_by_test_id("stProgress")
+    expect(progress).to_contain_text(RUNNING)
+
+    go_to(page, "Data")
+    expect(page.get_by_role("heading", name="guests.csv", level=2)).to_be_visible()
+    go_to(page, "Train")
+    expect(progress).to_contain_text(RUNNING)
+    first = progress.inner_text()
+    expect(progress).not_to_have_text(first)  # it moves by itself
+
+    page.goto("about:blank")  # the tab is closed, and another person's session opened
+    visit(page, app_url, "train")
+    expect(progress).to_contain_text(RUNNING)
+    page.get_by_role("button", name="Cancel ...").click()
+    expect(page.get_by_text("It was started in another browser session")).to_be_visible()
+    seen = progress.inner_text()
+    expect(progress).not_to_have_text(seen)  # the question stays while the page follows the run
+    page.get_by_role("button", name="Cancel it anyway").click()
+    expect(page.get_by_text(re.compile(r"Cancelled: cancelled after [\d,]+ steps"))).to_be_visible()
+    expect(progress).to_have_count(0)
+    expect(page.get_by_role("button", name="Cancel")).to_have_count(0)
+
+
+def test_suggested_sentences_are_labelled_and_each_round_is_measured(
+    page: Page, app_url: str, runs_folder: Path, tmp_path: Path
+) -> None:
+    rows = small_set(("en", "de")).frame
+    train = rows["split"] == "train"
+    late = train & (rows.groupby(["intent", "language", "split"]).cumcount() >= 3)
+    file = tmp_path / "mails.csv"
+    rows.assign(intent=rows["intent"].where(~late, "")).to_csv(file, index=False)
+    since = page.get_by_text(f"points since {train.sum() - late.sum()} labels")
+    visit(page, app_url, "data", data=stored_set(runs_folder, file))
+    page.get_by_role("tab", name="Label more sentences").click()
+    expect(page.get_by_text(f"{late.sum()} without an intent")).to_be_visible()
+    save = page.get_by_role("button", name="Save 10 labels")
+    expect(save).to_be_visible()
+    settle(page)
+
+    editor = page.get_by_test_id("stDataFrame").filter(visible=True).first
+    first = editor.locator("table tbody tr").first.locator("td")  # what a screen reader hears of the table
+    wanted = "gym" if first.nth(1).inner_text() == "taxi" else "taxi"
+    text = first.nth(2).inner_text()
+    editor.scroll_into_view_if_needed()
+    box = editor.bounding_box()
+    assert box is not None
+    page.mouse.dblclick(box["x"] + 160, box["y"] + 55)  # the first row's intent, which is corrected
+    page.locator('input[id^="react-select"]').wait_for()
+    page.keyboard.type(wanted)
+    page.keyboard.press("Enter")
+    expect(first.nth(1)).to_have_text(wanted)
+    settle(page)
+    save.click()
+    expect(since).to_be_visible()
+    curve = page.locator(".st-key-labelling-curve .js-plotly-plot .scatterlayer .trace").first
+    expect(curve.locator(".point")).to_have_count(2)
+    stored = pd.read_parquet(runs_folder / ".data" / "mails-v2" / "rows.parquet").set_index("text")
+    assert (stored["intent"] == "").sum() == late.sum() - 10 and stored.loc[text, "intent"] == wanted
+    page.reload()  # the tab, the set and its rounds are there again
+    expect(since).to_be_visible()
+    expect(page.get_by_text(f"{late.sum() - 10} without an intent")).to_be_visible()
+
+
+def test_a_hostile_name_draws_nothing_and_calls_nobody(
+    page: Page, app_url: str, table: Path, tmp_path: Path
+) -> None:
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    visit(page, app_url, "data")
+    # A set of no other test, which would open under its name.
+    plain = table.read_text("utf-8").replace("taxi", "cab")
+    # The language that is none is quoted by a message.
+    linked = plain.replace(",de,", ",https://evil.example,").encode()
+    for content in (plain.encode(), linked, b""):
+        file = tmp_path / "![x](evil.png) <img src=evil.png> [y](evil.html) www.evil.example $x$.csv"
+        file.write_bytes(content)
+        upload(page, file)
+        expect(page.get_by_role("heading", name="![x](evil.png) <img src=evil.png>", level=2)).to_be_visible()
+        if content is linked:
+            page.locator("summary", has_text="Rows left out").click()
+        settle(page)
+        main = page.get_by_test_id("stMain")
+        # A heading links to itself, and the tabs name the set.
+        link = "a[href*='evil.']:not([href^='#'], [data-testid='stPageLink-NavLink'])"
+        foreign = f"img[src*=evil], {link}, .katex"
+        expect(main.locator(foreign)).to_have_count(0)
+    expect(page.get_by_text("is empty; it needs a line of column names")).to_be_visible()
+    assert not [url for url in asked if "evil" in url]
+
+
+def test_a_file_that_is_too_large_is_refused_before_it_is_sent(
+    page: Page, app_url: str, tmp_path: Path
+) -> None:
+    large = tmp_path / "large.csv"
+    with large.open("wb") as file:
+        file.truncate(300 * 2**20)
+    visit(page, app_url, "data")
+    upload(page, large)
+    expect(page.get_by_text(re.compile("File must be 200.*MB or smaller"))).to_be_visible()
+    expect(page.get_by_role("heading", name="Demo set", level=2)).to_be_visible()
+
+
+def test_the_one_way_out_of_a_table_is_the_download_that_runs_no_formula(
+    page: Page, app_url: str, runs_folder: Path, table: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "formula.csv"
+    file.write_text(table.read_text("utf-8").replace("please call me a taxi, 0", "=1+1"), "utf-8")
+    visit(page, app_url, "data", data=stored_set(runs_folder, file))
+    tables = page.get_by_test_id("stFullScreenFrame").filter(
+        has=page.get_by_test_id("stDataFrame"), visible=True
+    )
+    expect(tables).to_have_count(2)  # the sentences, and the data sets
+    for frame in tables.all():
+        frame.scroll_into_view_if_needed()
+        frame.hover()
+        tools = frame.get_by_test_id("stElementToolbar")
+        expect(tools.get_by_role("button", name="Search")).to_be_visible()
+        expect(tools.get_by_role("button", name="Fullscreen")).to_be_visible()
+        download = tools.get_by_role("button", name=re.compile("download|export|csv", re.IGNORECASE))
+        expect(download).to_have_count(0)
+    with page.expect_download() as started:
+        page.get_by_role("button", name="Download as CSV").click()
+    rows = list(csv.DictReader(Path(started.value.path()).read_text("utf-8-sig").splitlines()))
+    assert "'=1+1" in {row["text"] for row in rows}
+    assert "=1+1" not in {row["text"] for row in rows}
+
+
+def test_a_run_is_named_deleted_and_brought_back(page: Page, app_url: str, runs_folder: Path) -> None:
+    past(
+        runs_folder, "old-name", Status(state=RunState.FINISHED), {"note": "nothing measured", "warnings": []}
+    )
+    visit(page, app_url, "train", watched="old-name")
+    page.get_by_role("button", name="Name, tags, note").click()
+    page.get_by_label("Name", exact=True).fill("new-name")
+    page.get_by_label("Note", exact=True).fill("for <b>Anna</b>")
+    page.get_by_role("button", name="Save").click()
+    # The table of runs has the note, too.
+    shown = page.get_by_test_id("stText").get_by_text("for <b>Anna</b>", exact=True)
+    expect(shown).to_be_visible()
+    expect(page).to_have_url(re.compile("watched=new-name"))
+    run = Run(runs_folder / "new-name")
+    assert run.note == "for <b>Anna</b>" and not (runs_folder / "old-name").exists()
+    settle(page)
+    page.get_by_role("button", name="Delete").click()
+    undo = page.get_by_role("button", name="Undo: restore new-name")
+    expect(undo).to_be_visible()
+    expect(page).not_to_have_url(re.compile("new-name"))
+    assert not run.folder.exists()
+    settle(page)
+    undo.click()
+    expect(shown).to_be_visible()
+    expect(undo).to_have_count(0)
+    assert run.status().state is RunState.FINISHED
+    shutil.rmtree(run.folder)  # other tests list what is there

@@ -1,0 +1,148 @@
+"""Every format and delimiter that read_table promises, values verbatim."""
+
+import csv
+import datetime
+import gzip
+import io
+import json
+import random
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from emu_core.data.readers.tables import read_table
+from tests.support.tables import parquet, workbook
+
+ROWS = [
+    {"text": 'a "quoted" word, and; more', "intent": "NA", "id": "007"},
+    {"text": "two\nlines|here", "intent": "null", "id": ""},
+    {"text": " プールはどこ？ ", "intent": "nan", "id": "1.0"},
+]
+
+
+def written(rows: list[dict[str, str]], **dialect: str) -> bytes:
+    out = io.StringIO(newline="")
+    writer = csv.DictWriter(out, list(rows[0]), **dialect)  # type: ignore[arg-type]
+    writer.writeheader()
+    writer.writerows(rows)
+    return out.getvalue().encode()
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+def test_csv_round_trip(delimiter: str, ending: str) -> None:
+    payload = written(ROWS, delimiter=delimiter, lineterminator=ending)
+    assert read_table(payload, "x.csv").to_dict("records") == ROWS
+
+
+def test_values_are_strings_and_never_nan() -> None:
+    frame = read_table(b"text,n\nNA,\n,1.50\n", "x.csv")
+    assert frame.to_dict("list") == {"text": ["NA", ""], "n": ["", "1.50"]}
+    assert not frame.isna().any().any()
+    assert frame.index.equals(pd.RangeIndex(2))
+
+
+def test_random_tables_round_trip() -> None:
+    rng = random.Random(0)
+    for _ in range(150):
+        delimiter = rng.choice(",;\t|")
+        names = ["text", "intent", "language", "note"][: rng.randint(2, 4)]
+        # The first cell is never blank: a row of blanks only is a blank line to any reader.
+        rows = [
+            {name: "x" * (name == "text") + "".join(rng.choices('ab ,;|"\tä日\n', k=6)) for name in names}
+            for _ in range(rng.randint(1, 8))
+        ]
+        payload = written(rows, delimiter=delimiter)
+        assert read_table(payload, "x.csv").to_dict("records") == rows
+
+
+def test_single_column_keeps_its_commas() -> None:
+    assert read_table(b"text\nhello, you\nbye\n", "x.csv")["text"].tolist() == ["hello, you", "bye"]
+
+
+def test_semicolons_within_text_do_not_make_the_delimiter() -> None:
+    frame = read_table(b"text,intent\none; two; three,a\nfour; five,b\n", "x.csv")
+    assert frame["text"].tolist() == ["one; two; three", "four; five"]
+
+
+def test_delimiter_beyond_the_sniffed_sample() -> None:
+    payload = b"text;intent\n" + b"where is it, please;a\n" * 20_000
+    assert read_table(payload, "x.csv").shape == (20_000, 2)
+
+
+def test_quotes_are_plain_characters_in_a_tsv_that_does_not_pair_them() -> None:
+    frame = read_table(b'text\tintent\n"Hi" he said\ta\n5" nail\tb\n', "x.tsv")
+    assert frame["text"].tolist() == ['"Hi" he said', '5" nail']
+
+
+def test_spaces_after_the_delimiter() -> None:
+    frame = read_table(b'"text", "intent"\n"hi, you", "a"\n', "x.csv")
+    assert frame.to_dict("records") == [{"text": "hi, you", "intent": "a"}]
+
+
+def test_blank_lines_and_empty_unnamed_columns_go() -> None:
+    frame = read_table(b"text,intent,,\na,b,,\n\n  \nc,d,,\n", "x.csv")
+    assert frame.to_dict("list") == {"text": ["a", "c"], "intent": ["b", "d"]}
+
+
+def test_an_unnamed_column_with_cells_gets_a_name() -> None:
+    assert list(read_table(b",text\n0,a\n", "x.csv").columns) == ["column 1", "text"]
+
+
+def test_jsonl_and_json_array_read_alike() -> None:
+    records = [{"text": "a\u2028b", "n": 7, "x": None}, {"text": "007", "ok": True, "deep": {"ä": [1]}}]
+    expected = [
+        {"text": "a\u2028b", "n": "7", "x": "", "ok": "", "deep": ""},
+        {"text": "007", "n": "", "x": "", "ok": "true", "deep": '{"ä": [1]}'},
+    ]
+    lines = "\n".join(json.dumps(record, ensure_ascii=False) for record in records)
+    for payload, name in (
+        (lines, "x.jsonl"),
+        (lines.replace("\n", "\r\n\r\n"), "x.ndjson"),
+        (json.dumps(records), "x.json"),
+        (json.dumps(records, indent=2), "x.json"),
+        (lines, "x.csv"),
+    ):
+        assert read_table(payload.encode(), name).to_dict("records") == expected
+
+
+def test_parquet_becomes_text() -> None:
+    payload = parquet(
+        {
+            "text": ["a", None],
+            "n": [1, None],
+            "ok": [True, False],
+            "day": [datetime.date(2020, 1, 2)] * 2,
+            "kind": pa.array(["x", "y"]).dictionary_encode(),
+            "nested": [[1], [2]],
+        }
+    )
+    assert read_table(payload, "x.bin").to_dict("list") == {
+        "text": ["a", ""],
+        "n": ["1", ""],
+        "ok": ["true", "false"],
+        "day": ["2020-01-02"] * 2,
+        "kind": ["x", "y"],
+    }
+
+
+def test_xlsx_becomes_text() -> None:
+    payload = workbook([[], ["text", "intent", "n"], ["a", None, 7], [], ["NA", True, 1.5]])
+    assert read_table(payload, "x.xlsx").to_dict("records") == [
+        {"text": "a", "intent": "", "n": "7"},
+        {"text": "NA", "intent": "true", "n": "1.5"},
+    ]
+
+
+@pytest.mark.parametrize("name", ["x.csv.gz", "x.csv", "X.GZ"])
+def test_gzipped_text(name: str) -> None:
+    assert read_table(gzip.compress(b"text,intent\na,b\n"), name).shape == (1, 2)
+
+
+def test_path_and_bytes_agree(tmp_path: Path) -> None:
+    payload = written(ROWS)
+    path = tmp_path / "x.csv"
+    path.write_bytes(payload)
+    assert read_table(path, "x.csv").equals(read_table(payload, "x.csv"))

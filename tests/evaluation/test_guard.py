@@ -1,0 +1,248 @@
+"""The language guard against plain arithmetic, the paired interval it generalises, and samples of known truth."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from emu_core.errors import DataError
+from emu_core.evaluation.guard import (
+    LanguageChange,
+    Verdict,
+    cross_validation,
+    flagged,
+    guard,
+    language_change,
+    new_intent_guard,
+)
+from emu_core.evaluation.leave_one_out import leave_one_out, pool_accuracy
+from emu_core.evaluation.significance import paired_test
+from tests.support.sentences import random_sentences
+
+T_975_DF_5 = 2.570582  # from a printed table of Student's t
+
+
+def bools(*rows: str) -> list[np.ndarray]:
+    return [np.array([mark == "+" for mark in row]) for row in rows]
+
+
+def test_the_interval_is_plain_arithmetic_over_sentences() -> None:
+    # Per query, over two pools: +1, 0, -1/2, 0; then one gained and one lost query.
+    change = language_change(bools("--++", "-+-+"), bools("++-+", "+--+"))
+    values = [100.0, 0.0, -50.0, 0.0]
+    assert change.difference == sum(values) / 4
+    widened = [*values, 100.0, -100.0]
+    mean = sum(widened) / 6
+    sd = math.sqrt(sum((v - mean) ** 2 for v in widened) / 5)
+    margin = T_975_DF_5 * sd / math.sqrt(6)
+    assert change.low == pytest.approx(max(-100, mean - margin), abs=1e-4)
+    assert change.high == pytest.approx(min(100, mean + margin), abs=1e-4)
+    assert change.queries == 4
+
+
+def test_with_one_pool_and_many_queries_it_is_the_paired_tests_interval() -> None:
+    rng = np.random.default_rng(0)
+    base, new = rng.random(5000) < 0.6, rng.random(5000) < 0.65
+    change, test = language_change([base], [new]), paired_test(base, new)
+    assert change.difference == pytest.approx(test.difference)
+    assert (change.low, change.high) == pytest.approx((test.low, test.high), abs=0.01)
+
+
+def test_pools_are_no_further_evidence() -> None:
+    base, new = bools("+-+-+-+-"), bools("-++-+--+")
+    once, thrice = language_change(base, new), language_change(base * 3, new * 3)
+    assert (once.low, once.high, once.queries) == (thrice.low, thrice.high, thrice.queries)
+
+
+@pytest.mark.parametrize("queries", [1, 2, 20, 1000])
+def test_no_change_at_all_still_has_a_width_that_shrinks(queries: int) -> None:
+    right = [np.ones(queries, dtype=bool)]
+    change = language_change(right, right)
+    assert change.difference == 0 and change.verdict is Verdict.NO_CLEAR_CHANGE
+    assert change.low == -change.high < 0
+    assert change.high > 100 * 2 / (queries + 2)
+    lost = language_change(right, [~right[0]])
+    assert lost.difference == -100 and lost.low < lost.high
+    assert lost.verdict is (Verdict.LOSES if queries >= 20 else Verdict.MAY_LOSE)
+
+
+def test_the_interval_holds_what_it_promises() -> None:
+    rng, inside, trials = np.random.default_rng(1), 0, 400
+    for _ in range(trials):
+        hard = rng.random(60)  # a query is right or wrong in all pools alike, more or less
+        base = [rng.random(60) < 0.2 + 0.6 * hard for _ in range(3)]
+        new = [rng.random(60) < 0.1 + 0.6 * hard for _ in range(3)]
+        change = language_change(base, new)
+        inside += change.low <= -10 <= change.high
+    assert inside / trials > 0.93
+
+
+@pytest.mark.parametrize(
+    ("low", "difference", "high", "verdict"),
+    [
+        (0.1, 1.0, 2.0, Verdict.GAINS),
+        (0.0, 1.0, 2.0, Verdict.NO_CLEAR_CHANGE),
+        (-1.0, 0.0, 1.0, Verdict.NO_CLEAR_CHANGE),
+        (-2.0, -0.1, 1.0, Verdict.MAY_LOSE),
+        (-2.0, -1.0, 0.0, Verdict.MAY_LOSE),
+        (-2.0, -1.0, -0.1, Verdict.LOSES),
+    ],
+)
+def test_verdicts(low: float, difference: float, high: float, verdict: Verdict) -> None:
+    change = LanguageChange(difference, low, high, 9)
+    assert change.verdict is verdict and change.facts()["verdict"] == verdict.value
+    assert verdict.is_flagged == (difference < 0)
+
+
+def test_the_guard_is_over_the_directions_with_the_languages_queries() -> None:
+    some = random_sentences(90, ["en", "de", "ja"], seed=3)
+    noisy = some.vectors + np.random.default_rng(0).normal(size=some.vectors.shape)
+    base, new = (leave_one_out(v, some.intents, some.languages, some.ids) for v in (some.vectors, noisy))
+    changes = guard(base, new)
+    assert list(changes) == ["en", "de", "ja"]
+    for source, change in changes.items():
+        differences = [
+            new.accuracy[f"{source}-{target}"] - base.accuracy[f"{source}-{target}"] for target in changes
+        ]
+        assert change.difference == pytest.approx(sum(differences) / 3)
+        assert change.queries == base.counts[f"{source}-en"]
+    with pytest.raises(DataError, match="different sentences"):
+        guard(base, replace(new, correct={"en-en": new.correct["en-en"]}))
+
+
+def test_the_guard_of_a_pool_is_by_query_language() -> None:
+    some, pool = random_sentences(60, ["en", "de"], seed=4), random_sentences(40, ["en", "ja"], seed=5)
+    results = [
+        pool_accuracy(
+            v, some.intents, some.languages, pool.vectors, pool.intents, pool.languages
+        )
+        for v in (some.vectors, -some.vectors)
+    ]  # fmt: skip
+    changes = guard(*results)
+    for language, change in changes.items():
+        assert change.difference == pytest.approx(
+            results[1].by_language[language] - results[0].by_language[language]
+        )
+    assert any(change.difference for change in changes.values())
+    with pytest.raises(DataError, match="different sentences"):
+        guard(results[0], replace(results[1], correct={"en-en": results[1].correct["en-en"]}))
+
+
+def test_flagged_languages_come_worst_first() -> None:
+    changes = {
+        "en": LanguageChange(2.0, 1.0, 3.0, 9), "de": LanguageChange(-2.0, -3.0, -1.0, 9),
+        "ko": LanguageChange(-1.0, -3.0, 1.0, 9), "ja": LanguageChange(-4.0, -5.0, -3.0, 9),
+    }  # fmt: skip
+    found = flagged({code: change.facts() for code, change in changes.items()})
+    assert found == {Verdict.LOSES: {"ja": -4.0, "de": -2.0}, Verdict.MAY_LOSE: {"ko": -1.0}}
+    assert list(found[Verdict.LOSES]) == ["ja", "de"]
+
+
+def test_different_queries_are_refused() -> None:
+    with pytest.raises(DataError, match="measure both on the same"):
+        language_change(bools("+-"), bools("+-+"))
+    with pytest.raises(DataError, match="measure both on the same"):
+        language_change([], [])
+
+
+def test_sentences_of_intents_that_were_left_out_are_asked_once_a_division() -> None:
+    """Against the same halves, one query at a time; the method flips the first number of each vector."""
+    rng = np.random.default_rng(3)
+    vectors = rng.normal(size=(30, 4))
+    intents = [f"i{n % 5}" for n in range(30)]
+    languages = ["en"] * 20 + ["de"] * 10
+    ids = ["same", "same", *[""] * 28]
+    learnt_from = []
+
+    def refit(rows: np.ndarray) -> object:
+        learnt_from.append({intents[row] for row in rows})
+        return lambda asked: asked * np.array([-1, 0.1, 3, 1])
+
+    found = new_intent_guard(vectors, intents, languages, ids, refit)  # type: ignore[arg-type]
+    assert found is not None and found.divisions == 2 and len(learnt_from) == 4
+    for one, other in (learnt_from[:2], learnt_from[2:]):
+        assert one | other == set(intents) and not one & other
+    right = {"base": np.zeros((2, 30)), "specialised": np.zeros((2, 30))}
+    for name, space in (("base", vectors), ("specialised", vectors * np.array([-1, 0.1, 3, 1]))):
+        for division in range(2):
+            for known in learnt_from[2 * division : 2 * division + 2]:
+                for row in range(30):
+                    if intents[row] in known:
+                        continue
+                    pool = [
+                        other
+                        for other in range(30)
+                        if other != row
+                        and intents[other] not in known
+                        and languages[other] == languages[row]
+                        and not (ids[other] and ids[other] == ids[row])
+                    ]
+                    cosines = [
+                        space[row] @ space[other] / np.linalg.norm(space[row]) / np.linalg.norm(space[other])
+                        for other in pool
+                    ]
+                    right[name][division, row] = intents[pool[int(np.argmax(cosines))]] == intents[row]
+    assert found.base == pytest.approx(100 * right["base"].mean())
+    assert found.specialised == pytest.approx(100 * right["specialised"].mean())
+    change = language_change(list(right["base"]), list(right["specialised"]))
+    assert found.change == change and found.facts()["verdict"] == change.verdict.value
+
+
+def test_new_intents_take_four_of_them_and_may_be_drawn() -> None:
+    def refit(rows: np.ndarray) -> object:
+        return lambda asked: asked
+
+    vectors = np.random.default_rng(0).normal(size=(40, 3))
+    three = [f"i{n % 3}" for n in range(40)]
+    assert new_intent_guard(vectors, three, ["en"] * 40, [""] * 40, refit) is None  # type: ignore[arg-type]
+    four = [f"i{n % 4}" for n in range(40)]
+    found = new_intent_guard(vectors, four, ["en"] * 40, [""] * 40, refit, most_rows=24)  # type: ignore[arg-type]
+    assert found is not None and found.change.queries == 24 and found.change.difference == 0
+
+
+def test_cross_validation_asks_each_sentence_once_of_those_that_were_fitted_on() -> None:
+    """Against the same folds, one query at a time; the method flips the first number of each vector."""
+    rng = np.random.default_rng(4)
+    vectors = rng.normal(size=(40, 4))
+    intents = [f"i{n % 4}" for n in range(40)]
+    languages = ["en", "en", "en", "de"] * 10
+    ids = [f"id{n // 2}" if n < 20 else "" for n in range(40)]
+    folds = []
+
+    def refit(rows: np.ndarray) -> object:
+        folds.append(set(rows.tolist()))
+        return lambda asked: asked * np.array([-1, 0.1, 3, 1])
+
+    found = cross_validation(vectors, intents, languages, ids, refit)  # type: ignore[arg-type]
+    assert found is not None and found.divisions == 5 and found.change.queries == 40
+    left_out = [set(range(40)) - known for known in folds]
+    assert sorted(row for fold in left_out for row in fold) == list(range(40))
+    for known, others in zip(folds, left_out, strict=True):
+        assert not {ids[row] for row in known} & {ids[row] for row in others} - {""}
+    right = {"base": np.zeros(40), "specialised": np.zeros(40)}
+    for name, space in (("base", vectors), ("specialised", vectors * np.array([-1, 0.1, 3, 1]))):
+        for known, others in zip(folds, left_out, strict=True):
+            for row in others:
+                pool = sorted(other for other in known if languages[other] == languages[row])
+                cosines = [
+                    space[row] @ space[other] / np.linalg.norm(space[row]) / np.linalg.norm(space[other])
+                    for other in pool
+                ]
+                right[name][row] = intents[pool[int(np.argmax(cosines))]] == intents[row]
+    assert found.base == pytest.approx(100 * right["base"].mean())
+    assert found.specialised == pytest.approx(100 * right["specialised"].mean())
+    assert found.change == language_change([right["base"]], [right["specialised"]])
+
+
+def test_cross_validation_takes_an_intent_with_a_sentence_a_fold_and_may_be_drawn() -> None:
+    vectors = np.random.default_rng(0).normal(size=(16, 3))
+
+    def refit(rows: np.ndarray) -> object:
+        return lambda asked: asked
+
+    four = [f"i{n % 4}" for n in range(16)]
+    assert cross_validation(vectors, four, ["en"] * 16, [""] * 16, refit) is None  # type: ignore[arg-type]
+    two = [f"i{n % 2}" for n in range(16)]
+    found = cross_validation(vectors, two, ["en"] * 16, [""] * 16, refit, most_rows=9)  # type: ignore[arg-type]
+    assert found is not None and found.change.queries == 9 and found.change.difference == 0

@@ -1,0 +1,185 @@
+"""A comparison in a notebook: its verdict, figures that hold the tables' numbers, and nobody's text as markup."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+import pytest
+from IPython.core.formatters import DisplayFormatter
+
+from emu_core.charts.comparison import MOST_CONFUSED
+from emu_core.errors import DataError, RunError
+from emu_core.notebook.comparison import NotebookComparison
+from emu_core.runs.run import Run
+from tests.support.sentences import random_sentences
+
+DATA = random_sentences(60, ("en", "de", "ja"), seed=6)
+OTHER = DATA.vectors + 0.5 * np.random.default_rng(1).normal(size=(60, 5))
+HOSTILE = "<script>alert(1)</script>"
+SENTENCES = pd.DataFrame(
+    {
+        "text": [HOSTILE, *(f"sentence {row}" for row in range(1, 60))],
+        "intent": [f"<b>{intent}" for intent in DATA.intents],
+        "language": DATA.languages,
+        "id": DATA.ids,
+    }
+)
+FORGETTING = pd.DataFrame(
+    [
+        ("sts", "de", 0.8, 0.7, -0.1, -0.15, -0.05, 99, True),
+        ("translations", "de-en", 90.0, 91.0, 1.0, -1.0, 2.0, 99, False),
+    ],
+    columns=["part", "name", "base", "specialised", "difference", "low", "high", "count", "flagged"],
+)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    run = Run(tmp_path_factory.mktemp("run"))
+    new = {
+        "base": 50.0,
+        "specialised": 40.0,
+        "difference": -10.0,
+        "low": -15.0,
+        "high": -5.0,
+        "verdict": "loses",
+    }
+    run.write("metrics.json", {"new_intents": new, "warnings": ["the vectors have collapsed"]})
+    return run
+
+
+@pytest.fixture(scope="module")
+def comparison(run: Run) -> NotebookComparison:
+    return NotebookComparison(SENTENCES, DATA.vectors, OTHER, ("A", "<i>B"), FORGETTING, ("a note <u>",), run)
+
+
+def heats(figure: go.Figure) -> list[go.Heatmap]:
+    return [trace for trace in figure.data if trace.type == "heatmap"]
+
+
+def test_jupyter_shows_the_verdict(comparison: NotebookComparison) -> None:
+    shown, _ = DisplayFormatter().format(comparison)
+    page, mean = shown["text/html"], comparison.means.iloc[0]
+    assert f"<b>{mean['other']:.1f} %</b>" in page and f"from {mean['base']:.1f}" in page
+    assert "a note &lt;u&gt;" in page and "&lt;i&gt;B compared with A" in page
+    for tag in ("<script", "<i>B", "<u>"):
+        assert tag not in page
+    for words in ("Fell too far: sts de.", "-10.0 points", "the vectors have collapsed"):
+        assert words in page
+    change = comparison.gains.iloc[0]
+    assert f"<td>{change['difference']:+.1f}</td>" in page
+    assert f"mean Acc@1 {mean['base']:.1f} → {mean['other']:.1f} %" in shown["text/plain"]
+    assert len(shown["text/plain"]) < 200  # not the frames of a dataclass
+
+
+def test_too_few_sentences_are_a_sentence_and_no_traceback() -> None:
+    one = NotebookComparison(SENTENCES.iloc[:2], DATA.vectors[:2], OTHER[:2])
+    assert "leave-one-out needs two" in repr(one) and "leave-one-out needs two" in one._repr_html_()
+
+
+def test_all_guards_stand_in_one_table(comparison: NotebookComparison) -> None:
+    table = comparison.guards
+    assert table["guard"].tolist() == [*["language"] * 3, "new intents", *["forgetting"] * 2, "training"]
+    assert table["of"].tolist()[:3] == comparison.gains["language"].tolist()
+    assert table["verdict"].tolist()[3:] == ["loses", "fell", "held", "the vectors have collapsed"]
+    assert table["difference"].tolist()[3:6] == [-10.0, -0.1, 1.0]
+    alone = NotebookComparison(SENTENCES, DATA.vectors, OTHER)
+    assert set(alone.guards["guard"]) == {"language"}
+
+
+def test_figures_hold_the_tables(comparison: NotebookComparison) -> None:
+    accuracy = heats(comparison.plot.accuracy())
+    for trace, column in zip(accuracy, ("base", "other", "difference"), strict=True):
+        np.testing.assert_array_equal(trace.z, comparison.matrix(column))
+    assert len(heats(comparison.plot.accuracy("base"))) == 1
+    rows = comparison.example_rows()
+    base, other = heats(comparison.plot.similarity())
+    np.testing.assert_array_equal(base.z, comparison.similarity(rows)["A"])
+    np.testing.assert_array_equal(other.z, comparison.similarity(rows)["<i>B"])
+    assert (base.xaxis, other.xaxis) == ("x", "x2")
+    bars = comparison.plot.changes().data
+    assert sum(sum(bar.x) for bar in bars) == len(SENTENCES)
+    for figure in (comparison.plot.gains(), comparison.plot.triple(), comparison.plot.forgetting()):
+        assert figure.data and figure.layout.paper_bgcolor == "white"
+    names = [name.removesuffix("()") for name in repr(comparison.plot)[:-1].partition(": ")[2].split(", ")]
+    assert {"accuracy", "gains", "map"} <= set(names) and all(
+        hasattr(comparison.plot, name) for name in names
+    )
+
+
+def test_confusion_counts_the_neighbours(comparison: NotebookComparison) -> None:
+    table = comparison.confusion()
+    changes = comparison.changes()
+    for row in table.to_dict("records"):
+        of = changes[changes["intent"] == row["intent"]]
+        for side in ("base", "other"):
+            assert row[side] == (of[f"{side}_intent"] == row["neighbour"]).sum()
+        assert row["base"] + row["other"] > 0 and row["difference"] == row["other"] - row["base"]
+    assert table["base"].sum() == table["other"].sum() == len(SENTENCES)
+    base, other, difference = heats(comparison.plot.confusion())
+    assert len(set(SENTENCES["intent"])) <= MOST_CONFUSED
+    np.testing.assert_allclose(base.z.sum(axis=1), 100)
+    np.testing.assert_allclose(other.z - base.z, difference.z)
+    own = changes[changes["intent"] == sorted(set(SENTENCES["intent"]))[0]]
+    assert base.z[0][0] == pytest.approx(100 * (own["base_intent"] == own["intent"]).mean())
+    assert "<b>" not in base.text[0][0]
+
+
+def test_of_many_intents_the_confused_are_drawn() -> None:
+    n, rng = 4 * MOST_CONFUSED, np.random.default_rng(0)
+    intents = [f"i{place // 2:03}" for place in range(n)]
+    frame = pd.DataFrame({"text": intents, "intent": intents, "language": "en", "id": ""})
+    apart = np.repeat(np.eye(n // 2), 2, axis=0) + 1e-3 * rng.normal(size=(n, n // 2))
+    mixed = apart.copy()
+    mixed[[6, 8]] = mixed[[8, 6]]  # i003 and i004 are taken for each other
+    (drawn,) = heats(NotebookComparison(frame, apart, mixed).plot.confusion("other"))
+    assert drawn.z.shape == (MOST_CONFUSED, MOST_CONFUSED)
+    found = [(row, column) for row, column in np.argwhere(drawn.z > 0) if row != column]
+    assert {drawn.text[row][column].split("<br>")[0] for row, column in found} == {"i003", "i004"}
+
+
+def test_the_map_is_laid_out_once(comparison: NotebookComparison) -> None:
+    figure = comparison.plot.map("pca", "language", sentences=30)
+    maps, points = comparison.layout("pca", 30)
+    assert comparison.layout("pca", 30)[0] is maps and len(points) == 30
+    drawn = {}
+    for trace in figure.data:
+        for row, x in zip(trace.customdata if trace.customdata is not None else (), trace.x, strict=False):
+            drawn[(trace.xaxis, int(row))] = x
+    assert len(drawn) == 60
+    for axis, places in zip(("x", "x2"), maps.values(), strict=True):
+        assert [drawn[axis, row] for row in points["row"]] == pytest.approx(places[:, 0].tolist())
+    with pytest.raises(DataError, match="no projection 'mds'; there are: pca, tsne, umap"):
+        comparison.plot.map("mds")
+
+
+def test_what_is_not_there_is_said(comparison: NotebookComparison, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="there is no triple 999"):
+        comparison.plot.triple(999)
+    with pytest.raises(DataError, match="forgetting was not measured; call"):
+        NotebookComparison(SENTENCES, DATA.vectors, OTHER).plot.forgetting()
+    (tmp_path / "file").write_text("")
+    with pytest.raises(RunError, match="choose another file"):
+        comparison.to_html(tmp_path / "file" / "page.html")
+
+
+def test_the_curves_are_those_of_the_runs(comparison: NotebookComparison, tmp_path: Path) -> None:
+    runs = [Run(tmp_path / name) for name in ("first", "second", "fitted in one step")]
+    for place, run in enumerate(runs[:2]):
+        run.folder.mkdir()
+        record = {"kind": "step", "step": 1, "epoch": 1, "seconds": 0.1, "loss": 1.0 + place}
+        (run.folder / "log.jsonl").write_text(json.dumps(record))
+    both = NotebookComparison(SENTENCES, DATA.vectors, OTHER, runs=runs)
+    assert [(trace.name, list(trace.y)) for trace in both.plot.curves().data] == [
+        ("first", [1]),
+        ("second", [2]),
+    ]
+    with pytest.raises(DataError, match="no curves to draw"):
+        comparison.plot.curves()
+
+
+def test_the_page_is_the_commands(comparison: NotebookComparison, tmp_path: Path) -> None:
+    page = comparison.to_html(tmp_path / "new" / "page.html").read_text("utf-8")
+    assert "<h2>Confused intents</h2>" in page and "&lt;b&gt;" in page and "<script>alert" not in page

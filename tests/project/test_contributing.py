@@ -1,0 +1,145 @@
+"""CONTRIBUTING.md: its picture is true, and whoever follows its steps arrives."""
+
+import ast
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from tests.support.child import exit_code, python
+from tests.support.pages import DOCS, ROOT, apply_diff, blocks
+from tests.support.small import small_file
+
+GUIDE = ROOT / "CONTRIBUTING.md"
+PAGES = (
+    DOCS / "how-to/new-loss.md",
+    DOCS / "how-to/own-encoder.md",
+    GUIDE,
+)  # the guide begins with files of others
+RUFF = Path(sys.executable).with_name("ruff")
+COPIED = ("emu_core", "app", "docs", "tests", "tools", "pyproject.toml", "README.md")
+
+
+def arrows() -> dict[str, set[str]]:
+    """What each part of the picture may import, straight or through others."""
+    (picture,) = [block.text for block in blocks(GUIDE) if block.language == "mermaid"]
+    known: dict[str, set[str]] = {}
+    for line in picture.splitlines()[1:]:
+        left, right = (re.match(r"\s*(\w+)", side)[1] for side in line.split("-->"))  # type: ignore[index]
+        known.setdefault(left, set()).add(right)
+        known.setdefault(right, set())
+    for _ in known:
+        for name, reached in known.items():
+            known[name] = reached | {further for near in reached for further in known[near]}
+    return known
+
+
+def part(module: str) -> str:
+    """The part of the house that a module is in: app, or what stands below emu_core."""
+    first, *rest = module.split(".")
+    return "app" if first in ("app", "emu_app") else rest[0] if rest else ""
+
+
+def imports() -> set[tuple[str, str]]:
+    """Every import of one part by another."""
+    found = set()
+    for path in [*ROOT.glob("emu_core/**/*.py"), *ROOT.glob("app/**/*.py")]:
+        own = part(".".join(path.relative_to(ROOT).with_suffix("").parts))
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            found |= {(own, part(name)) for name in names if name.split(".")[0] in ("emu_core", "emu_app")}
+    return {(own, other) for own, other in found if own != other}
+
+
+def test_imports_run_along_the_arrows() -> None:
+    may = arrows()
+    packages = {path.parent.name for path in ROOT.glob("emu_core/*/__init__.py")}
+    assert packages <= set(may)
+    assert not [name for name, reached in may.items() if name in reached]  # no way round
+    against = [(own, other) for own, other in imports() if {own, other} <= set(may) and other not in may[own]]
+    assert not against
+
+
+def test_losses_and_evaluation_know_no_model() -> None:
+    may = arrows()
+    assert not {"encoders", "methods", "training"} & (may["evaluation"] | may["losses"])
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the project in which every step of the guide was taken, but for the commands."""
+    place = tmp_path_factory.mktemp("house")
+    for name in COPIED:
+        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
+        copy(ROOT / name, place / name)
+    (place / "emu_app").symlink_to("app")  # as setup.py installs it
+    small_file(place)
+    for page in PAGES:
+        for block in blocks(page):
+            path = place / block.title
+            if block.language == "diff":
+                path.write_text(apply_diff(block.text, path.read_text("utf-8"), block.title), "utf-8")
+            elif block.title and not path.exists():  # where the project itself has taken the step, it is done
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(block.text, "utf-8")
+    return place
+
+
+def commands() -> list[str]:
+    """The guide's commands, in order."""
+    return [line for block in blocks(GUIDE) if block.language == "sh" for line in block.text.splitlines()]
+
+
+def touched(check: list[str]) -> list[str]:
+    """The Python files that the guide writes or changes, but for those that ruff finds something in as they are."""
+    titles = {block.title for page in PAGES for block in blocks(page) if block.title.endswith(".py")}
+    return [
+        title
+        for title in sorted(titles)
+        if not (ROOT / title).exists()
+        or subprocess.run([RUFF, *check, ROOT / title], capture_output=True, check=False).returncode == 0
+    ]
+
+
+@pytest.mark.parametrize("command", commands())
+def test_every_command_of_the_guide_works(command: str, house: Path, tmp_path: Path) -> None:
+    program, *words = shlex.split(command)
+    if program == "ruff":
+        checked = [RUFF, *words[:-1], *touched(words[:-1])]
+        ruff = subprocess.run(checked, cwd=house, capture_output=True, text=True, check=False)
+        assert ruff.returncode == 0, ruff.stdout[-3000:] + ruff.stderr[-3000:]
+        return
+    out = tmp_path / "out"
+    code = exit_code(python, str(house), ["-m", "emu_core", *words] if program == "emu" else words, str(out))
+    said = out.read_text("utf-8")
+    assert code == 0, said[-3000:] + Path(f"{out}.err").read_text("utf-8")[-3000:]
+    if "pytest" in words:
+        assert re.search(r"\b\d+ passed", said) and "skipped" not in said
+
+
+def test_the_guide_has_all_it_promises() -> None:
+    text = GUIDE.read_text("utf-8")
+    heads = re.findall(r"^## (.*)$", text, re.MULTILINE)
+    wanted = [
+        "Architecture",
+        "Add a loss",
+        "Add a method",
+        "Add an encoder",
+        "Add a page",
+        "Before you submit",
+    ]
+    assert heads == wanted
+    for head, after in pairwise([*wanted[1:5], wanted[5]]):
+        section = text[text.index(f"## {head}") : text.index(f"## {after}")]
+        assert re.findall(r"^1\. ", section, re.MULTILINE), head
+    for target in re.findall(r"^    make ([\w -]+?) +#", text, re.MULTILINE):
+        for name in target.split():
+            assert re.search(rf"^{name}:", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE), name
+    for link in re.findall(r"\]\(([^)]+)\)", text):
+        assert (ROOT / link).is_file(), link

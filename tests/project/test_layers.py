@@ -1,0 +1,89 @@
+"""The imports of the packages: one way, without a circle, and no module of its own for a single importer."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+# From the bottom: a layer may import those before it, and itself.
+LAYERS = (
+    {"errors"},
+    {"files", "threads", "processes", "spawning", "devices", "settings"},
+    {"data", "losses"},
+    {"evaluation"},
+    {"encoders"},
+    {"exporting", "charts", "reports", "runs"},
+    {"training"},
+    {"methods"},
+    {"notebook"},
+    {"api"},
+    {"bench"},
+    {"cli"},
+    {"emu_app"},
+)
+
+
+def _modules() -> dict[str, Path]:
+    paths = [path for root in ("emu_core", "app") for path in (ROOT / root).rglob("*.py")]
+    names = {".".join(path.relative_to(ROOT).with_suffix("").parts): path for path in paths}
+    return {f"emu_{name}" if name.startswith("app.") else name: path for name, path in names.items()}
+
+
+def _imports(path: Path, modules: dict[str, Path]) -> set[str]:
+    """The modules of ours that a file imports, also where it does so within a function."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return {name for name in found if name in modules}
+
+
+def _layer(module: str) -> int | None:
+    package = "emu_app" if module.startswith("emu_app") else module.split(".")[1]
+    return next((place for place, layer in enumerate(LAYERS) if package in layer), None)
+
+
+@pytest.fixture(scope="module")
+def graph() -> dict[str, set[str]]:
+    modules = _modules()
+    return {name: _imports(path, modules) for name, path in modules.items()}
+
+
+def test_every_package_has_its_layer(graph: dict[str, set[str]]) -> None:
+    known = {"emu_core.__init__", "emu_core.__main__"}
+    assert [name for name in graph if name not in known and _layer(name) is None] == []
+
+
+def test_imports_run_one_way(graph: dict[str, set[str]]) -> None:
+    upward = [
+        f"{name} imports {other}"
+        for name, others in graph.items()
+        for other in others
+        if (own := _layer(name)) is not None and (its := _layer(other)) is not None and its > own
+    ]
+    assert upward == []
+
+
+def test_no_import_runs_in_a_circle(graph: dict[str, set[str]]) -> None:
+    done: set[str] = set()
+
+    def walk(name: str, path: tuple[str, ...]) -> None:
+        assert name not in path, f"a circle: {' -> '.join((*path[path.index(name) :], name))}"
+        if name not in done:
+            for other in graph[name]:
+                walk(other, (*path, name))
+            done.add(name)
+
+    for name in graph:
+        walk(name, ())
+
+
+def test_streamlit_is_in_the_app_alone() -> None:
+    for path in (ROOT / "emu_core").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            assert not any(name.partition(".")[0] in ("streamlit", "emu_app") for name in names), path

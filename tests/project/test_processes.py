@@ -1,0 +1,119 @@
+"""Two processes on the CPU train and encode as one does."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+import torch
+from conftest import free_port
+
+from emu_core import load_encoder
+from emu_core.cli import main
+from emu_core.processes import ALONE, Processes, join_processes
+from emu_core.runs.run import Run, RunState
+from tests.support.small import small_file
+
+ROOT = Path(__file__).parents[2]
+
+
+# 72 sentences in batches of 7: parts of unequal length, and a smaller last batch. The discriminator's own dropout is
+# drawn by each process alike.
+METHODS = ("emu", "contrastive")
+TRAIN = ("--epochs", "1", "--batch-size", "7", "--device", "cpu", "--json")
+
+
+def commands(data: Path, out: Path) -> list[list[str]]:
+    """Train with each method and embed, into a folder."""
+    trained = [["train", str(data), "--method", one, "--out", str(out / one), *TRAIN] for one in METHODS]
+    return [*trained, ["embed", str(data), "--out", str(out / "v.parquet"), "--device", "cpu", "--json"]]
+
+
+def in_two_processes(given: list[list[str]]) -> list[str]:
+    """Run commands under `accelerate launch` on two CPU processes; the lines that were printed."""
+    port = free_port()
+    command = [
+        sys.executable,
+        "-m",
+        "accelerate.commands.launch",
+        "--num_machines",
+        "1",
+        "--dynamo_backend",
+        "no",
+    ]
+    command += ["--mixed_precision", "no", "--main_process_port", str(port)]
+    command += ["--multi_gpu"]  # accelerate's name for torchrun, with GPUs or without
+    command += ["--num_processes", "2", "-m", "tests.support.several_commands", json.dumps(given)]
+    environment = os.environ | {"ACCELERATE_USE_CPU": "true", "CUDA_VISIBLE_DEVICES": ""}
+    done = subprocess.run(command, cwd=ROOT, env=environment, check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-4000:]
+    return done.stdout.splitlines()
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return small_file(tmp_path_factory.mktemp("data"))
+
+
+@pytest.fixture(scope="module")
+def one(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What the commands leave that one process runs: this one."""
+    out = tmp_path_factory.mktemp("one")
+    assert [main(command) for command in commands(data, out)] == [0, 0, 0]
+    return out
+
+
+@pytest.fixture(scope="module")
+def two(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What two processes leave."""
+    out = tmp_path_factory.mktemp("two")
+    lines = in_two_processes(commands(data, out))
+    first, second, embedded = [
+        json.loads(line) for line in lines if line.startswith("{")
+    ]  # one of them speaks
+    assert {first["run"], second["run"]} == {str(out / method) for method in METHODS}
+    assert embedded["sentences"] == 324
+    return out
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_two_processes_train_as_one_does(method: str, one: Path, two: Path) -> None:
+    alone, together = Run(one / method), Run(two / method)
+    assert together.status().state is RunState.FINISHED
+    assert (alone.config().processes, together.config().processes) == (1, 2)
+    losses = [[r["loss"] for r in run.history() if r["kind"] == "step"] for run in (alone, together)]
+    assert len(losses[0]) == len(losses[1]) == 11
+    assert losses[1] == pytest.approx(losses[0], abs=1e-4)
+    assert [r["step"] for r in together.history()] == [r["step"] for r in alone.history()]
+    # Adam steps by a gradient's sign, so rounding moves weights whose gradient is next to nothing; vectors tell.
+    texts = ["Where is the pool?", "Wo ist der Pool?", "プールはどこですか"]
+    vectors = [load_encoder(f"run:{run.folder}").encode(texts) for run in (alone, together)]
+    assert (vectors[0] * vectors[1]).sum(axis=1).min() > 0.9999
+    assert (vectors[0] * load_encoder("use").encode(texts)).sum(axis=1).max() < 0.99
+    assert together.metrics()["base"] == alone.metrics()["base"]
+
+
+def test_two_processes_embed_as_one_does(one: Path, two: Path) -> None:
+    assert pq.read_table(two / "v.parquet").equals(pq.read_table(one / "v.parquet"))
+    assert {path.name for path in two.iterdir()} == {*METHODS, "v.parquet"}
+
+
+def test_parts_cover_a_batch_and_gather_back() -> None:
+    rows = list(range(7))
+    parts = [Processes(i, 3).part(rows) for i in range(3)]
+    assert parts == [[0, 1, 2], [3, 4, 5], [6, 0, 0]]
+    assert [row for part in parts for row in part][:7] == rows
+    assert Processes(4, 5).part([8]) == [8]
+
+
+def test_one_process_meets_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("WORLD_SIZE", raising=False)
+    assert join_processes() is ALONE
+    vectors = torch.ones(2, 3, requires_grad=True)
+    assert ALONE.gather(vectors, 2) is vectors
+    assert ALONE.agree(True) and ALONE.gather_objects("x") == ["x"]
+    assert np.array_equal(ALONE.part([1, 2]), [1, 2])

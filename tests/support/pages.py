@@ -1,0 +1,94 @@
+"""What stands in the pages of docs/ and in CONTRIBUTING.md: their fenced blocks, and ways to hold them to the truth."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+_FENCE = re.compile(r"^( *)```(\S+)(.*?)\n(.*?)^\1```$", re.DOTALL | re.MULTILINE)
+_TITLE = re.compile(r'title="([^"]+)"')
+_NUMBER = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?")
+TOLERANCE = 1.5  # points: another processor rounds otherwise, and a neighbour changes
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block.
+
+    Attributes:
+        language: python, sh, text, diff, ...
+        title: the file that it is or changes; "" for none.
+        text: what is in it.
+        line: where it begins, from 1.
+    """
+
+    language: str
+    title: str
+    text: str
+    line: int
+
+
+def pages() -> list[Path]:
+    """Every page of the site."""
+    return sorted(DOCS.rglob("*.md"))
+
+
+def blocks(page: Path) -> list[Block]:
+    """The page's fenced blocks, in order."""
+    text = page.read_text("utf-8")
+    found = []
+    for match in _FENCE.finditer(text):
+        title = _TITLE.search(match[3])
+        line = text.count("\n", 0, match.start()) + 1
+        found.append(Block(match[2], title[1] if title else "", match[4], line))
+    return found
+
+
+def differences(told: str, said: str) -> list[str]:
+    """Lines of a page's output that the real output has not, in that order; "..." stands for any lines.
+
+    Words must be the same, columns may be cut at the end, and numbers may be off by `TOLERANCE`.
+    """
+    rest = iter(said.splitlines())
+    return [
+        line
+        for line in told.splitlines()
+        if line.strip() not in ("", "...") and not any(_alike(line, real) for real in rest)
+    ]
+
+
+def apply_diff(diff: str, text: str, name: str) -> str:
+    """Text after the hunks of a diff, which are found by their lines and not by numbers; one that is done is skipped.
+
+    Raises:
+        AssertionError: a hunk's old lines are not there, or are there twice.
+    """
+    for hunk in re.split(r"^@@.*\n", diff, flags=re.MULTILINE)[1:]:
+        lines = hunk.splitlines()
+        old = _joined(line[1:] for line in lines if line[:1] != "+")
+        new = _joined(line[1:] for line in lines if line[:1] != "-")
+        if new in text:
+            continue
+        assert text.count(old) == 1, f"{name} has these lines {text.count(old)} times:\n{old}"
+        text = text.replace(old, new)
+    return text
+
+
+def _joined(lines: Iterable[str]) -> str:
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _alike(told: str, real: str) -> bool:
+    mine, theirs = told.split(), real.split()
+    if len(mine) > len(theirs):
+        return False
+    return all(_same(a, b) for a, b in zip(mine, theirs, strict=False))
+
+
+def _same(told: str, real: str) -> bool:
+    if _NUMBER.sub("#", told) != _NUMBER.sub("#", real):
+        return False
+    pairs = zip(_NUMBER.findall(told), _NUMBER.findall(real), strict=True)
+    return all(abs(float(a.replace(",", "")) - float(b.replace(",", ""))) <= TOLERANCE for a, b in pairs)

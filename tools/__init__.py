@@ -1,0 +1,1 @@
+"""Commands that keep the repository: pictures, pages, notebooks and notices that are generated."""

@@ -1,0 +1,46 @@
+"""Draws the pictures of docs/gallery.md: python -m tools.gallery. Each is the page's own line, on one small run."""
+
+import json
+import re
+from io import BytesIO
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from PIL import Image
+
+from tests.support.pages import DOCS
+from tests.support.stills import pictures
+
+PAGE, FOLDER = DOCS / "gallery.md", DOCS / "gallery"
+LINE = re.compile(r"^    (.+)\n\n!\[.*\]\(gallery/(.+)\.png\)$", re.MULTILINE)
+WIDTH, COLOURS = 900, 64
+
+
+def lines() -> list[tuple[str, str]]:
+    """Return the page's lines that make a chart, each with its picture's name."""
+    return LINE.findall(PAGE.read_text("utf-8"))
+
+
+def main() -> None:
+    """Train, draw and write."""
+    import emu_core
+    from emu_core import charts, configure
+
+    with TemporaryDirectory() as folder:
+        data, audit = emu_core.read_labelled(["demo"])
+        settings = configure("emu", "use", epochs=3)
+        run = emu_core.train(data, out=Path(folder) / "run", method="emu", config=settings, snapshots=True)
+        known = {"charts": charts, "comparison": emu_core.compare(data, run), "audit": audit, "run": run}
+        found = lines()
+        figures = [json.loads(eval(line, known).to_json()) for line, _ in found]  # noqa: S307 - the page is ours
+    FOLDER.mkdir(exist_ok=True)
+    for (_, name), picture in zip(found, pictures(figures), strict=True):
+        drawn = Image.open(BytesIO(picture)).convert("RGBA")
+        image = Image.new("RGBA", drawn.size, "white")
+        image.alpha_composite(drawn)
+        image.thumbnail((WIDTH, WIDTH))
+        image.convert("RGB").quantize(COLOURS).save(FOLDER / f"{name}.png", optimize=True)
+
+
+if __name__ == "__main__":
+    main()
