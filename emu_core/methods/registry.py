@@ -46,12 +46,13 @@ def methods_that_need(*needs: Needs) -> Mapping[str, Method]:
 
 
 def default_method(needs: Needs = Needs.INTENTS) -> str:
-    """Return the name of the first method that learns from the given kind of data.
+    """Return the name of the default among the methods that learn from the given kind of data.
 
     Raises:
         TrainingError: emu_core lies here without being installed, so it has no entry points.
     """
-    name = next(iter(methods_that_need(needs)), None)
+    defaults = (name for name, method in methods_that_need(needs).items() if method.is_default)
+    name = next(defaults, None)
     if name is None:
         raise TrainingError("no methods are installed; install emu_core, for example with: pip install -e .")
     return name

@@ -61,8 +61,8 @@ class Method:
 
     Attributes:
         name: on the command line and in config.json.
-        list_order: its place in lists of methods, from 0. The first of those that learn from the same kind of data is
-            their default.
+        list_order: its place in lists of methods, from 0.
+        is_default: whether it is used where no method is named, among those that learn from the same kind of data.
         title: in the app.
         summary: one sentence that helps to choose a method.
         settings: the class of its hyper-parameters, whose defaults are the paper's.
@@ -99,6 +99,7 @@ class Method:
     memory: Callable[[Any, "RunConfig", Any], int | None] | None = None
     fit_frozen: "FitFrozen | None" = None
     list_order: int = 100
+    is_default: bool = False
 
     def configure(self, encoder: str | None = None, **changes: Any) -> Settings:
         """Return the method's settings.

@@ -209,7 +209,7 @@ def test_the_address_is_the_one_in_pyproject(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, urls: str, found: str
 ) -> None:
     (tmp_path / "pyproject.toml").write_text(f"[project]\nname = 'x'\n[project.urls]\n{urls}\n")
-    monkeypatch.setattr("run_notebooks.FOLDER", tmp_path / "notebooks")
+    monkeypatch.setattr("tools.run_notebooks.FOLDER", tmp_path / "notebooks")
     assert repository() == found
 
 

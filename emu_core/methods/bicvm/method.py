@@ -46,6 +46,6 @@ _BICVM = Method(
     tuned=lambda *_: TUNED_BICVM,
     encoder="",
     memory=_memory,
-    list_order=31,
+    list_order=30,
 )
 METHODS = (_BICVM,)

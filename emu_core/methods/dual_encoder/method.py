@@ -71,6 +71,7 @@ _DUAL_ENCODER = Method(
     encoder="",
     memory=_memory,
     reads_tasks=True,
-    list_order=30,
+    list_order=31,
+    is_default=True,
 )
 METHODS = (_DUAL_ENCODER,)

@@ -148,5 +148,6 @@ METHODS = (
         memory=_memory,
         fit_frozen=FitFrozen(_fit_frozen, _reference),
         list_order=0,
+        is_default=True,
     ),
 )
