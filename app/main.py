@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Literal
 
 import streamlit as st
+
 from emu_app.panels.context import draw_bar, draw_problems
 from emu_app.shell.address import draw_link
 from emu_app.shell.users import draw_account, draw_sign_in

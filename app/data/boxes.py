@@ -5,9 +5,9 @@ from collections.abc import Callable
 from typing import Any
 
 import streamlit as st
+
 from emu_app.shell.widgets import KEPT, choose_one, errors_shown
 from emu_app.work.cache import read_in_limits
-
 from emu_core.api.inputs import ENDINGS
 
 FILE_MB = 20

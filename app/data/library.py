@@ -13,12 +13,12 @@ from uuid import uuid4
 
 import pandas as pd
 import streamlit as st
+
 from emu_app.data.tables import audited
 from emu_app.shell.address import choices_of_session, keep, linked
 from emu_app.shell.state import data_sha_of
 from emu_app.shell.users import DATA, runs_root
 from emu_app.shell.wording import literal
-
 from emu_core.data.cleaning import stripped
 from emu_core.data.demo import DEMO
 from emu_core.data.labelled import COLUMNS, LabelledSet

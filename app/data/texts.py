@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 import streamlit as st
+
 from emu_app.data.library import ChosenData, chosen_data
 from emu_app.data.text_files import Kind, Read, read_files
 from emu_app.shell.state import is_from_scratch, mean_p_at_1
 from emu_app.shell.widgets import choose, choose_one, draw_note
 from emu_app.shell.wording import literal, sentence
 from emu_app.work.cache import read_in_limits
-
 from emu_core.data.demo import load_demo
 from emu_core.data.languages import is_known, language_code, language_name
 from emu_core.data.parallel.held_out import hold_out, joined_by_pivot, usual_count

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import streamlit as st
+
 from emu_app.shell.address import linked
 from emu_app.shell.model_name import EXAMPLE, HF, RUN, in_address, model_spec
 from emu_app.shell.users import server
 from emu_app.shell.widgets import KEPT, choose
 from emu_app.shell.wording import literal
-
 from emu_core.data.wording import counted
 from emu_core.encoders.registry import EncoderInfo, available_encoders
 from emu_core.errors import EncoderError, RunError

@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import Any
 
 import streamlit as st
+
 from emu_app.forms.encoder import is_transformer
 from emu_app.shell.widgets import KEPT, choose_one
-
 from emu_core.encoders.registry import encoder_kind
 from emu_core.errors import EncoderError, TrainingError
 from emu_core.methods.emu.settings import Trained

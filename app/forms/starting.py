@@ -1,12 +1,12 @@
 """Common parts of the forms that start a run: method, device, name, seed and the start button."""
 
 import streamlit as st
+
 from emu_app.shell.address import keep, linked
 from emu_app.shell.state import make_mine, runs_root
 from emu_app.shell.widgets import KEPT, choose, then_rerun
 from emu_app.shell.wording import literal, sentence
 from emu_app.work.jobs import job_manager
-
 from emu_core.devices import available_devices
 from emu_core.errors import EmuError
 from emu_core.methods.registry import method_named, methods_that_need

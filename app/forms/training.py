@@ -6,6 +6,8 @@ from itertools import combinations
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
 from emu_app.data.library import ChosenData
 from emu_app.forms.encoder import READS_WORDS, Choice, draw_encoder, is_transformer
 from emu_app.forms.settings import draw_settings
@@ -14,8 +16,6 @@ from emu_app.shell.model_name import short_name
 from emu_app.shell.state import runs_to_specialise
 from emu_app.shell.widgets import KEPT, choose_languages, choose_many, draw_note, strangers_note
 from emu_app.shell.wording import literal
-from streamlit.delta_generator import DeltaGenerator
-
 from emu_core.api.train import plan_training
 from emu_core.data.languages import language_name
 from emu_core.errors import EmuError

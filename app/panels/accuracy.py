@@ -5,10 +5,10 @@ from typing import Any, Literal
 
 import pandas as pd
 import streamlit as st
+
 from emu_app.panels.context import A, B
 from emu_app.shell.widgets import draw_chart, draw_note, draw_table, roomy_columns
 from emu_app.shell.wording import literal, sentence
-
 from emu_core import charts
 from emu_core.data.languages import language_name
 from emu_core.data.wording import counted

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import streamlit as st
+
 from emu_app.data.library import ChosenData, chosen_data, data_of_run, draw_data_chooser
 from emu_app.shell.address import CHOSEN, PROBLEMS, choices_of_session, keep, linked, take_address
 from emu_app.shell.model_name import EXAMPLE, HF, RUN, in_address, model_spec, must_be_fetched, short_name
@@ -12,7 +13,6 @@ from emu_app.shell.state import config_of, data_sha_of, finished_runs
 from emu_app.shell.users import runs_root, server
 from emu_app.shell.widgets import strangers_note, then_rerun
 from emu_app.shell.wording import literal, sentence
-
 from emu_core.api.compare import ALL, usual_split
 from emu_core.data.wording import shown
 from emu_core.encoders.registry import available_encoders

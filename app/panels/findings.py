@@ -6,6 +6,7 @@ from typing import Any
 
 import pandas as pd
 import streamlit as st
+
 from emu_app.data.library import ChosenData, add_version, rows_of
 from emu_app.shell.widgets import (
     MOST_ROWS,
@@ -18,7 +19,6 @@ from emu_app.shell.widgets import (
 )
 from emu_app.shell.wording import literal
 from emu_app.work.cache import done_or_shown
-
 from emu_core.data.detection import detect_languages
 from emu_core.data.labelled.audit import LONG_TEXT, Audit
 from emu_core.data.labelled.edits import edit_rows

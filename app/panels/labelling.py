@@ -5,6 +5,7 @@ from typing import Any
 
 import pandas as pd
 import streamlit as st
+
 from emu_app.data.boxes import ask_sentences, read_box
 from emu_app.data.library import ChosenData, add_version, all_rows, keep_score, rows_to_label, scores
 from emu_app.data.tables import DETECT, read_unlabelled
@@ -17,7 +18,6 @@ from emu_app.shell.wording import literal
 from emu_app.work.cache import computed, encoded
 from emu_app.work.tasks import suggestions
 from emu_app.work.vectors import digest, weights_of
-
 from emu_core import charts
 from emu_core.api.suggest import Suggester
 from emu_core.data.labelled import UnlabelledSet

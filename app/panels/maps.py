@@ -10,13 +10,13 @@ from uuid import uuid4
 import numpy as np
 import pandas as pd
 import streamlit as st
+from numpy.typing import NDArray
+
 from emu_app.shell.widgets import draw_download, draw_note
 from emu_app.shell.wording import literal
 from emu_app.work import cache
 from emu_app.work.background import Done, Failed, Pending
 from emu_app.work.mapping import lay_out
-from numpy.typing import NDArray
-
 from emu_core.charts.marks import ColourBy
 from emu_core.charts.scatter import maps_page
 from emu_core.data.labelled import LabelledSet

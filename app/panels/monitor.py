@@ -5,6 +5,7 @@ from typing import Any
 
 import pandas as pd
 import streamlit as st
+
 from emu_app.panels.accuracy import draw_guard, draw_new_intents
 from emu_app.panels.context import as_b
 from emu_app.panels.run_table import P_AT_1, found_runs, progress_line, runs_frame
@@ -32,7 +33,6 @@ from emu_app.shell.widgets import (
 )
 from emu_app.shell.wording import literal, sentence
 from emu_app.work.jobs import OUTDATED, UNDO_S, job_manager
-
 from emu_core import charts
 from emu_core.data.languages import language_name, split_pair
 from emu_core.data.wording import counted

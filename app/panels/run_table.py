@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pandas as pd
+
 from emu_app.shell.model_name import short_name
 from emu_app.shell.state import config_of, is_from_scratch, mean_p_at_1, metrics_of, remarks_of, status_of
 from emu_app.shell.wording import literal, time_span
-
 from emu_core.bench.papers import PAPERS
 from emu_core.data.wording import counted
 from emu_core.methods.registry import methods

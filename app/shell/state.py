@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import streamlit as st
-from emu_app.shell.users import runs_root, server
 
+from emu_app.shell.users import runs_root, server
 from emu_core.encoders.registry import BASE
 from emu_core.errors import RunError
 from emu_core.runs.config import RunConfig, Task

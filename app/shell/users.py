@@ -7,8 +7,8 @@ from functools import cache
 from pathlib import Path
 
 import streamlit as st
-from emu_app.shell.wording import literal, sentence
 
+from emu_app.shell.wording import literal, sentence
 from emu_core.cli.server import ServerSettings, read_server_settings
 from emu_core.data.wording import shown
 from emu_core.errors import DataError, EmuError

@@ -9,8 +9,8 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
-from emu_app.shell.wording import sentence
 
+from emu_app.shell.wording import sentence
 from emu_core.data.export_csv import safe_csv
 from emu_core.data.languages import language_name
 from emu_core.data.wording import listed

@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 import streamlit as st
+
 from emu_app.data.library import ChosenData, chosen_data
 from emu_app.data.texts import draw_other_texts, draw_texts
 from emu_app.forms.encoder import draw_encoder, is_transformer
@@ -19,7 +20,6 @@ from emu_app.shell.model_name import short_name
 from emu_app.shell.state import config_of, is_bench, runs_root, status_of
 from emu_app.shell.widgets import KEPT, choose, draw_chart, draw_download, draw_note, errors_shown
 from emu_app.shell.wording import literal, sentence, time_span
-
 from emu_core.bench.emu.experiment import BASE, BenchData
 from emu_core.bench.experiment import Outlook
 from emu_core.bench.job import experiment_of

@@ -1,6 +1,7 @@
 """Data: the demo set or an uploaded file, and what the audit finds in it."""
 
 import streamlit as st
+
 from emu_app.data import library, tables
 from emu_app.data.library import ChosenData, chosen_data
 from emu_app.data.tables import DETECT, Upload
@@ -11,7 +12,6 @@ from emu_app.shell.address import draw_tabs, keep
 from emu_app.shell.widgets import KEPT, choose, draw_chart, draw_note, draw_table, errors_shown
 from emu_app.shell.wording import literal, sentence
 from emu_app.work.cache import done_or_shown, read_in_limits
-
 from emu_core import charts
 from emu_core.data.demo import DEMO
 from emu_core.data.labelled.columns import ColumnMapping

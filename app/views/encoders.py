@@ -1,12 +1,12 @@
 """Encoders: the available encoders, their languages, and whether they can be used here."""
 
 import streamlit as st
+
 from emu_app.forms.encoder import facts
 from emu_app.panels.run_table import runs_frame
 from emu_app.shell.model_name import EXAMPLE, HF
 from emu_app.shell.state import finished_runs
 from emu_app.shell.wording import literal
-
 from emu_core.data.languages import language_name
 from emu_core.data.wording import counted
 from emu_core.encoders.registry import EncoderInfo, available_encoders

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 
 import streamlit as st
+
 from emu_app.data.text_files import Read
 from emu_app.data.texts import draw_other_texts, draw_texts
 from emu_app.forms.settings import draw_settings
 from emu_app.forms.starting import Plan, draw_forecast, draw_identity, draw_method, draw_start_button
 from emu_app.panels.monitor import draw_form_and_runs, draw_list
 from emu_app.shell.state import is_from_scratch
-
 from emu_core.api.pretrain import plan_pretraining
 from emu_core.data.texts.tasks import Tasks
 from emu_core.data.wording import counted

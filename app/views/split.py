@@ -5,6 +5,7 @@ from contextlib import suppress
 
 import numpy as np
 import streamlit as st
+
 from emu_app.panels.context import context
 from emu_app.panels.maps import draw_downloads, draw_progress, laid_out
 from emu_app.panels.run_table import run_facts
@@ -29,7 +30,6 @@ from emu_app.shell.wording import literal, sentence
 from emu_app.work.cache import computed, encoded
 from emu_app.work.tasks import split
 from emu_app.work.vectors import digest, weights_of
-
 from emu_core import charts
 from emu_core.api import split as splitting
 from emu_core.api.compare import ALL

@@ -1,6 +1,7 @@
 """Train: choose a method, start a run, watch it."""
 
 import streamlit as st
+
 from emu_app.data.library import chosen_data
 from emu_app.forms.starting import draw_start_button
 from emu_app.forms.training import PLACE, draw_form

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import streamlit as st
+
 from emu_app.data.texts import Pairs, choose_pairs, choose_source, say_trained_on
 from emu_app.forms.encoder import Choice, draw_encoder
 from emu_app.panels.maps import NAMES, draw_progress, laid_out
@@ -28,7 +29,6 @@ from emu_app.shell.wording import literal, sentence
 from emu_app.work.cache import computed, encoded
 from emu_app.work.tasks import word_spaces
 from emu_app.work.vectors import digest, weights_of
-
 from emu_core import charts
 from emu_core.data.calendar_words import MONTHS, WEEKDAYS
 from emu_core.data.languages import language_name

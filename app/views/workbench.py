@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 import streamlit as st
+
 from emu_app.panels.context import Context, context
 from emu_app.panels.maps import FIRST_POINTS, MOST_POINTS, sample
 from emu_app.shell.address import draw_link
@@ -17,7 +18,6 @@ from emu_app.workbench.drawer import draw_drawer, languages_key
 from emu_app.workbench.inspector import draw_inspector
 from emu_app.workbench.maps import draw_space
 from emu_app.workbench.subject import Space, Subject
-
 from emu_core.api.compare import ALL, choose_rows, training_notes
 from emu_core.data.wording import counted
 from emu_core.encoders.base import FloatArray

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import streamlit as st
+
 from emu_app.shell.model_name import HF, RUN, must_be_fetched
 from emu_app.shell.users import all_runs_root, check_upload
 from emu_app.shell.wording import literal, sentence
@@ -14,7 +15,6 @@ from emu_app.work.jobs import NICENESS, job_manager
 from emu_app.work.mapping import warm_up
 from emu_app.work.tasks import encode_to_file, fetch, parts_to_file
 from emu_app.work.vectors import vectors_path, weights_of
-
 from emu_core.data.wording import counted
 from emu_core.encoders.base import FloatArray
 from emu_core.errors import DataError, EmuError, EncoderError

@@ -15,10 +15,10 @@ from itertools import chain
 from pathlib import Path
 
 import streamlit as st
+
 from emu_app.shell.state import config_of, status_of
 from emu_app.shell.users import DATA, USERS, all_runs_root, server
 from emu_app.work.vectors import DOWNLOADS
-
 from emu_core.cli.server import ServerSettings
 from emu_core.data.wording import counted
 from emu_core.errors import RunError

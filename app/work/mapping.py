@@ -1,9 +1,9 @@
 """Tasks of the processes that lay out maps. Without torch, each process takes half of the memory."""
 
 import numpy as np
-from emu_app.work.background import report
 from numpy.typing import NDArray
 
+from emu_app.work.background import report
 from emu_core.evaluation.projection import Projection, project, trustworthiness
 
 

@@ -9,10 +9,10 @@ from zipfile import ZIP_STORED, ZipFile
 
 import numpy as np
 import pandas as pd
-from emu_app.work.background import report
-from emu_app.work.vectors import prune
 from numpy.typing import NDArray
 
+from emu_app.work.background import report
+from emu_app.work.vectors import prune
 from emu_core.api.export import export
 from emu_core.api.predict import Predictor
 from emu_core.api.split import SplitSentence, split_sentence

@@ -9,7 +9,6 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from emu_app.shell.model_name import HF, RUN, hub_names
-
 from emu_core.encoders.laser.download import files_folder
 from emu_core.encoders.transformer.hf import as_folder
 from emu_core.errors import EncoderError

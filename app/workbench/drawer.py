@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import pandas as pd
 import streamlit as st
+
 from emu_app.panels.accuracy import draw_accuracy
 from emu_app.panels.context import Context
 from emu_app.panels.run_table import run_facts
@@ -27,7 +28,6 @@ from emu_app.workbench.predict import draw_predictions
 from emu_app.workbench.subject import Space, Subject
 from emu_app.workbench.takeaway import draw_take_away
 from emu_app.workbench.triples import draw_triples
-
 from emu_core import charts
 from emu_core.charts.comparison import MOST_CONFUSED
 from emu_core.charts.style import short

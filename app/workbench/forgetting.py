@@ -5,6 +5,7 @@ from functools import partial
 
 import pandas as pd
 import streamlit as st
+
 from emu_app.shell.model_name import RUN
 from emu_app.shell.state import is_from_scratch
 from emu_app.shell.widgets import draw_chart, draw_note, draw_table
@@ -12,7 +13,6 @@ from emu_app.shell.wording import literal
 from emu_app.work import cache
 from emu_app.work.background import report
 from emu_app.work.vectors import weights_of
-
 from emu_core import charts
 from emu_core.api.forgetting import forgetting, read_forgetting
 from emu_core.charts.intervals import ROW

@@ -2,6 +2,7 @@
 
 import numpy as np
 import streamlit as st
+
 from emu_app.panels.context import A, B, Context
 from emu_app.shell.address import draw_link
 from emu_app.shell.widgets import KEPT
@@ -9,7 +10,6 @@ from emu_app.shell.wording import literal
 from emu_app.workbench.maps import TRIED, draw_picked, inspected, picked
 from emu_app.workbench.predict import answers, draw_answer, draw_neighbours
 from emu_app.workbench.subject import Space, Subject
-
 from emu_core.data.languages import language_name
 from emu_core.data.wording import counted
 from emu_core.evaluation.retrieval import nearest

@@ -7,6 +7,8 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
+from numpy.typing import NDArray
+
 from emu_app.data.library import add_version
 from emu_app.panels import maps
 from emu_app.panels.context import Context, stay
@@ -26,8 +28,6 @@ from emu_app.shell.widgets import (
 from emu_app.work.cache import encoded
 from emu_app.work.vectors import weights_of
 from emu_app.workbench.subject import Space
-from numpy.typing import NDArray
-
 from emu_core import charts
 from emu_core.charts.marks import ColourBy
 from emu_core.data.wording import counted

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import streamlit as st
+
 from emu_app.data.boxes import ask_sentences, read_box
 from emu_app.data.tables import read_texts
 from emu_app.panels.context import A, B, Context
@@ -16,7 +17,6 @@ from emu_app.shell.wording import literal
 from emu_app.work.cache import computed, encoded
 from emu_app.work.tasks import predictions
 from emu_app.work.vectors import digest, weights_of
-
 from emu_core.api.compare import ALL, choose_rows
 from emu_core.api.predict import NO_INTENT, unseen_rows
 from emu_core.charts.style import short

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from emu_app.work.cache import encoded
 
+from emu_app.work.cache import encoded
 from emu_core.encoders.base import FloatArray
 from emu_core.evaluation.comparison import Comparison
 

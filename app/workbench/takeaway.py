@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import streamlit as st
+
 from emu_app.panels.context import Context
 from emu_app.shell.model_name import short_name
 from emu_app.shell.users import all_runs_root
@@ -16,7 +17,6 @@ from emu_app.shell.widgets import choose_one, draw_download, draw_notebook_butto
 from emu_app.work import cache, tasks
 from emu_app.work.vectors import download_path
 from emu_app.workbench.subject import Space, Subject
-
 from emu_core.encoders.base import FloatArray
 from emu_core.exporting import ExportFormat
 from emu_core.reports.comparison_page import comparison_page

@@ -5,13 +5,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import streamlit as st
+
 from emu_app.data.boxes import ask_file, read_box
 from emu_app.data.tables import read_triples
 from emu_app.panels.context import A, B
 from emu_app.shell.widgets import KEPT, choose_one, draw_chart, draw_note, draw_table
 from emu_app.work.cache import encoded
 from emu_app.workbench.subject import Subject
-
 from emu_core import charts
 from emu_core.charts.style import short
 from emu_core.data.wording import counted

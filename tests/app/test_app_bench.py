@@ -11,12 +11,12 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from emu_app.views.bench import gains_of
-from emu_app.work import jobs
-from emu_app.work.jobs import JobManager
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Button
 
+from emu_app.views.bench import gains_of
+from emu_app.work import jobs
+from emu_app.work.jobs import JobManager
 from emu_core import charts
 from emu_core.bench.emu.experiment import EmuExperiment
 from emu_core.bench.experiment import Experiment

@@ -16,6 +16,8 @@ import pandas as pd
 import pytest
 import streamlit as st
 import torch
+from streamlit.testing.v1 import AppTest
+
 from emu_app.panels import maps
 from emu_app.panels.maps import is_shown
 from emu_app.shell import widgets
@@ -24,8 +26,6 @@ from emu_app.work import cache
 from emu_app.work.background import Done, Failed, Outcome, Pending
 from emu_app.work.tasks import encode_to_file, export_to_zip
 from emu_app.workbench.takeaway import _OnDisk
-from streamlit.testing.v1 import AppTest
-
 from emu_core import train
 from emu_core.api import compare as api_compare
 from emu_core.api import forgetting as api_forgetting

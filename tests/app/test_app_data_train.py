@@ -11,11 +11,11 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from emu_app.work import cache, jobs
-from emu_app.work.background import Done, Outcome, Pending
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Button
 
+from emu_app.work import cache, jobs
+from emu_app.work.background import Done, Outcome, Pending
 from emu_core.evaluation.guard import LanguageChange
 from emu_core.methods.registry import configure
 from emu_core.runs.run import Run, RunState, Status

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from streamlit.testing.v1 import AppTest
+
 from emu_app.forms import encoder as encoder_form
 from emu_app.panels import context
 from emu_app.shell import model_name
@@ -16,8 +18,6 @@ from emu_app.work import cache, jobs, vectors
 from emu_app.work.background import Done, Failed, Outcome, Pending
 from emu_app.work.jobs import JobManager
 from emu_app.work.vectors import weights_of
-from streamlit.testing.v1 import AppTest
-
 from emu_core.encoders import registry
 from emu_core.encoders.registry import EncoderInfo, available_encoders
 from emu_core.errors import EncoderError

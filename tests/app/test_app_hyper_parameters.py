@@ -14,8 +14,8 @@ PATIENCE_S = 30.0
 
 def script(name: str, encoder: str) -> None:
     import streamlit as st
-    from emu_app.forms.settings import draw_settings
 
+    from emu_app.forms.settings import draw_settings
     from emu_core.methods.registry import method_named
 
     st.session_state["drawn"] = draw_settings(method_named(name), encoder)
@@ -128,8 +128,8 @@ def test_lists_and_texts_are_typed() -> None:
         from dataclasses import dataclass
 
         import streamlit as st
-        from emu_app.forms.settings import draw_fields
 
+        from emu_app.forms.settings import draw_fields
         from emu_core.settings import Settings, infos, setting
 
         @dataclass(frozen=True)

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from emu_app.work import cache
 from streamlit.testing.v1 import AppTest
 from test_app_compare_explore import MAIN, PATIENCE_S, AtOnce, explore, with_frame
 
+from emu_app.work import cache
 from emu_core import Suggester
 from emu_core.data.labelled import LabelledSet, UnlabelledSet
 from emu_core.data.labelled.load import labelled_from_frame

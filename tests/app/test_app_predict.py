@@ -4,10 +4,10 @@ import re
 from pathlib import Path
 
 import pytest
-from emu_app.work import cache
 from streamlit.testing.v1 import AppTest
 from test_app_compare_explore import AtOnce, compare, with_data
 
+from emu_app.work import cache
 from emu_core.api.predict import NO_INTENT
 from emu_core.runs.run import Run
 from tests.support.small_run import small_run

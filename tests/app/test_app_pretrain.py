@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import Button
+
 from emu_app.data.text_files import Kind, read_files, safe_name
 from emu_app.data.texts import typed_languages
 from emu_app.panels.monitor import found_table, losses_of
 from emu_app.panels.run_table import P_AT_1, mean_p_at_1, runs_frame
 from emu_app.shell.state import runs_to_specialise
 from emu_app.work import jobs
-from streamlit.testing.v1 import AppTest
-from streamlit.testing.v1.element_tree import Button
-
 from emu_core.data.languages import language_name
 from emu_core.errors import DataError
 from emu_core.methods.registry import configure, method_named

@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pytest
-from emu_app.work import jobs
-from emu_app.work.jobs import JobManager
 from streamlit.testing.v1 import AppTest
 
+from emu_app.work import jobs
+from emu_app.work.jobs import JobManager
 from emu_core.runs.run import RunState, Status
 from tests.support.fake_runs import PATIENCE_S, go, manager, past, stopped, until
 

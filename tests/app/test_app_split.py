@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from streamlit.testing.v1 import AppTest
+from test_app_compare_explore import AtOnce
+
 from emu_app.panels import run_table
 from emu_app.views.split import FEW_TEMPLATES, NAMES, kind_of, looks_at, parts_of
 from emu_app.work import cache, jobs, mapping
 from emu_app.work.jobs import JobManager
-from streamlit.testing.v1 import AppTest
-from test_app_compare_explore import AtOnce
-
 from emu_core import train
 from emu_core.api import split
 from emu_core.api.split import (

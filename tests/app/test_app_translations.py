@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from streamlit.testing.v1 import AppTest
+from test_app_compare_explore import AtOnce
+
 from emu_app.data import texts as uploaded
 from emu_app.data.texts import Pairs
 from emu_app.views.translations import TRUE
 from emu_app.work import cache, mapping
-from streamlit.testing.v1 import AppTest
-from test_app_compare_explore import AtOnce
-
 from emu_core import pretrain
 from emu_core.data.parallel.text import ParallelText
 from emu_core.encoders.registry import load_encoder

@@ -10,12 +10,12 @@ from typing import Any
 import pandas as pd
 import pytest
 import streamlit as st
+from streamlit.testing.v1 import AppTest
+
 from emu_app.shell import users
 from emu_app.shell.model_name import model_spec
 from emu_app.work import jobs
 from emu_app.work.jobs import JobManager
-from streamlit.testing.v1 import AppTest
-
 from emu_core.cli import main, serve
 from emu_core.cli.server import AUTH, ServerSettings, is_this_machine, read_server_settings
 from emu_core.errors import EmuError, EncoderError, RunError

@@ -9,6 +9,7 @@ from types import ModuleType
 
 import numpy as np
 import pytest
+
 from emu_app.work import background as beside
 from emu_app.work.background import (
     NO_MEMORY,
@@ -20,7 +21,6 @@ from emu_app.work.background import (
     Pending,
     StoppedError,
 )
-
 from emu_core.errors import EncoderError
 from emu_core.spawning import without_main
 

@@ -6,9 +6,9 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+
 from emu_app.work import jobs
 from emu_app.work.jobs import LOG, NICENESS, JobManager, last_line
-
 from emu_core.errors import RunError
 from emu_core.runs.run import Run, RunState, Status, create_run, list_runs
 from tests.support.fake_runs import (

@@ -1,6 +1,7 @@
 import gzip
 
 import pytest
+
 from emu_app.data.tables import (
     Upload,
     labelled_from_upload,
@@ -8,7 +9,6 @@ from emu_app.data.tables import (
     read_upload,
     translations_of_upload,
 )
-
 from emu_core.data.labelled.columns import ColumnMapping
 from emu_core.errors import DataError
 

@@ -3,9 +3,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from emu_app.work import tasks
 from emu_app.work.vectors import FOLDER, prune, vectors_path, weights_of
-
 from emu_core.runs.run import NAME
 
 

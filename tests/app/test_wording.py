@@ -1,6 +1,7 @@
 import re
 
 import pytest
+
 from emu_app.shell.wording import literal, sentence, time_span
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 from conftest import go_to, settle, visit
-from emu_app.views.split import NAMES
 from playwright.sync_api import Page, expect
 
+from emu_app.views.split import NAMES
 from emu_core import train
 from emu_core.api.split import NEIGHBOURS
 from emu_core.methods.fmda.parts import Part

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from streamlit.testing.v1 import AppTest
+
 from emu_app.work import cache, jobs
 from emu_app.work.background import Background
 from emu_app.work.jobs import JobManager
-from streamlit.testing.v1 import AppTest
-
 from emu_core import load_encoder, train
 from emu_core.cli import main
 from emu_core.encoders.registry import encoder_kinds

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from emu_app.work.jobs import JobManager
-
 from emu_core.runs.config import RunConfig, Task
 from emu_core.runs.run import Run, Status, create_run
 

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+
 from emu_app.data.library import ChosenData, add
 from emu_app.data.tables import labelled_from_upload, read_upload
 
