@@ -98,6 +98,25 @@ def read_json(path: Path) -> Any:
     return values
 
 
+def other_format(folder: Path, number: object, writer: object, reads: int) -> str:
+    """Return why a folder in another format can't be opened, and which version can open it.
+
+    Args:
+        folder: the folder of a run or an encoder.
+        number: the number of its format; not a number if it has none.
+        writer: the version of emu_core that wrote it; not a text if that is unknown.
+        reads: the number of the format that this version reads.
+    """
+    shown = f"format {number}"[:40] if isinstance(number, int) else "a format without a number"
+    by, opener = "another version", "the version that wrote it"
+    if isinstance(writer, str):
+        by = opener = f"emu_core {writer}"[:60]
+    return (
+        f"{folder} was written by {by} in {shown}, and this version reads format {reads}: open it with {opener}, or "
+        "train it again"
+    )
+
+
 def disk_fault(error: BaseException) -> str:
     """Return in words why the disk could not be written; "" for any other error.
 

@@ -39,7 +39,6 @@ class SettingInfo:
         group: heading of the field on a form and in `--help`.
         common: whether a form shows the field first.
         fixed: whether the method determines the value, so that neither form nor command offers it.
-        added: whether runs of earlier versions may lack the field; its default is what they did.
         matters: returns whether the field has any effect under given settings.
     """
 
@@ -59,7 +58,6 @@ class SettingInfo:
     group: str = ""
     common: bool = False
     fixed: bool = False
-    added: bool = False
     matters: Callable[[Any], bool] = lambda _settings: True
 
     @property

@@ -32,7 +32,7 @@ from emu_app.shell.widgets import (
     then_rerun,
 )
 from emu_app.shell.wording import literal, sentence
-from emu_app.work.jobs import OUTDATED, UNDO_S, job_manager
+from emu_app.work.jobs import UNDO_S, job_manager
 from emu_core import charts
 from emu_core.data.languages import language_name, split_pair
 from emu_core.data.wording import counted
@@ -112,7 +112,7 @@ def _follow(run: Run, seen: set[tuple[str, str, str]]) -> None:
         st.info("It was queued by somebody else or by an earlier server. It does not start by itself.")
         draw_resume(run, "Start", "It waits for its device, and then starts or resumes.")
     else:
-        st.error(sentence(OUTDATED), icon=":material/error:")
+        st.error("The data that it was queued with is gone. Start it again.", icon=":material/error:")
     _draw_cancel(run)
 
 
@@ -237,7 +237,7 @@ def _draw_gain(run: Run) -> None:
         )
         if "parts" in metrics:
             st.caption("Of the meaning embedding, which was trained on translations and not on intents.")
-        if metrics.get("guard"):  # missing in a run of an earlier version
+        if metrics.get("guard"):
             draw_guard(metrics["guard"])
     if "new_intents" in metrics:  # of a fast method
         draw_new_intents(metrics["new_intents"])

@@ -56,8 +56,9 @@ def remarks_of(run: Run) -> tuple[str, tuple[str, ...]]:
 
 
 def status_of(run: Run) -> Status:
-    """Return a run's status; a failure that says so if the folder is damaged."""
+    """Return a run's status; a failure that says so if the folder is damaged or of another format."""
     try:
+        run.config()
         return run.status()
     except RunError as error:
         return Status(state=RunState.FAILED, message=str(error))

@@ -17,7 +17,7 @@ from emu_app.forms.training import draw_pairs, draw_train_languages
 from emu_app.panels.monitor import draw_form_and_runs, draw_resume
 from emu_app.panels.run_table import run_row
 from emu_app.shell.model_name import short_name
-from emu_app.shell.state import config_of, is_bench, runs_root, status_of
+from emu_app.shell.state import config_of, is_bench, status_of
 from emu_app.shell.widgets import KEPT, choose, draw_chart, draw_download, draw_note, errors_shown
 from emu_app.shell.wording import literal, sentence, time_span
 from emu_core.bench.emu.experiment import BASE, BenchData
@@ -69,7 +69,6 @@ def page() -> None:
             column_config={"Started": st.column_config.DatetimeColumn(format="calendar")},
             key="benches",
         )
-    _draw_earlier()
 
 
 def _draw_found(run: Run) -> None:
@@ -86,19 +85,6 @@ def _draw_found(run: Run) -> None:
         about = "After the problem is fixed, for example by installing a package; the finished runs are kept."
     if over:
         draw_resume(run, label, about)
-
-
-def _draw_earlier() -> None:
-    """Offer the reports of benchmarks that an earlier version of this app ran."""
-    found = sorted((runs_root() / ".bench").glob(f"*/out/{JSON}"))
-    reports = {path.parents[1].name: path.parent for path in found}
-    if not reports:
-        return
-    st.subheader("Reports of an earlier version")
-    name = st.selectbox("Report", list(reports), index=None, placeholder="Choose one", key="bench-earlier")
-    if name is not None:
-        with errors_shown():
-            draw_report(name, reports[name])
 
 
 def _row(run: Run) -> dict[str, object]:

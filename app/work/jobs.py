@@ -40,7 +40,6 @@ POLL_S = 0.5
 NICENESS = 10  # of background work, so that pages come first
 UNDO_S = 3_600.0  # how long a deletion can be undone
 GRACE_S = 30.0  # until a cancelled run is killed: it stops at a step, and loading and evaluating have none
-OUTDATED = "it was queued by an earlier version, without its data; start it again"
 
 
 def job_manager() -> "JobManager":
@@ -136,8 +135,9 @@ class JobManager:
         with self._changed:
             for device, queue in self._queues.items():
                 self._queues[device] = deque(other for other in queue if other.folder != run.folder)
-            if status_of(run).state is RunState.QUEUED and not self.holds(run):
-                _never_begin(run)
+            with suppress(RunError):  # a damaged status
+                if run.status().state is RunState.QUEUED and not self.holds(run):
+                    _never_begin(run)
             self._changed.notify_all()
 
     def delete(self, run: Run) -> None:

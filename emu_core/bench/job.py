@@ -18,7 +18,6 @@ from emu_core.runs.run import Run, RunState, Status, Storable, create_run
 
 RunCell = Callable[[Experiment, Cell], CellResult]
 RESULTS = "results.parquet"
-_OLD = "bench.json"  # marks a folder of an earlier version
 
 
 def create_bench(folder: str | Path, config: RunConfig, data: Storable) -> Run:
@@ -30,11 +29,6 @@ def create_bench(folder: str | Path, config: RunConfig, data: Storable) -> Run:
         RunError: the folder is in use, or holds cells of other data or settings.
     """
     run = Run(Path(folder))
-    if (run.folder / _OLD).exists():
-        raise RunError(
-            f"{folder} holds a benchmark of an earlier version, whose report is still in report.html; choose another "
-            "folder with --out"
-        )
     if not (run.folder / "status.json").exists():
         return create_run(run.folder, config, data)
     with run.locked():

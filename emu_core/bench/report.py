@@ -17,7 +17,7 @@ from emu_core.errors import RunError
 from emu_core.files import write_json, write_whole
 
 JSON, MARKDOWN, PAGE = "report.json", "report.md", "report.html"
-_PARTS = ("title", "differences", "tables", "shown", "paper", "pictures", "errors")
+_PARTS = ("title", "differences", "tables", "shown", "paper", "pictures", "picture_texts", "errors")
 _STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 1400px; padding: 0 1rem; color: #222; }
 .wide { overflow-x: auto; }
@@ -112,22 +112,24 @@ def load_report(folder: Path) -> Report:
     """Read the report in a benchmark's folder. Raises RunError if there is none, or it is damaged."""
     try:
         values = json.loads((folder / JSON).read_text("utf-8"))
-        data, texts = values["tables"], values.get("picture_texts", {})
+        data, texts = values["tables"], values["picture_texts"]
         tables = [Table.from_json(shown, data.get(name) or {}) for name, shown in values["shown"].items()]
         if any(Path(name).name != name for name in (*values["shown"], *values["pictures"])):
             raise ValueError("a file's name leads out of the folder")
         return Report(
             title=str(values["title"]),
-            facts={name: value for name, value in values.items() if name not in (*_PARTS, "picture_texts")},
+            facts={name: value for name, value in values.items() if name not in _PARTS},
             differences=tuple(map(str, values["differences"])),
             tables=tuple(table for table in tables if table.name in data),
             pictures=tuple(
-                Picture(name, str(own.get("title", name)), str(own.get("note", "")), svg)
+                Picture(
+                    name, str(text["title"]), str(text["note"]), (folder / f"{name}.svg").read_text("utf-8")
+                )
                 for name in values["pictures"]
-                for own, svg in [(texts.get(name, {}), (folder / f"{name}.svg").read_text("utf-8"))]
+                for text in [texts[name]]
             ),
             paper=tuple(table for table in tables if table.name not in data),
-            errors={str(cell): str(reason) for cell, reason in values.get("errors", {}).items()},
+            errors={str(cell): str(reason) for cell, reason in values["errors"].items()},
             folder=folder,
         )
     except (OSError, ValueError, TypeError, KeyError, AttributeError):

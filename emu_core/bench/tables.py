@@ -69,9 +69,8 @@ class Table:
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any], data: Mapping[str, Any]) -> Self:
-        """Read the output of `to_json`, of earlier versions too, which wrote no keys. Raises KeyError or TypeError."""
-        blank = [""] * len(values["rows"])
-        rows = zip(values["rows"], values.get("keys", blank), values.get("missing", blank), strict=True)
+        """Read the output of `to_json`. Raises KeyError or TypeError."""
+        rows = zip(values["rows"], values["keys"], values["missing"], strict=True)
         texts: dict[str, Any] = {name: tuple(map(str, values[name])) for name in ("head", "verdict", "notes")}
         return cls(
             name=str(values["name"]),
@@ -80,7 +79,7 @@ class Table:
                 Row(tuple(map(str, cells[:1] if missing else cells)), str(key), str(missing))
                 for cells, key, missing in rows
             ),
-            warnings=tuple(Warned(**warning) for warning in values.get("warnings", ())),
+            warnings=tuple(Warned(**warning) for warning in values["warnings"]),
             data=dict(data),
             **texts,
         )

@@ -13,9 +13,11 @@ from typing import Any
 from safetensors.torch import save_file
 from torch import Tensor
 
+from emu_core import __version__
 from emu_core.errors import EncoderError
-from emu_core.files import read_json, write_json
+from emu_core.files import other_format, read_json, write_json
 
+FORMAT = 1  # of the folders; raised by a version that can't read those before it
 CONFIG, WEIGHTS, CHECKSUMS = "config.json", "model.safetensors", "checksums.json"
 SETTLED_S = 2.0  # a file changed after this time has other times
 
@@ -23,7 +25,7 @@ SETTLED_S = 2.0  # a file changed after this time has other times
 def write_encoder(
     folder: Path, config: Mapping[str, Any], weights: Mapping[str, Tensor] | None = None, name: str = WEIGHTS
 ) -> None:
-    """Write config.json and the weights, in a new folder if need be.
+    """Write config.json, with format and version, and the weights, in a new folder if need be.
 
     Args:
         folder: where to write.
@@ -34,7 +36,8 @@ def write_encoder(
     folder.mkdir(parents=True, exist_ok=True)
     if weights is not None:
         save_file({key: weight.detach().cpu().contiguous() for key, weight in weights.items()}, folder / name)
-    (folder / CONFIG).write_text(json.dumps(config) + "\n", "utf-8")
+    about = {"format": FORMAT, "emu_core": __version__, **config}
+    (folder / CONFIG).write_text(json.dumps(about) + "\n", "utf-8")
 
 
 def write_checksums(folder: Path) -> None:
@@ -43,7 +46,7 @@ def write_checksums(folder: Path) -> None:
 
 
 def check_files(folder: Path) -> None:
-    """Compare the files of a saved encoder with their checksums, which earlier versions did not write.
+    """Compare the files of a saved encoder with their checksums, which a folder that `Encoder.save` alone made lacks.
 
     Raises:
         EncoderError: a file is not the one that was saved.
@@ -85,10 +88,12 @@ def _digest(file: Path, *_facts: int) -> str:
 
 
 def read_config(folder: Path) -> dict[str, Any]:
-    """Return the content of config.json. Raises EncoderError if it is missing or damaged."""
+    """Return the content of config.json. Raises EncoderError if it is missing, damaged or of another format."""
     try:
         config = json.loads((folder / CONFIG).read_text("utf-8"))
         if isinstance(config["encoder"], str):
+            if config.get("format") != FORMAT:
+                raise EncoderError(other_format(folder, config.get("format"), config.get("emu_core"), FORMAT))
             return dict(config)
     except FileNotFoundError:
         raise EncoderError(

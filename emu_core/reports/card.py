@@ -157,15 +157,12 @@ def _guard(metrics: Facts) -> Iterator[str]:
         if not sentences:
             yield "No language is seen to lose."
         yield _table(*metric_rows.guard_table(guard))
-    elif "base" in metrics:
-        reason = "the run was made before there was a guard; `emu evaluate FILE --run DIR` computes one"
-        yield f"**Not guarded:** {reason}."
     else:
         yield "**Not guarded:** no sentences were held out, so a loss in some language would go unnoticed."
 
 
 def _new_intents(metrics: Facts) -> Iterator[str]:
-    if "new_intents" in metrics:  # not of a method that trains for minutes, or a run of an earlier version
+    if "new_intents" in metrics:  # not of a method that trains for minutes
         found = metrics["new_intents"]
         sentence = metric_rows.new_intent_sentence(found)
         yield "## New-intent guard"

@@ -80,7 +80,7 @@ def new_intent_sentence(found: Facts | None) -> str:
     if found is None:
         return "Intents without labels were not measured: that takes four labelled intents or more."
     change = f"Sentences of intents without labels: {_CHANGE.format(**found)}"
-    strength = found.get("strength")  # not of a run of an earlier version
+    strength = found["strength"]  # None where it was not measured
     if not (strength and strength["is_stronger"]):
         return change
     return (

@@ -38,11 +38,6 @@ class Checkpoint:
         """Whether it is time to write."""
         return time.monotonic() >= self._next
 
-    @property
-    def outdated(self) -> bool:
-        """Whether the checkpoint is of an earlier version of this library, whose format can't be read."""
-        return self.path.with_suffix(".safetensors").exists()
-
     def write(self, state: State, place: Place) -> None:
         """Replace the file with a state and its place."""
         began = time.monotonic()

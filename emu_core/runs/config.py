@@ -2,17 +2,19 @@
 
 import platform
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from importlib.metadata import version
+from pathlib import Path
 from types import UnionType
 from typing import Any, Self, get_args, get_origin, get_type_hints
 
 from emu_core import __version__
 from emu_core.errors import RunError
+from emu_core.files import other_format
 
+FORMAT = 1  # of run folders; raised by a version that can't read those before it
 Scalar = float | int | str | bool | None
-_LATER = ("snapshots",)  # fields that older runs lack
 Hyperparameters = Mapping[str, Scalar | list[Scalar]]
 
 
@@ -63,35 +65,41 @@ class RunConfig:
 
     def to_json(self) -> dict[str, Any]:
         """Return the contents of config.json."""
-        return asdict(self)
+        return {"format": FORMAT, **asdict(self)}
 
     @classmethod
-    def from_json(cls, values: Mapping[str, Any], where: str) -> Self:
-        """Check and take over the parsed contents of config.json; `where` names the file in the error.
-
-        Fields that version 0.1.0 did not write get defaults in its files, which name no `task`; so do `_LATER` fields.
+    def from_json(cls, values: Mapping[str, Any], folder: Path) -> Self:
+        """Check and take over the parsed contents of a run folder's config.json.
 
         Raises:
-            RunError: a field is missing, unknown, or not of its type.
+            RunError: the folder has another format, or a field is missing, unknown, or not of its type.
         """
-        needed = ["method", "data", "hyperparameters"]
-        if "task" in values:
-            needed = [one.name for one in fields(cls) if one.name not in _LATER]
+        check_format(values, folder)
         hints = get_type_hints(cls)
+        known = {"format": int, **hints}
         wrong = [
-            name for name, value in values.items() if name not in hints or not has_shape(value, hints[name])
+            name for name, value in values.items() if name not in known or not has_shape(value, known[name])
         ]
-        missing = [name for name in needed if name not in values]
+        missing = [name for name in known if name not in values]
         if wrong or missing:
             raise RunError(
-                f"{where} is damaged: {', '.join(wrong + missing)[:200]} can't be read; delete the run's folder"
+                f"{folder / 'config.json'} is damaged: {', '.join(wrong + missing)[:200]} can't be read; delete the "
+                "run's folder"
             )
-        found = dict(values)
+        found = {name: values[name] for name in hints}
         for name in ("train_languages", "unlabelled_languages", "languages"):
-            found[name] = tuple(found.get(name, ()))
-        found["pairs"] = tuple((first, second) for first, second in found.get("pairs", ()))
-        found["task"] = Task(found.get("task", Task.TRAIN))
+            found[name] = tuple(found[name])
+        found["pairs"] = tuple((first, second) for first, second in found["pairs"])
+        found["task"] = Task(found["task"])
         return cls(**found)
+
+
+def check_format(values: Mapping[str, Any], folder: Path) -> None:
+    """Raise a RunError that names the version to use if a run folder's config.json is not of this format."""
+    number, used = values.get("format"), values.get("versions")
+    writer = used.get("emu_core") if isinstance(used, dict) else None
+    if number != FORMAT and (isinstance(number, int) or isinstance(writer, str)):  # else it is damaged
+        raise RunError(other_format(folder, number, writer, FORMAT))
 
 
 def versions(*packages: str) -> dict[str, str]:

@@ -332,9 +332,8 @@ class Run:
         return status
 
     def config(self) -> RunConfig:
-        """Read config.json. Raises RunError if it is missing or damaged."""
-        where = self.folder / "config.json"
-        return RunConfig.from_json(self._read("config.json", required=True), str(where))
+        """Read config.json. Raises RunError if it is missing, damaged or of another format."""
+        return RunConfig.from_json(self._read("config.json", required=True), self.folder)
 
     def data(self) -> dict[str, Any]:
         """Read data.json: hash and counts of the training data. Raises RunError if it is damaged."""

@@ -22,7 +22,6 @@ from emu_core.runs.progress import Record
 Weights = dict[str, Tensor]
 BatchT = TypeVar("BatchT", bound=Sized)
 
-OUTDATED = "An earlier version wrote the checkpoint, so training started again from the first step."
 _NO_MEMORY = ("out of memory", "can't allocate memory", "failed to allocate", "bad allocation", "bad_alloc")
 
 
@@ -252,10 +251,8 @@ def fit(
                 trainer.load_weights(best)
             best = None
             at.next_stage()
-        warnings = [*trainer.warnings()]
-    if checkpoint is not None and checkpoint.outdated:
-        warnings.insert(0, OUTDATED)
-    return Fitted(selected, tuple(warnings))
+        warnings = tuple(trainer.warnings())
+    return Fitted(selected, warnings)
 
 
 def _step(trainer: Trainer[BatchT], batch: BatchT, at: Position, stage: Stage) -> Record:

@@ -126,8 +126,7 @@ class Method:
         Raises:
             TrainingError: settings are missing or unknown, for example because another version wrote them.
         """
-        added = {one.name: one.added for one in infos(self.settings)}
-        if wrong := sorted(name for name in added.keys() ^ values.keys() if not added.get(name)):
+        if wrong := sorted({info.name for info in infos(self.settings)} ^ values.keys()):
             raise TrainingError(
                 f"the settings of the method {self.name} are damaged, or another version wrote them "
                 f"({', '.join(wrong)[:200]} missing or unknown); train again"

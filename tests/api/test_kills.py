@@ -142,7 +142,7 @@ def test_a_changed_file_of_an_encoder_is_named(name: str, copy: Run) -> None:
     file.write_bytes(content)
     with pytest.raises(EncoderError, match=r"encoder/\S+ differs from what was saved; copy the run again"):
         load_encoder(f"run:{copy.folder}")
-    (copy.encoder_folder / CHECKSUMS).unlink()  # as in the runs of earlier versions
+    (copy.encoder_folder / CHECKSUMS).unlink()  # as in a folder that `Encoder.save` alone made
     load_encoder(f"run:{copy.folder}")
 
 

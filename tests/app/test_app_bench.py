@@ -378,16 +378,6 @@ def test_a_report_that_is_not_whole_is_said_to_be(root: Path) -> None:
         assert "Write the report again" in labels(app)
 
 
-def test_reports_of_an_earlier_version_still_open(root: Path, made: Path) -> None:
-    old = root / ".bench" / "old-one"
-    old.mkdir(parents=True)
-    (old / "out").symlink_to(made)
-    app = evidence()
-    assert not app.header
-    app.selectbox(key="bench-earlier").set_value("old-one").run()
-    assert not app.exception and len(app.header) == 1
-
-
 def test_a_benchmark_and_a_run_with_a_damaged_folder_leave_the_pages_alone(root: Path) -> None:
     experiment = planned("emu", parts=("4",))
     run = create_bench(root / "first", experiment.config, experiment.data)

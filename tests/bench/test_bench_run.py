@@ -179,11 +179,10 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
     with pytest.raises(RunError, match="is in use"):
         run("emu", thesis, parts=["4"])
     assert [path.name for path in thesis.iterdir()] == ["thesis.doc"]
-    old = tmp_path / "old"
-    old.mkdir()
-    (old / "bench.json").write_text("{}")
-    with pytest.raises(RunError, match="holds a benchmark of an earlier version, whose report is still"):
-        run("emu", old, parts=["4"])
+    values = json.loads((half / "config.json").read_text())
+    (half / "config.json").write_text(json.dumps(values | {"format": 0}))
+    with pytest.raises(RunError, match=r"half was written by emu_core \S+ in format 0"):
+        run("emu", half, parts=["4"])
     with pytest.raises(RunError, match="is incomplete; resume the benchmark"):
         load_report(tmp_path)
 

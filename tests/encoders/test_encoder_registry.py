@@ -1,5 +1,6 @@
 """Encoders of another package, which the registry finds by its entry points."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 from emu_core import load_encoder
 from emu_core.encoders import registry
 from emu_core.encoders.registry import available_encoders, encoder_kinds, open_encoder
+from emu_core.encoders.saved import write_encoder
 from emu_core.errors import EncoderError
 from emu_core.exporting.writers import write_onnx
 
@@ -119,8 +121,24 @@ def test_the_entry_points_are_read_once_and_not_for_every_page(monkeypatch: pyte
     assert read == ["emu.encoders"]
 
 
+@pytest.mark.parametrize(
+    ("config", "written", "opener"),
+    [
+        ({}, "another version in a format without a number", "the version that wrote it"),
+        ({"format": 2, "emu_core": "9.1"}, r"emu_core 9\.1 in format 2", r"emu_core 9\.1"),
+    ],
+)
+def test_an_encoder_of_another_format_names_the_version_that_opens_it(
+    config: dict[str, object], written: str, opener: str, tmp_path: Path
+) -> None:
+    (tmp_path / "config.json").write_text(json.dumps({"encoder": "use"} | config), "utf-8")
+    reads = f"and this version reads format 1: open it with {opener}, or train it again"
+    with pytest.raises(EncoderError, match=f"was written by {written}, {reads}"):
+        open_encoder(tmp_path)
+
+
 def test_a_kind_that_nobody_has(tmp_path: Path) -> None:
-    (tmp_path / "config.json").write_text('{"encoder": "counts"}', "utf-8")
+    write_encoder(tmp_path, {"encoder": "counts"})
     with pytest.raises(EncoderError, match=r"no kind of encoder 'counts'.* install its package"):
         open_encoder(tmp_path)
     with pytest.raises(

@@ -28,7 +28,6 @@ from emu_core.methods.fmda.encoder import DisentangledEncoder
 from emu_core.methods.fmda.layers import Fmda, MeaningLanguage
 from emu_core.methods.posterior.encoder import PosteriorEncoder
 from emu_core.methods.posterior.fit import Examples, fit_head
-from emu_core.methods.posterior.head import PosteriorHead
 from emu_core.methods.posterior.settings import PosteriorConfig
 from tests.support.packed import pack
 from tests.support.readme import readme_vectors
@@ -87,18 +86,13 @@ def write(encoder: Encoder, folder: Path) -> Path:
     return folder
 
 
-def with_head(base: Encoder, *, appends: bool = False) -> PosteriorEncoder:
-    """An encoder of the posterior method, over a base whose head was fitted on a few sentences.
-
-    Heads of earlier versions append the probabilities.
-    """
+def with_head(base: Encoder) -> PosteriorEncoder:
+    """An encoder of the posterior method, over a base whose head was fitted on a few sentences."""
     texts = [*TEXTS, *ABROAD, "When does the pool open?", "A taxi, please.", "Call me a taxi."]
     config = PosteriorConfig(share=0.5, language_directions=0, gate_width=1.0, centering=0.0)
-    head = fit_head(Examples(base.encode(texts), [i % 3 for i in range(len(texts))]), config)
-    if appends:
-        tensors = {name: part for name, part in head.state_dict().items() if name != "intent_vectors"}
-        head = PosteriorHead(tensors, **head.numbers())
-    return PosteriorEncoder(base, head)
+    return PosteriorEncoder(
+        base, fit_head(Examples(base.encode(texts), [i % 3 for i in range(len(texts))]), config)
+    )
 
 
 def check_posterior(vectors: FloatArray, encoder: PosteriorEncoder, texts: list[str]) -> None:
@@ -112,7 +106,7 @@ def test_use_and_the_posterior_on_it_twice(tmp_path: Path) -> None:
     """The README's example has the encoder's vectors where emu_core and torch are not."""
     base = changed(load_encoder("use"))
     assert np.abs(base.encode(TEXTS) - load_encoder("use").encode(TEXTS)).max() > 0.01
-    encoder = with_head(with_head(base), appends=True)
+    encoder = with_head(with_head(base))
     out = write(encoder, tmp_path / "out")
     vectors = readme_vectors(out, TEXTS + ABROAD, blocked=STRANGERS)
     check_posterior(vectors, encoder, TEXTS + ABROAD)
@@ -125,7 +119,7 @@ def test_use_and_the_posterior_on_it_twice(tmp_path: Path) -> None:
     assert described == [
         ("input_ids", "tensor(int64)", ["batch", "tokens"]),
         ("attention_mask", "tensor(int64)", ["batch", "tokens"]),
-        ("sentence_embedding", "tensor(float)", ["batch", 512 + 3]),
+        ("sentence_embedding", "tensor(float)", ["batch", 512]),
     ]
 
 

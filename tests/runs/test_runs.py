@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from emu_core.errors import RunError
-from emu_core.runs.config import RunConfig, Task
+from emu_core.runs.config import FORMAT, RunConfig, Task
 from emu_core.runs.run import (
     NAME,
     Run,
@@ -92,12 +92,37 @@ def test_a_damaged_configuration_names_its_fields(
         run.config()
 
 
-def test_a_configuration_of_another_version_has_defaults_for_what_it_does_not_say(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("changes", "written"),
+    [
+        (
+            {"format": None, "versions": {"emu_core": "0.0.9"}},
+            r"emu_core 0\.0\.9 in a format without a number",
+        ),
+        ({"format": 2, "versions": {"emu_core": "9.1"}}, r"emu_core 9\.1 in format 2"),
+        ({"format": 2, "shape": "of tomorrow"}, "another version in format 2"),
+    ],
+)
+def test_a_folder_of_another_format_names_the_version_that_opens_it(
+    changes: dict[str, object], written: str, tmp_path: Path
+) -> None:
     run = created(tmp_path / "r")
-    run.write("config.json", {"method": "emu", "data": "d", "hyperparameters": {}})
-    assert run.config() == RunConfig("emu", "d", {})
-    run.write("config.json", {"method": "emu"})
-    with pytest.raises(RunError, match=r"data, hyperparameters can't be read"):
+    values = run.config().to_json() | changes
+    run.write("config.json", {name: value for name, value in values.items() if value is not None})
+    opener = written.split(" in ", maxsplit=1)[0].replace("another version", "the version that wrote it")
+    with pytest.raises(
+        RunError,
+        match=f"/r was written by {written}, and this version reads format {FORMAT}: open it with {opener}, or",
+    ):
+        run.config()
+
+
+def test_a_configuration_without_a_field_is_damaged(tmp_path: Path) -> None:
+    run = created(tmp_path / "r")
+    values = run.config().to_json()
+    assert values.pop("snapshots") is False and values.pop("format") == FORMAT
+    run.write("config.json", values)
+    with pytest.raises(RunError, match=r"damaged: format, snapshots can't be read"):
         run.config()
 
 

@@ -31,7 +31,7 @@ from emu_core.methods.fmda.settings import FmdaConfig, MeaningLanguageConfig
 from emu_core.methods.fmda.trainer import DisentangleTrainer
 from emu_core.runs.checkpoint import Checkpoint, Place, State
 from emu_core.runs.progress import Record
-from emu_core.training.fit import OUTDATED, Fitted, Stage, Trainer, fit, ran_out
+from emu_core.training.fit import Fitted, Stage, Trainer, fit, ran_out
 from tests.methods.dual_encoder.test_dual_training import ALL, TINY
 from tests.methods.dual_encoder.test_dual_training import encoder as dual_encoder
 from tests.methods.emu.test_emu_step import CLASSES, TinyEncoder, sentences
@@ -388,17 +388,6 @@ def test_another_error_is_not_taken_for_memory(monkeypatch: pytest.MonkeyPatch) 
 )
 def test_the_signs_of_memory_that_ran_out(error: Exception, expected: bool) -> None:
     assert ran_out(error) is expected
-
-
-def test_a_checkpoint_of_an_earlier_version_starts_training_again(tmp_path: Path) -> None:
-    (tmp_path / "checkpoint.safetensors").write_bytes(b"of an earlier version")
-    checkpoint = Checkpoint(tmp_path / "checkpoint.pt", every_s=3600)
-    with pytest.raises(CancelledError):
-        trained(Line(), checkpoint, stop_at=3)
-    trainer = Line()
-    done, records = trained(trainer, checkpoint)
-    assert done.warnings == (OUTDATED,) and records[0]["step"] == 4
-    assert trainer.model.weight.item() == 7
 
 
 class Hostile:

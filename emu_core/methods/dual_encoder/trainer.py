@@ -147,7 +147,7 @@ class DualEncoderTrainer(Trainer[Batch]):
         return super().weights() | {_NLI + name: weight for name, weight in nli.items()}
 
     def load_weights(self, weights: Weights) -> None:
-        """Restore what `weights` returned; checkpoints of earlier versions only have the encoder's weights."""
+        """Restore what `weights` returned."""
         nli = {name.removeprefix(_NLI): own for name, own in weights.items() if name.startswith(_NLI)}
         super().load_weights({name: own for name, own in weights.items() if not name.startswith(_NLI)})
         if nli:

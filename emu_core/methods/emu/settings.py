@@ -130,7 +130,6 @@ class EmuConfig(Settings):
         source="Wortsman et al. 2022, eq. 1; 1 in Emu's paper",
         above=0,
         high=1,
-        added=True,
     )
     batch_size: int = _step(16, "Labelled sentences in a step.", source=_SETTINGS, low=2)
     decay: bool = _step(
@@ -138,7 +137,6 @@ class EmuConfig(Settings):
         "Decay the learning rates of encoder and classifier linearly to 0.",
         label="Learning rate decay",
         source="ours; constant in the paper",
-        added=True,
     )
     classifier_learning_rate: float = _step(
         1e-3,
@@ -155,7 +153,6 @@ class EmuConfig(Settings):
         label="Linear probe (C)",
         source="Kumar et al. 2022, LP-FT; random weights in Emu's paper",
         low=0,
-        added=True,
         matters=has_classifier,
     )
     alpha: float = _label(

@@ -41,13 +41,12 @@ class PosteriorHead(nn.Module):
         tensors: `directions` (n, d), orthonormal; `center` (d,); `spread` (d, d), M; `anchors` (N, d), the training
             sentences' x; `members` (N, k), 1 / sqrt(n_c) in the column of a sentence's class, or (N,) the classes'
             numbers, where that matrix would be large; `weight` (k, d) and `bias` (k,) of the logistic regression;
-            `known`, u_0, u_1 and u_2; `intent_vectors` (k, d), T. Heads of earlier versions lack `spread`, which leaves
-            vectors as they are, `known`, or `intent_vectors`, which appends to them: out = [sqrt(1 - s) x,
-            sqrt(s) d / |d|], of length d + k. Any of the three may be empty instead.
+            `known` (3,), u_0, u_1 and u_2; `intent_vectors` (k, d), T. `spread` (0, d) leaves vectors as they are, and
+            `known` (0,) is no u.
         numbers: those of NUMBERS.
 
     Raises:
-        KeyError: a number is missing.
+        KeyError: a tensor or a number is missing.
         ValueError: shapes that don't fit each other, or a number outside its range.
     """
 
@@ -71,8 +70,6 @@ class PosteriorHead(nn.Module):
         super().__init__()
         n, d = tensors["anchors"].shape
         k = len(tensors["bias"])
-        missing = {"spread": torch.zeros(0, d), "known": torch.zeros(0), "intent_vectors": torch.zeros(0, d)}
-        tensors = missing | dict(tensors)
         expected = {
             "directions": (len(tensors["directions"]), d),
             "center": (d,),
@@ -82,7 +79,7 @@ class PosteriorHead(nn.Module):
             "bias": (k,),
             "spread": (d if len(tensors["spread"]) else 0, d),
             "known": (KNOWN if len(tensors["known"]) else 0,),
-            "intent_vectors": (k if len(tensors["intent_vectors"]) else 0, d),
+            "intent_vectors": (k, d),
         }
         for name, shape in expected.items():
             if tuple(tensors[name].shape) != shape:
@@ -104,12 +101,11 @@ class PosteriorHead(nn.Module):
 
     @property
     def dim(self) -> int:
-        """Length of the vectors: d, or d + k without `intent_vectors`."""
-        k, d = self.weight.shape
-        return d if len(self.intent_vectors) else d + k
+        """Length of the vectors."""
+        return self.weight.shape[1]
 
     def forward(self, vectors: Tensor) -> Tensor:
-        """Return vectors (B, dim) of sentence vectors (B, d)."""
+        """Return vectors (B, d) of sentence vectors (B, d)."""
         x = self.mapped(vectors)  # (B, d)
         cosines = x @ self.anchors.T  # (B, N)
         logits = F.linear(x, self.weight, self.bias)  # (B, k)
@@ -119,8 +115,6 @@ class PosteriorHead(nn.Module):
         length = known.norm(dim=1, keepdim=True).clamp_min(LEAST)
         share = self.share * self._gate(logits, cosines) * length  # (B, 1)
         kept = (1 - share).clamp_min(LEAST).sqrt() * x
-        if not len(self.intent_vectors):
-            return torch.cat([kept, (share / length.square() + TINY).sqrt() * known], dim=1)
         towards = F.normalize(known @ self.intent_vectors, dim=1, eps=LEAST)
         return F.normalize(kept + (share + TINY).sqrt() * towards, dim=1)
 

@@ -217,20 +217,6 @@ def test_too_few_intents_leave_the_gate_of_nearness() -> None:
         fit_head(Examples(x.astype(np.float32), labels), replace(PLAIN, whitening=1.0))
 
 
-def test_a_head_of_an_earlier_version_opens_and_appends_the_probabilities() -> None:
-    x, labels = classes(30, 3, 5)
-    head = fit_head(Examples(x.astype(np.float32), labels), PLAIN)
-    later = ("spread", "known", "intent_vectors")
-    tensors = {name: part for name, part in head.state_dict().items() if name not in later}
-    opened = PosteriorHead(tensors, **head.numbers())
-    queries = torch.from_numpy(x).float()
-    out = opened(queries).double()
-    assert out.shape == (30, 8) == (30, opened.dim)
-    moved = torch.nn.functional.normalize(out[:, :5] + out[:, 5:] @ head.intent_vectors.double(), dim=1)
-    np.testing.assert_allclose(head(queries).numpy(), moved.numpy(), atol=1e-6)
-    np.testing.assert_allclose(out.norm(dim=1).numpy(), 1, atol=1e-6)
-
-
 @pytest.mark.parametrize(("k", "d"), [(2, 6), (6, 6), (9, 4)])
 def test_any_number_of_intents_has_vectors_to_move_towards(k: int, d: int) -> None:
     """Up to d intents, rows are orthonormal; of more, columns are."""
