@@ -1,8 +1,110 @@
-"""The errors a user can meet: each message is one sentence that says what is wrong and how to fix it."""
+"""The errors a user can meet: each message is one sentence that says what is wrong and how to fix it.
+
+The command, the app and Python have different names for an option. So a message holds the options and functions that
+it names as data, between its texts, and each face puts them into its own words:
+
+    raise TrainingError("memory ran out; a smaller batch fits: ", Fix("batch_size", 32))
+
+The error ends in "batch_size=32" in Python, "--batch-size 32" in the command and "set Batch size to 32" in the app.
+Nothing in a text is replaced, so that it may quote whatever a user typed.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Self, Union
+
+Value = str | float | bool | None | tuple[str | float, ...]
+
+
+@dataclass(frozen=True)
+class Fix:
+    """An option that a message names, and the value to give it, if any.
+
+    Attributes:
+        option: the name of the parameter or the setting in Python, such as "batch_size".
+        value: None only names the option.
+    """
+
+    option: str
+    value: Value = None
+
+
+@dataclass(frozen=True)
+class Call:
+    """A function of the library that a message names, which is also a verb of the command or a page of the app.
+
+    Attributes:
+        function: its path in emu_core, such as "resume".
+        argument: a folder or a file; "" only names the function.
+    """
+
+    function: str
+    argument: str = ""
+
+
+Named = Fix | Call
+Words = Callable[[Named], str]
+Part = Union[str, Fix, Call, "Message", "EmuError"]
+
+
+@dataclass(frozen=True, init=False)
+class Message:
+    """A sentence for the user: texts, with the options and functions between them.
+
+    Attributes:
+        parts: in the order of the sentence; no two texts in a row. Messages and errors among those it is made of are
+            taken apart.
+    """
+
+    parts: tuple[str | Named, ...]
+
+    def __init__(self, *parts: Part) -> None:
+        joined: list[str | Named] = []
+        for part in parts:
+            for inner in _parts_of(part):
+                if isinstance(inner, str) and joined and isinstance(joined[-1], str):
+                    joined[-1] += inner
+                elif inner != "":
+                    joined.append(inner)
+        object.__setattr__(self, "parts", tuple(joined))
+
+    def worded(self, words: Words) -> str:
+        """Return the sentence in the words of a face."""
+        return "".join(part if isinstance(part, str) else words(part) for part in self.parts)
+
+    def __str__(self) -> str:
+        """Return the sentence as Python and notebooks show it."""
+        return self.worded(in_python)
+
+    def __bool__(self) -> bool:
+        """Return whether it says anything."""
+        return bool(self.parts)
+
+    def to_json(self) -> str | list[str | dict[str, Any]]:
+        """Return the text or, if options or functions are named, the list of parts."""
+        if all(isinstance(part, str) for part in self.parts):
+            return str(self)
+        return [part if isinstance(part, str) else dict(vars(part)) for part in self.parts]
+
+    @classmethod
+    def from_json(cls, values: object) -> Self:
+        """Read what `to_json` returned. Raises ValueError if it is anything else."""
+        return cls(*map(_part, values if isinstance(values, list) else [values]))
 
 
 class EmuError(Exception):
-    """Base of every error that is the input's or the machine's fault and not a bug in emu_core."""
+    """Base of every error that is the input's or the machine's fault and not a bug in emu_core.
+
+    It is made of the parts of its message: texts, `Fix` and `Call`, and other errors or messages.
+    """
+
+    def __init__(self, *parts: Part) -> None:
+        self.message = Message(*parts)
+        super().__init__(*self.message.parts)
+
+    def __str__(self) -> str:
+        """Return the message as Python and notebooks show it."""
+        return str(self.message)
 
     def _render_traceback_(self) -> list[str]:
         """Return what Jupyter shows: the sentence, without the lines of code on the way to it."""
@@ -27,3 +129,57 @@ class RunError(EmuError):
 
 class CancelledError(EmuError):
     """The user stopped the run."""
+
+
+def in_python(named: Named) -> str:
+    """Return an option or a function as Python names it: batch_size=32, emu_core.resume('runs/a')."""
+    if isinstance(named, Call):
+        return f"emu_core.{named.function}" + (f"({named.argument!r})" if named.argument else "")
+    role = named.option.removesuffix("_column")
+    if role != named.option:
+        value = "..." if named.value is None else repr(named.value)
+        return f"mapping=ColumnMapping({role}={value})"
+    if named.value is None:
+        return named.option
+    return f"{named.option}={list(named.value) if isinstance(named.value, tuple) else named.value!r}"
+
+
+def in_words(named: Named) -> str:
+    """Return an option or a function in words for files that every face shows, such as reports: batch size 32."""
+    if isinstance(named, Call):
+        return f"{named.function.rpartition('.')[2]} {named.argument}".strip()
+    return " ".join((named.option.replace("_", " "), *value_words(named))).strip()
+
+
+def value_words(fix: Fix) -> tuple[str, ...]:
+    """Return the value in words, none if there is none or it switches the option on."""
+    if fix.value is None or fix.value is True:
+        return ()
+    values = fix.value if isinstance(fix.value, tuple) else (fix.value,)
+    return (
+        ",".join(
+            "off" if one is False else f"{one:g}" if isinstance(one, float) else str(one) for one in values
+        ),
+    )
+
+
+def _parts_of(part: Part) -> tuple[str | Named, ...]:
+    if isinstance(part, EmuError):
+        return part.message.parts
+    return part.parts if isinstance(part, Message) else (part,)
+
+
+def _part(values: object) -> str | Named:
+    """Return a part of a message read from JSON. Raises ValueError if it is none."""
+    if isinstance(values, str):
+        return values
+    if isinstance(values, dict):
+        match values:
+            case {"option": str(option), "value": value} if len(values) == 2:
+                if isinstance(value, list) and all(isinstance(one, str | float | int) for one in value):
+                    return Fix(option, tuple(value))
+                if value is None or isinstance(value, str | float | int):
+                    return Fix(option, value)
+            case {"function": str(function), "argument": str(argument)} if len(values) == 2:
+                return Call(function, argument)
+    raise ValueError("not a part of a message")

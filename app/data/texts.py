@@ -12,7 +12,7 @@ from emu_app.data.library import ChosenData, chosen_data
 from emu_app.data.text_files import Kind, Read, read_files
 from emu_app.shell.state import is_from_scratch, mean_p_at_1
 from emu_app.shell.widgets import choose, choose_one, draw_note
-from emu_app.shell.wording import literal, sentence
+from emu_app.shell.wording import literal, sentence, worded
 from emu_app.work.cache import read_in_limits
 from emu_core.data.demo import load_demo
 from emu_core.data.languages import is_known, language_code, language_name
@@ -109,7 +109,7 @@ def _draw_box(place: str, kind: Kind) -> None:
                 f"{name}:{asked}", named, read_files, kind, key, named, languages, drop_empty
             )
         except DataError as error:
-            st.session_state[known] = (asked, str(error))
+            st.session_state[known] = (asked, worded(error))
             if refused is None:
                 st.rerun()  # to draw the possible fixes
         else:

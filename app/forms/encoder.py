@@ -9,7 +9,7 @@ from emu_app.shell.address import linked
 from emu_app.shell.model_name import EXAMPLE, HF, RUN, in_address, model_spec
 from emu_app.shell.users import server
 from emu_app.shell.widgets import KEPT, choose
-from emu_app.shell.wording import literal
+from emu_app.shell.wording import literal, worded
 from emu_core.data.wording import counted
 from emu_core.encoders.registry import EncoderInfo, available_encoders
 from emu_core.errors import EncoderError, RunError
@@ -67,7 +67,7 @@ def of_run(run: Run) -> EncoderInfo:
     try:
         languages, reason = run.config().languages, ""
     except RunError as error:
-        languages, reason = (), str(error)
+        languages, reason = (), worded(error)
     return EncoderInfo(f"{RUN}{run.folder}", f"Run {run.name}", 0, languages, 0, "", not reason, reason)
 
 
@@ -97,4 +97,4 @@ def _draw_model(info: EncoderInfo, key: str) -> Choice:
     try:
         return Choice(info, model_spec(typed, folders=not server().sign_in), "")
     except EncoderError as error:
-        return Choice(info, HF, str(error))
+        return Choice(info, HF, worded(error))

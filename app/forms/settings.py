@@ -9,6 +9,7 @@ import streamlit as st
 
 from emu_app.forms.encoder import is_transformer
 from emu_app.shell.widgets import KEPT, choose_one
+from emu_app.shell.wording import worded
 from emu_core.encoders.registry import encoder_kind
 from emu_core.errors import EncoderError, TrainingError
 from emu_core.methods.emu.settings import Trained
@@ -23,7 +24,7 @@ def draw_settings(method: Method, encoder: str) -> Settings | str:
     try:
         kind = encoder_kind(encoder)
     except EncoderError as error:
-        return str(error)
+        return worded(error)
     first = st.container()
     with st.expander("More settings", icon=":material/tune:"):
         paper = method.configure()
@@ -39,7 +40,7 @@ def draw_settings(method: Method, encoder: str) -> Settings | str:
     try:
         return replace(start, **values)
     except TrainingError as error:
-        return str(error)
+        return worded(error)
 
 
 def _draw_preset(method: Method, encoder: str) -> str:

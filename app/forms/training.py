@@ -15,7 +15,7 @@ from emu_app.forms.starting import Plan, draw_forecast, draw_identity, draw_meth
 from emu_app.shell.model_name import short_name
 from emu_app.shell.state import runs_to_specialise
 from emu_app.shell.widgets import KEPT, choose_languages, choose_many, draw_note, strangers_note
-from emu_app.shell.wording import literal
+from emu_app.shell.wording import literal, worded
 from emu_core.api.train import plan_training
 from emu_core.data.languages import language_name
 from emu_core.errors import EmuError
@@ -123,7 +123,7 @@ def _plan(token: str, _chosen: ChosenData, **options: Any) -> Plan | str:
     try:
         config, data = plan_training(_chosen.labelled, **options)
     except EmuError as error:
-        return str(error)
+        return worded(error)
     return config, replace(data, audit=tuple(_chosen.audit.summary()))
 
 

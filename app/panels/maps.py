@@ -13,7 +13,7 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from emu_app.shell.widgets import draw_download, draw_note
-from emu_app.shell.wording import literal
+from emu_app.shell.wording import literal, worded
 from emu_app.work import cache
 from emu_app.work.background import Done, Failed, Pending
 from emu_app.work.mapping import lay_out
@@ -109,7 +109,7 @@ def _as_it_stands(key: str, vectors: FloatArray, method: Projection) -> Layout:
         places, trust = outcome.value
         return Layout(key, places, method, progress=1.0, over=True, trust=trust)
     if isinstance(outcome, Failed):
-        return Layout(key, _first_map(key, vectors), method, over=True, problem=outcome.message)
+        return Layout(key, _first_map(key, vectors), method, over=True, problem=worded(outcome.message))
     places = _first_map(key, vectors) if outcome.value is None else outcome.value
     return Layout(key, places, method, progress=outcome.progress)
 

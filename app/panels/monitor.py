@@ -36,6 +36,7 @@ from emu_app.work.jobs import UNDO_S, job_manager
 from emu_core import charts
 from emu_core.data.languages import language_name, split_pair
 from emu_core.data.wording import counted
+from emu_core.errors import Message
 from emu_core.reports.figures_as_text import cross_validation_sentence
 from emu_core.runs.run import (
     BESIDE_STEPS,
@@ -204,7 +205,9 @@ def _draw_end(run: Run, status: Status) -> None:
     elif status.state is not RunState.FINISHED:
         stopped = f" after {status.step} of {counted(status.steps, 'run')}"
         cells = stopped if is_bench(run) and status.steps else ""
-        st.warning(sentence(f"{status.state.value}{cells}: {status.message}"), icon=":material/block:")
+        st.warning(
+            sentence(Message(f"{status.state.value}{cells}: ", status.message)), icon=":material/block:"
+        )
     elif is_bench(run):
         st.success(f"Finished: {counted(status.steps, 'run')}.", icon=":material/check_circle:")
     else:

@@ -61,7 +61,7 @@ def status_of(run: Run) -> Status:
         run.config()
         return run.status()
     except RunError as error:
-        return Status(state=RunState.FAILED, message=str(error))
+        return Status(state=RunState.FAILED, message=error.message)
 
 
 def metrics_of(run: Run) -> dict[str, Any]:

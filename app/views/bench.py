@@ -19,7 +19,7 @@ from emu_app.panels.run_table import run_row
 from emu_app.shell.model_name import short_name
 from emu_app.shell.state import config_of, is_bench, status_of
 from emu_app.shell.widgets import KEPT, choose, draw_chart, draw_download, draw_note, errors_shown
-from emu_app.shell.wording import literal, sentence, time_span
+from emu_app.shell.wording import literal, sentence, time_span, worded
 from emu_core.bench.emu.experiment import BASE, BenchData
 from emu_core.bench.experiment import Outlook
 from emu_core.bench.job import experiment_of
@@ -173,7 +173,7 @@ def _draw_settings(paper: Paper) -> BenchSettings | str:
     try:
         return replace(start, **values)
     except TrainingError as error:
-        return str(error)
+        return worded(error)
 
 
 def _draw_outlook(found: Outlook) -> None:
@@ -212,7 +212,7 @@ def _plan(
             data = data.translated(config.train_languages[0], _chosen.translations)
         return (config, data), experiment_of(config, data).outlook()
     except EmuError as error:
-        return str(error), None
+        return worded(error), None
 
 
 def draw_report(name: str, folder: Path) -> Report:

@@ -10,6 +10,7 @@ from emu_app.forms.settings import draw_settings
 from emu_app.forms.starting import Plan, draw_forecast, draw_identity, draw_method, draw_start_button
 from emu_app.panels.monitor import draw_form_and_runs, draw_list
 from emu_app.shell.state import is_from_scratch
+from emu_app.shell.wording import worded
 from emu_core.api.pretrain import plan_pretraining
 from emu_core.data.texts.tasks import Tasks
 from emu_core.data.wording import counted
@@ -69,7 +70,7 @@ def _plan(
     try:
         return plan_pretraining(tasks, method=method, seed=seed, device=device, config=settings)
     except EmuError as error:
-        return str(error)
+        return worded(error)
 
 
 page()

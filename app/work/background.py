@@ -19,7 +19,7 @@ from multiprocessing.connection import Connection
 from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
-from emu_core.errors import EmuError
+from emu_core.errors import EmuError, Message
 from emu_core.spawning import without_main
 
 STOPPED = "the helper process stopped, perhaps for lack of memory; try again with fewer sentences"
@@ -50,13 +50,13 @@ class Done:
 class Failed:
     """Why a task failed, in one sentence."""
 
-    message: str
+    message: Message
 
 
 Outcome = Pending | Done | Failed
 Task = tuple[Callable[..., Any], tuple[Any, ...]]
 # A progress with the result so far, a pickled result, an error's sentence, or nothing if the task was stopped.
-Message = tuple[type[Outcome] | None, Any]
+Report = tuple[type[Outcome] | None, Any]
 _listener: Connection | None = None  # in the helper process: the server's end
 
 
@@ -172,22 +172,22 @@ class Background:
                 continue
             if not process.is_alive():
                 process, connection = self._start_process()
-            message: Message
+            last: Report
             try:
                 connection.send(task)
                 end = None if limit_s is None else time.monotonic() + limit_s
-                message = self._last_message(connection, key, end)
+                last = self._last_report(connection, key, end)
             except (EOFError, OSError) as error:
                 process.kill()
                 process.join()
                 timed_out = isinstance(error, TimeoutError)
-                message = (Failed, TOO_LONG.format(limit_s=limit_s) if timed_out else STOPPED)
+                last = (Failed, Message(TOO_LONG.format(limit_s=limit_s) if timed_out else STOPPED))
             except Exception as error:  # the task itself can't be pickled
-                message = (Failed, f"this can't be run beside the page: {error}")
-            self._settle(key, *message)
+                last = (Failed, Message(f"this can't be run beside the page: {error}"))
+            self._settle(key, *last)
 
-    def _last_message(self, connection: Connection, key: str, end: float | None) -> Message:
-        """Return a task's last message and store its reports. Raises TimeoutError at `end`, of `time.monotonic`."""
+    def _last_report(self, connection: Connection, key: str, end: float | None) -> Report:
+        """Return a task's last report and store those before it. Raises TimeoutError at `end`, of `time.monotonic`."""
         told = False
         while True:
             if end is not None and time.monotonic() >= end:
@@ -198,11 +198,11 @@ class Background:
             left_s = LOOK_S if end is None else min(LOOK_S, max(0.0, end - time.monotonic()))
             if not connection.poll(left_s):
                 continue
-            message: Message = connection.recv()
-            if message[0] is not Pending:
-                return message
+            last: Report = connection.recv()
+            if last[0] is not Pending:
+                return last
             with self._changed:
-                self._outcomes[key] = Pending(key, *message[1])
+                self._outcomes[key] = Pending(key, *last[1])
 
     def _is_unwanted(self, key: str) -> bool:
         with self._changed:
@@ -217,7 +217,7 @@ class Background:
                 del self._outcomes[key]
                 self._changed.notify_all()
                 return
-            self._outcomes[key], self._sizes[key] = outcome, len(value)
+            self._outcomes[key], self._sizes[key] = outcome, len(value) if kind is Done else 0
             self._outcomes.move_to_end(key)
             for oldest in [other for other in self._outcomes if other in self._sizes and other != key]:
                 if sum(self._sizes.values()) <= self._max_bytes:
@@ -278,16 +278,16 @@ def _answer(connection: Connection) -> None:
     if task is None:  # a stop that came after the task's end
         return
     function, args = task
-    message: Message
+    last: Report
     try:
         # Pickled here, so that its size is known, and a result that can't be pickled is the task's own error.
-        message = Done, bytes(ForkingPickler.dumps(function(*args)))
+        last = Done, bytes(ForkingPickler.dumps(function(*args)))
     except StoppedError:
-        message = None, None
+        last = None, None
     except EmuError as error:
-        message = Failed, str(error)
+        last = Failed, error.message
     except MemoryError:
-        message = Failed, NO_MEMORY
+        last = Failed, Message(NO_MEMORY)
     except Exception as error:  # a bug is shown as a sentence and leaves the process alive
-        message = Failed, f"this failed with {type(error).__name__}: {error}"
-    connection.send(message)
+        last = Failed, Message(f"this failed with {type(error).__name__}: {error}")
+    connection.send(last)

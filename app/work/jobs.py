@@ -21,7 +21,7 @@ from emu_app.shell.users import DATA, USERS, all_runs_root, server
 from emu_app.work.vectors import DOWNLOADS
 from emu_core.cli.server import ServerSettings
 from emu_core.data.wording import counted
-from emu_core.errors import RunError
+from emu_core.errors import Message, RunError
 from emu_core.runs.config import RunConfig, Task
 from emu_core.runs.run import (
     Run,
@@ -237,7 +237,9 @@ class JobManager:
                     own = os.getpriority(os.PRIO_PROCESS, 0)
                     os.setpriority(os.PRIO_PROCESS, process.pid, max(own, NICENESS))
         except (OSError, ValueError) as error:
-            run.write_status(Status(state=RunState.FAILED, message=f"it could not be started: {error}"))
+            run.write_status(
+                Status(state=RunState.FAILED, message=Message(f"it could not be started: {error}"))
+            )
             return
         _conclude(run, process.pid, _wait(process, run))
 
@@ -253,7 +255,7 @@ def _megabytes(folder: Path) -> float:
 
 
 def _never_begin(run: Run) -> None:
-    run.write_status(Status(state=RunState.CANCELLED, message="cancelled before it began"))
+    run.write_status(Status(state=RunState.CANCELLED, message=Message("cancelled before it began")))
 
 
 def _wait(process: subprocess.Popen[bytes], run: Run) -> int:
@@ -279,13 +281,15 @@ def _conclude(run: Run, pid: int, code: int) -> None:
     if status.state is RunState.RUNNING and status.pid != pid:
         return  # another process has taken over the run
     if run.cancel_asked:
-        run.write_status(replace(status, state=RunState.CANCELLED, message="cancelled before the end"))
+        run.write_status(
+            replace(status, state=RunState.CANCELLED, message=Message("cancelled before the end"))
+        )
         return
     if code < 0:
         message = f"its process was stopped by signal {-code}, perhaps for lack of memory"
     else:
         message = last_line(run.folder / LOG) or f"its process ended with code {code}"
-    run.write_status(replace(status, state=RunState.FAILED, message=message))
+    run.write_status(replace(status, state=RunState.FAILED, message=Message(message)))
 
 
 def last_line(log: Path) -> str:

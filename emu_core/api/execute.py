@@ -8,7 +8,7 @@ from typing import Any
 
 from emu_core.encoders.registry import load_encoder
 from emu_core.encoders.saved import write_checksums
-from emu_core.errors import CancelledError, EmuError, RunError, TrainingError
+from emu_core.errors import Call, CancelledError, EmuError, Message, RunError, TrainingError
 from emu_core.evaluation.arrays import Encode
 from emu_core.evaluation.run_metrics import Measured, labelled_metrics, measure_all, parallel_metrics
 from emu_core.files import disk_fault, remove_partial, whole_folder, write_whole
@@ -120,7 +120,7 @@ def _finish(
         outcome.encoder.save(partial)
         write_checksums(partial)
     write_whole(run.folder / "README.md", model_card(run.name, config, run.data(), metrics))
-    progress.end(RunState.FINISHED, " ".join(outcome.fitted.warnings))
+    progress.end(RunState.FINISHED, Message(" ".join(outcome.fitted.warnings)))
     run.delete_training()
 
 
@@ -137,7 +137,7 @@ def record_failure(run: Run, on_progress: OnProgress | None, *, writes: bool = T
     """
     progress: Progress | None = None
 
-    def end(state: RunState, message: str) -> None:
+    def end(state: RunState, message: Message) -> None:
         if progress is not None:
             with suppress(OSError):  # a full disk; without a final status, the run counts as interrupted
                 progress.end(state, message)
@@ -146,11 +146,11 @@ def record_failure(run: Run, on_progress: OnProgress | None, *, writes: bool = T
         progress = Progress(run, on_progress, writes=writes)
         yield progress
     except (CancelledError, KeyboardInterrupt) as stop:
-        message = str(stop) or "stopped from the keyboard"
+        message = Message(*stop.args) or Message("stopped from the keyboard")
         end(RunState.CANCELLED, message)
-        raise CancelledError(f"{message}; resume it with emu resume {run.folder}") from None
+        raise CancelledError(message, "; resume it with ", Call("resume", str(run.folder))) from None
     except EmuError as error:
-        end(RunState.FAILED, str(error))
+        end(RunState.FAILED, error.message)
         raise
     except BaseException as error:
         if ran_out(error):
@@ -159,10 +159,11 @@ def record_failure(run: Run, on_progress: OnProgress | None, *, writes: bool = T
             )
         elif isinstance(error, Exception) and (why := disk_fault(error)):
             failure = RunError(
-                f"can't write to {run.folder}: {why}; fix that, then resume with emu resume {run.folder}"
+                f"can't write to {run.folder}: {why}; fix that, then resume with ",
+                Call("resume", str(run.folder)),
             )
         else:
-            end(RunState.FAILED, f"{type(error).__name__}: {error}")
+            end(RunState.FAILED, Message(f"{type(error).__name__}: {error}"))
             raise
-        end(RunState.FAILED, str(failure))
+        end(RunState.FAILED, failure.message)
         raise failure from error

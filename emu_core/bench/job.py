@@ -11,7 +11,7 @@ from emu_core.bench.experiment import FIXED, Experiment, fixed_of, in_process
 from emu_core.bench.papers import paper_named
 from emu_core.bench.report import Report
 from emu_core.bench.results import Cell, CellResult, Results
-from emu_core.errors import RunError, TrainingError
+from emu_core.errors import Message, RunError, TrainingError
 from emu_core.runs.config import RunConfig, Task
 from emu_core.runs.progress import OnProgress
 from emu_core.runs.run import Run, RunState, Status, Storable, create_run
@@ -96,7 +96,7 @@ def run_bench(run: Run, on_progress: OnProgress | None = None, *, run_cell: RunC
             shutil.rmtree(run.training_folder / "cache", ignore_errors=True)
             first = next(iter(errors.values()), "")
             message = f"{len(errors)} of the cells could not be measured, the first because {first}"
-            progress.end(RunState.FINISHED, message if errors else "")
+            progress.end(RunState.FINISHED, Message(message if errors else ""))
         return report
 
 

@@ -59,7 +59,7 @@ def add_embed(verbs: Any) -> None:
         "for a run of fmda or meaning-language: write this embedding, at the length it was trained with, instead of "
         "the meaning; one of cls, mean, language, template, residual, meaning",
     )
-    parser.add_argument("--out", required=True, metavar="FILE.parquet")
+    option(parser, "--out FILE.parquet", "the file to write", required=True)
 
 
 def _embed(options: argparse.Namespace) -> dict[str, Any]:
@@ -83,7 +83,7 @@ def add_export(verbs: Any) -> None:
     parser.add_argument("run", metavar="RUN", help="a finished run's folder, or an encoder such as e5-small")
     names, usual = [known.value for known in ExportFormat], "sentence-transformers"
     option(parser, "--format", f"format to write (default: {usual})", default=usual, choices=names)
-    parser.add_argument("--out", required=True, metavar="DIR")
+    option(parser, "--out DIR", "the folder to write", required=True)
 
 
 def _export(options: argparse.Namespace) -> dict[str, Any]:

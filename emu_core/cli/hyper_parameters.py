@@ -49,7 +49,7 @@ def add_options(
         if not info.fixed:
             if info.group not in groups:
                 groups[info.group] = parser.add_argument_group(info.group.lower() or title)
-            groups[info.group].add_argument(info.flag, help=help_of(info).replace("%", "%%"), **_form(info))
+            option(groups[info.group], info.flag, help_of(info).replace("%", "%%"), **_form(info))
 
 
 def _complete(parser: VerbParser, methods: Mapping[str, Method], arguments: Sequence[str]) -> None:

@@ -8,6 +8,8 @@ from typing import Any
 
 STDOUT = "-"  # where --json prints
 COLUMNS = 100  # of help, at most
+FLAGS: dict[str, str] = {}
+"""The flag of each option that `option` added, by the name under which its value is stored."""
 
 
 class _Help(argparse.HelpFormatter):
@@ -63,4 +65,5 @@ def add_verb(
 def option(parser: Any, name: str, about: str, **form: Any) -> None:
     """Add an option to a parser or a group, named with the word that stands for its value, such as "--out DIR"."""
     flag, _, value = name.partition(" ")
-    parser.add_argument(flag, help=about, **({"metavar": value} if value else {}), **form)
+    action = parser.add_argument(flag, help=about, **({"metavar": value} if value else {}), **form)
+    FLAGS[action.dest] = flag

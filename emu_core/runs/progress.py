@@ -12,7 +12,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, TextIO
 
-from emu_core.errors import CancelledError
+from emu_core.errors import CancelledError, Message
 from emu_core.files import write_whole
 from emu_core.runs.run import Run, RunState, Status, record_of
 
@@ -113,7 +113,7 @@ class Progress:
         """Whether it is time for another status, also where the clock was set back since the last."""
         return abs(time.time() - self.status.updated_at) >= INTERVAL_S
 
-    def end(self, state: RunState, message: str) -> None:
+    def end(self, state: RunState, message: Message) -> None:
         """Write the last status."""
         self._change(state=state, message=message)
 

@@ -7,7 +7,7 @@ import shutil
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from itertools import count
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import Any, Protocol, get_type_hints
 import psutil
 from filelock import FileLock, Timeout
 
-from emu_core.errors import RunError
+from emu_core.errors import Message, RunError
 from emu_core.files import disk_fault, read_json, remove_partial, whole_folder, write_json, write_whole
 from emu_core.runs.config import RunConfig, Task, has_shape
 
@@ -110,7 +110,7 @@ class Status:
     started_at: float = 0.0
     updated_at: float = 0.0
     pid: int = 0
-    message: str = ""
+    message: Message = field(default_factory=Message)
 
     @property
     def progress(self) -> float:
@@ -324,11 +324,17 @@ class Run:
             RunError: there is no readable status.json.
         """
         values = self._read("status.json", required=True)
-        if not _is_status(values):
-            raise RunError(f"{self.folder / 'status.json'} is damaged; delete the run's folder")
-        status = Status(**values | {"state": RunState(values["state"])})
+        try:
+            message = Message.from_json(values.pop("message", ""))
+            if not _is_status(values):
+                raise ValueError
+        except ValueError:
+            raise RunError(f"{self.folder / 'status.json'} is damaged; delete the run's folder") from None
+        status = Status(**values | {"state": RunState(values["state"]), "message": message})
         if status.state is RunState.RUNNING and not _is_alive(status.pid, status.updated_at):
-            return replace(status, state=RunState.INTERRUPTED, message="its process ended before the run did")
+            return replace(
+                status, state=RunState.INTERRUPTED, message=Message("its process ended before the run did")
+            )
         return status
 
     def config(self) -> RunConfig:
@@ -371,7 +377,7 @@ class Run:
     def write_status(self, status: Status) -> Status:
         """Write status.json with the current time, and return the status written."""
         status = replace(status, updated_at=time.time())
-        self.write("status.json", asdict(status))
+        self.write("status.json", {**asdict(status), "message": status.message.to_json()})
         return status
 
     def _read(
@@ -494,7 +500,7 @@ def empty_trash(root: Path, kept_s: float = 0.0) -> None:
 
 
 def _is_status(values: Mapping[str, Any]) -> bool:
-    """Return whether values have the names, types and sizes of a status."""
+    """Return whether values have the names, types and sizes of a status without its message."""
     hints = get_type_hints(Status)
     return "state" in values and all(
         name in hints

@@ -33,7 +33,7 @@ from emu_core.api.forgetting import read_forgetting
 from emu_core.data.labelled import LabelledSet
 from emu_core.encoders.registry import load_encoder
 from emu_core.encoders.sentence_transformers_module import EmuModule
-from emu_core.errors import EmuError
+from emu_core.errors import EmuError, Message
 from emu_core.evaluation.comparison import Comparison
 from emu_core.evaluation.projection import Projection, aligned, project, trustworthiness
 from emu_core.exporting import ExportFormat
@@ -73,7 +73,7 @@ class AtOnce:
             try:
                 self.outcomes[key] = Done(function(*args))
             except EmuError as error:
-                self.outcomes[key] = Failed(str(error))
+                self.outcomes[key] = Failed(Message(str(error)))
         return self.outcomes[key]
 
     def wait(self, key: str, moment_s: float) -> Outcome:
@@ -811,7 +811,7 @@ def test_what_cannot_be_laid_out_is_said_beside_its_first_map(app: AppTest, work
     explore(app)
     for key in list(worker.outcomes):
         if key.startswith("map:"):
-            worker.outcomes[key] = Failed("t-SNE needs 4 sentences")
+            worker.outcomes[key] = Failed(Message("t-SNE needs 4 sentences"))
     explore(app)
     assert [error.value for error in app.error] == [
         rf"{name}: t\-SNE needs 4 sentences." for name in ("A", "B")

@@ -16,6 +16,7 @@ from streamlit.testing.v1.element_tree import Button
 
 from emu_app.work import cache, jobs
 from emu_app.work.background import Done, Outcome, Pending
+from emu_core.errors import Message
 from emu_core.evaluation.guard import LanguageChange
 from emu_core.methods.registry import configure
 from emu_core.runs.run import Run, RunState, Status
@@ -553,7 +554,7 @@ def test_past_runs_are_listed_with_what_became_of_them(root: Path) -> None:
         "warnings": ["thin <b>"],
     }
     past(root, "good", Status(state=RunState.FINISHED, started_at=1.0), metrics)
-    past(root, "bad", Status(state=RunState.FAILED, message="no row in [xx](http://evil)"))
+    past(root, "bad", Status(state=RunState.FAILED, message=Message("no row in [xx](http://evil)")))
     past(root, "gone", Status(state=RunState.RUNNING, pid=2**22 + 1))
     past(
         root,

@@ -20,7 +20,7 @@ from emu_app.work.jobs import JobManager
 from emu_app.work.vectors import weights_of
 from emu_core.encoders import registry
 from emu_core.encoders.registry import EncoderInfo, available_encoders
-from emu_core.errors import EncoderError
+from emu_core.errors import EncoderError, Message
 from emu_core.methods.registry import configure
 from emu_core.runs.run import Run
 
@@ -293,7 +293,7 @@ def test_a_model_of_the_hub_is_fetched_beside_the_page_and_then_encodes(
     assert isinstance(cache.embeddings(spec, "", ["a"]), Pending)
     [(fetching, function, args)] = worker.asked
     assert (function.__name__, args) == ("fetch", (spec,))
-    worker.outcomes[fetching] = Failed("the model 'someone/tiny' can't be fetched")
+    worker.outcomes[fetching] = Failed(Message("the model 'someone/tiny' can't be fetched"))
     with pytest.raises(EncoderError, match="can't be fetched"):
         cache.embeddings(spec, "", ["a"])
     assert cache.embeddings(spec, "", ["a"]) == Pending(fetching)  # a failure is not for ever

@@ -7,6 +7,7 @@ from streamlit.testing.v1 import AppTest
 
 from emu_app.work import jobs
 from emu_app.work.jobs import JobManager
+from emu_core.errors import Message
 from emu_core.runs.run import RunState, Status
 from tests.support.fake_runs import PATIENCE_S, go, manager, past, stopped, until
 
@@ -36,7 +37,7 @@ def train_page() -> AppTest:
 
 
 def test_the_page_offers_to_resume_what_can_be(root: Path, jobs_: JobManager) -> None:
-    past(root, "bare", Status(state=RunState.FAILED, message="no data"))
+    past(root, "bare", Status(state=RunState.FAILED, message=Message("no data")))
     past(root, "done", Status(state=RunState.FINISHED), {})
     killed = stopped(root, "killed", GONE)
     app = train_page()
@@ -62,7 +63,7 @@ def test_the_page_offers_to_resume_what_can_be(root: Path, jobs_: JobManager) ->
 def test_a_run_whose_process_is_about_to_end_can_not_be_resumed_yet(
     root: Path, jobs_: JobManager, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stopped(root, "a", Status(state=RunState.CANCELLED, message="cancelled after 3 steps"))
+    stopped(root, "a", Status(state=RunState.CANCELLED, message=Message("cancelled after 3 steps")))
     monkeypatch.setattr(jobs_, "holds", lambda held: True)
     app = train_page()
     assert "cancelled after 3 steps" in app.warning[0].value

@@ -21,7 +21,7 @@ from emu_app.work.background import (
     Pending,
     StoppedError,
 )
-from emu_core.errors import EncoderError
+from emu_core.errors import EncoderError, Message
 from emu_core.spawning import without_main
 
 PATIENCE_S = 60.0
@@ -184,14 +184,14 @@ def test_errors_are_sentences_and_leave_the_worker_alive(background: Background)
     background.run("lock", not_sendable)
     background.run("unsendable task", lambda: 1)
     background.run("pid after", process_id)
-    assert background.wait("ours", PATIENCE_S) == Failed("no encoder 'x'; there is: use")
+    assert background.wait("ours", PATIENCE_S) == Failed(Message("no encoder 'x'; there is: use"))
     assert background.wait("bug", PATIENCE_S) == Failed(
-        "this failed with ZeroDivisionError: division by zero"
+        Message("this failed with ZeroDivisionError: division by zero")
     )
     for key in ("lock", "unsendable task"):
         outcome = background.wait(key, PATIENCE_S)
         assert isinstance(outcome, Failed)
-        assert "pickle" in outcome.message
+        assert "pickle" in str(outcome.message)
     assert background.wait("pid after", PATIENCE_S) == background.wait("pid before", PATIENCE_S)
 
 
@@ -199,7 +199,7 @@ def test_a_crash_fails_its_task_alone_and_a_new_worker_takes_over(background: Ba
     background.run("old pid", process_id)
     background.run("crash", die)
     background.run("new pid", process_id)
-    assert background.wait("crash", PATIENCE_S) == Failed(STOPPED)
+    assert background.wait("crash", PATIENCE_S) == Failed(Message(STOPPED))
     assert background.wait("new pid", PATIENCE_S) != background.wait("old pid", PATIENCE_S)
 
 
@@ -288,7 +288,7 @@ def hold(count: int) -> int:
 def test_a_task_past_the_limit_of_memory_fails_and_the_next_one_runs() -> None:
     limited = Background(memory_bytes=2**30)
     limited.run("large", hold, 2**31)
-    assert limited.wait("large", PATIENCE_S) == Failed(NO_MEMORY)
+    assert limited.wait("large", PATIENCE_S) == Failed(Message(NO_MEMORY))
     limited.run("small", hold, 2**20)
     assert limited.wait("small", PATIENCE_S) == Done(2**20)
 
@@ -296,7 +296,7 @@ def test_a_task_past_the_limit_of_memory_fails_and_the_next_one_runs() -> None:
 def test_a_task_past_its_time_is_ended_and_the_next_one_runs(tmp_path: Path) -> None:
     background = Background()
     background.run("endless", wait_for, tmp_path / "never", limit_s=0.1)
-    assert background.wait("endless", PATIENCE_S) == Failed(TOO_LONG.format(limit_s=0.1))
+    assert background.wait("endless", PATIENCE_S) == Failed(Message(TOO_LONG.format(limit_s=0.1)))
     background.run("next", double, 4, limit_s=PATIENCE_S)
     assert background.wait("next", PATIENCE_S) == Done(8)
 

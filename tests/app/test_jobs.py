@@ -9,7 +9,7 @@ import pytest
 
 from emu_app.work import jobs
 from emu_app.work.jobs import LOG, NICENESS, JobManager, last_line
-from emu_core.errors import RunError
+from emu_core.errors import Message, RunError
 from emu_core.runs.run import Run, RunState, Status, create_run, list_runs
 from tests.support.fake_runs import (
     PATIENCE_S,
@@ -84,7 +84,7 @@ def test_a_running_run_is_cancelled_and_one_that_waits_never_begins(root: Path) 
     jobs_.cancel(first)
     assert jobs_.wait(first, PATIENCE_S).state is RunState.CANCELLED
     status = jobs_.wait(second, PATIENCE_S)
-    assert (status.state, status.message) == (RunState.CANCELLED, "cancelled before it began")
+    assert (status.state, str(status.message)) == (RunState.CANCELLED, "cancelled before it began")
     assert not (second.folder / "arguments.json").exists()
     go(root)
     assert jobs_.wait(third, PATIENCE_S).state is RunState.FINISHED
@@ -116,12 +116,12 @@ def test_a_process_that_takes_no_notice_of_a_cancel_is_ended(
     ],
 )
 def test_a_process_that_ends_without_a_last_status_has_failed(root: Path, word: str, message: str) -> None:
-    run = stopped(root, "bad", Status(state=RunState.CANCELLED, message="cancelled after 3 steps"))
+    run = stopped(root, "bad", Status(state=RunState.CANCELLED, message=Message("cancelled after 3 steps")))
     (run.folder / "word").write_text(word)
     jobs_ = manager(root)
     jobs_.resume(run)
     status = jobs_.wait(run, PATIENCE_S)
-    assert (status.state, status.message) == (RunState.FAILED, message)
+    assert (status.state, str(status.message)) == (RunState.FAILED, message)
 
 
 def test_a_command_that_is_not_there_fails_the_run_and_not_the_queue(root: Path) -> None:
@@ -129,7 +129,7 @@ def test_a_command_that_is_not_there_fails_the_run_and_not_the_queue(root: Path)
     for name in ("a", "b"):
         status = jobs_.wait(submit(jobs_, name), PATIENCE_S)
         assert status.state is RunState.FAILED
-        assert "could not be started" in status.message
+        assert "could not be started" in str(status.message)
 
 
 def test_a_folder_that_is_deleted_meanwhile_does_not_stop_the_queue(root: Path) -> None:

@@ -202,7 +202,7 @@ def test_what_can_not_be_measured_is_told_and_tried_again(paper: str, first: str
 
     report = run(paper, tmp_path / "out", run_cell=failing)
     assert report.errors == {last.key: "no | package"} == load_report(tmp_path / "out").errors
-    assert "1 of the cells could not be measured" in Run(tmp_path / "out").status().message
+    assert "1 of the cells could not be measured" in str(Run(tmp_path / "out").status().message)
     asked: list[str] = []
     assert run(paper, tmp_path / "out", run_cell=counting(asked)).errors == {} and asked == [last.key]
     with pytest.raises(TrainingError, match=f"{first} can't be measured: no file"):

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from emu_core.cli import _parser
 from emu_core.cli.hyper_parameters import add_options, changed
+from emu_core.cli.parser import command_parser
 from emu_core.cli.verb import COLUMNS, VerbParser
 from emu_core.errors import TrainingError
 from emu_core.methods.registry import method_named, methods
@@ -24,7 +24,7 @@ def verb_of(method: str) -> str:
 
 def parsed(verb: str, *arguments: str) -> Namespace:
     given = [verb, "demo", *arguments]
-    return _parser(given).parse_args(given)
+    return command_parser(given).parse_args(given)
 
 
 def help_of(verb: str, capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
@@ -131,7 +131,7 @@ def test_an_option_of_another_method_is_an_error_that_names_the_method(
 
 def test_what_stands_after_two_hyphens_is_data() -> None:
     given = ["train", "--method=emu", "--epochs=2", "--", "--gate-quantile"]
-    options = _parser(given).parse_args(given)
+    options = command_parser(given).parse_args(given)
     assert options.data == ["--gate-quantile"] and changed(options) == {"epochs": 2}
 
 

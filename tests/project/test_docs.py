@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from emu_core.cli import _parser, main
+from emu_core.cli import main
+from emu_core.cli.parser import command_parser
 from emu_core.methods.registry import methods
 from tests.support.pages import DOCS, ROOT, TOLERANCE, apply_diff, blocks, differences, pages
 from tools.settings_page import PAGE, page
@@ -82,7 +83,7 @@ def _commands() -> list[tuple[str, list[str]]]:
 
 def assert_parses(arguments: list[str]) -> None:
     """The parser takes the arguments, and knows the verb's function."""
-    assert callable(_parser(arguments).parse_args(arguments).verb)
+    assert callable(command_parser(arguments).parse_args(arguments).verb)
 
 
 @pytest.mark.parametrize(("where", "words"), _commands(), ids=[where for where, _ in _commands()])

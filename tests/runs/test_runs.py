@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from emu_core.errors import RunError
+from emu_core.errors import Fix, Message, RunError
 from emu_core.runs.config import FORMAT, RunConfig, Task
 from emu_core.runs.run import (
     NAME,
@@ -140,7 +140,18 @@ def test_a_configuration_with_other_fields_than_ours_is_refused(
 def test_a_status_comes_back_as_it_was_written(tmp_path: Path) -> None:
     run = created(tmp_path / "r")
     written = run.write_status(
-        Status(RunState.RUNNING, "training", 3, 10, 1, 2, 5.0, 1.0, pid=os.getpid(), message="é")
+        Status(
+            RunState.RUNNING,
+            phase="training",
+            step=3,
+            steps=10,
+            epoch=1,
+            epochs=2,
+            done=0.5,
+            phase_since=1.0,
+            pid=os.getpid(),
+            message=Message("é", Fix("batch_size", 2)),
+        )
     )
     assert run.status() == written
     assert asdict(written)["updated_at"] > 0
@@ -225,6 +236,10 @@ def test_half_a_line_in_the_log_is_passed_over(tmp_path: Path) -> None:
         '{"state": "running", "step": NaN}',
         '{"state": "running", "started_at": -1e99}',
         '{"state": "queued", "message": "\\ud800"}',
+        '{"state": "queued", "message": 3}',
+        '{"state": "queued", "message": ["a", {"option": 3, "value": null}]}',
+        '{"state": "queued", "message": [{"option": "a", "value": {}}]}',
+        '{"state": "queued", "message": [["a"]]}',
         "[" * 99_999,
         '{"a":' * 9_999,
     ],

@@ -45,7 +45,7 @@ if word == "vanish":
 while not (run.folder.parent / "go").exists() and (word == "deaf" or not run.cancel_asked):
     threading.Event().wait(0.01)
 if run.cancel_asked:
-    run.write_status(replace(status, state=RunState.CANCELLED, message="cancelled after 1 steps"))
+    run.write_status(replace(status, state=RunState.CANCELLED, message=Message("cancelled after 1 steps")))
 else:
     run.write_status(replace(status, state=RunState.FINISHED, step=4))
 """

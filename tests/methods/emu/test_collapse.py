@@ -216,7 +216,7 @@ def test_a_collapse_is_logged_as_it_happens_and_ends_in_the_card(
     assert [("one direction" in w, "few directions" in w) for w in warnings] == [(True, False), (False, True)]
     card = (run.folder / "README.md").read_text("utf-8")
     assert all(f"- {warning}" in card for warning in warnings)
-    assert run.status().message == " ".join(warnings)
+    assert str(run.status().message) == " ".join(warnings)
 
 
 def test_what_is_kept_is_what_is_warned_of(data: TrainingData, monkeypatch: pytest.MonkeyPatch) -> None:
