@@ -82,7 +82,7 @@ audit: .venv-release/installed
 
 # Builds the image with buildah, as root and without a daemon, and starts it as docs/how-to/container.md says.
 container-check:
-	python3 tools/container.py $(CONTAINER)
+	python3 -m tools.container $(CONTAINER)
 
 bench: setup-dev
 	$(BIN)/python -m benchmarks.critic_step

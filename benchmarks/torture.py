@@ -19,8 +19,8 @@ from emu_core import configure
 from emu_core.api.train import plan_training
 from emu_core.encoders.saved import CHECKSUMS
 from emu_core.runs.run import Run, RunState
-from tests.api.test_resume import Plan, plan
-from tests.support.child import create_and_finish, exit_code, started
+from tests.support.processes import create_and_finish, exit_code, started
+from tests.support.short_plans import Plan, plan
 from tests.support.slot_set import slot_set
 from tests.support.tiny_transformer import tiny_transformer
 

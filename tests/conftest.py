@@ -127,7 +127,7 @@ def kernel() -> Iterator["AsyncKernelManager"]:
 @pytest.fixture
 def quick_starts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fork the processes that are spawned otherwise, with all that they import."""
-    from tests.support.child import forked
+    from tests.support.processes import forked
 
     context = forked()
     monkeypatch.setattr(multiprocessing, "get_context", lambda method: context)

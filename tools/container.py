@@ -1,4 +1,4 @@
-"""Builds the image of the Dockerfile without a daemon, starts it and uses it: make container-check, as root.
+"""Build the image of the Dockerfile without a daemon, start it and use it: `make container-check`, as root.
 
 The image is buildah's. It is started in namespaces of its own, from a root file system that is mounted read-only, as
 user 1000 without capabilities and without a network, with /tmp in memory and folders for /runs and /data: as
@@ -20,7 +20,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parent.parent
+from tools import ROOT
+
 BASE = "docker.io/library/python:3.11-slim"
 STAND_IN = ["python3", "python3-venv", "ca-certificates"]  # Python 3.11 in Debian 12
 START_SECONDS = 180

@@ -1,4 +1,4 @@
-"""Draws the pictures of docs/gallery.md: python -m tools.gallery. Each is the page's own line, on one small run."""
+"""Draw the pictures of docs/gallery.md: python -m tools.gallery. Each is the page's own line, on one small run."""
 
 import json
 import re
@@ -8,8 +8,8 @@ from tempfile import TemporaryDirectory
 
 from PIL import Image
 
-from tests.support.pages import DOCS
-from tests.support.stills import pictures
+from tools import DOCS
+from tools.pictures import pictures
 
 PAGE, FOLDER = DOCS / "gallery.md", DOCS / "gallery"
 LINE = re.compile(r"^    (.+)\n\n!\[.*\]\(gallery/(.+)\.png\)$", re.MULTILINE)

@@ -1,14 +1,14 @@
-"""Writes the packages that requirements.txt brings into THIRD_PARTY_NOTICES.md: python -m tools.licences."""
+"""Write the packages that requirements.txt brings into THIRD_PARTY_NOTICES.md: python -m tools.licences."""
 
 import re
 from collections.abc import Iterator
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
-from pathlib import Path
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-ROOT = Path(__file__).parent.parent
+from tools import ROOT
+
 PAGE = ROOT / "THIRD_PARTY_NOTICES.md"
 BEGIN, END = "<!-- packages: python -m tools.licences -->\n", "<!-- end of packages -->"
 # Whose content is under another licence than the metadata name.

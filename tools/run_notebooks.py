@@ -1,4 +1,4 @@
-"""Run notebooks top to bottom and store their outputs: `make notebooks`, or `python tools/run_notebooks.py FILE...`."""
+"""Run notebooks top to bottom and store their outputs: `make notebooks`, or `python -m tools.run_notebooks FILE...`."""
 
 import base64
 import os
@@ -14,9 +14,10 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 from nbformat import NotebookNode
 
-from tests.support.stills import pictures, small
+from tools import ROOT
+from tools.pictures import pictures, small
 
-FOLDER = Path(__file__).parent.parent / "notebooks"
+FOLDER = ROOT / "notebooks"
 PLOTLY = "application/vnd.plotly.v1+json"
 COLAB = "https://colab.research.google.com"
 BADGE = "[![Open in Colab]("

@@ -6,7 +6,7 @@ from typing import Any
 from emu_core.methods.registry import methods
 from emu_core.settings import OURS, Settings, as_text, infos
 from emu_core.training.method import Method
-from tests.support.pages import DOCS
+from tools import DOCS
 
 PAGE = DOCS / "reference/settings.md"
 HEAD = """# Hyper-parameters

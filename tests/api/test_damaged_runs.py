@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from streamlit.testing.v1 import AppTest
 
 from emu_core.cli import main
 from emu_core.errors import RunError
 from emu_core.runs.run import Run, RunState, Status, create_run
+from tests.support.app_pages import new_session
 from tests.support.fake_runs import NoData, config, past
 
 FILES = ("status.json", "config.json", "data.json", "metrics.json", "log.jsonl")
@@ -90,12 +90,9 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-MAIN = Path(__file__).parents[2] / "app" / "main.py"
-
-
 @pytest.mark.parametrize("page", ["train", "pretrain", "workbench", "split", "translations", "bench"])
 def test_a_page_shows_the_sound_runs_whatever_the_others_hold(page: str, root: Path) -> None:
-    app = AppTest.from_file(str(MAIN), default_timeout=60).switch_page("views/data.py").run()
+    app = new_session().run()
     app.session_state["explore-method"] = "pca"
     app.switch_page(f"views/{page}.py").run()
     assert not app.exception

@@ -15,10 +15,10 @@ from emu_core.cli import main
 from emu_core.data.texts.tasks import Tasks
 from emu_core.errors import RunError
 from emu_core.runs.run import Run, RunState, create_run
-from tests.api.test_resume import TEXT, parallel_text
 from tests.support.bench_cells import drawn
 from tests.support.bench_cells import run as run_bench
-from tests.support.child import exit_code, full_disk
+from tests.support.processes import exit_code, full_disk
+from tests.support.short_plans import TEXT, parallel_text
 from tests.support.small import small_file
 
 FILES = {"en.csv": b"a dog", "de.csv": b"ein Hund", "README.md": b"words"}

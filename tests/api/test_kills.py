@@ -18,8 +18,8 @@ from emu_core.encoders.saved import CHECKSUMS
 from emu_core.errors import CancelledError, EmuError, EncoderError, RunError, TrainingError
 from emu_core.runs import progress
 from emu_core.runs.run import Run, RunState, Status, create_run
-from tests.api.test_resume import TEXT, Plan, parallel_text
-from tests.support.child import create_and_finish, exit_code, full_disk
+from tests.support.processes import create_and_finish, exit_code, full_disk
+from tests.support.short_plans import TEXT, Plan, parallel_text
 
 KILLED = -signal.SIGKILL
 

@@ -29,15 +29,15 @@ from emu_core.data.labelled import LabelledSet
 from emu_core.errors import TrainingError
 from emu_core.runs.config import Task
 from emu_core.runs.run import Run, RunState, list_runs
+from tests.support.app_pages import new_session
 from tests.support.bench_cells import drawn, planned
 from tests.support.bench_cells import run as run_here
 from tests.support.bench_set import bench_set
 from tests.support.fake_runs import PATIENCE_S, go, manager, until
 from tests.support.fmda_set import fmda_set
+from tests.support.paths import ROOT
 from tests.support.pretrained_set import parallel
 
-ROOT = Path(__file__).parents[2]
-MAIN = ROOT / "app" / "main.py"
 # In the place of `emu resume`: cells are drawn, each once there is a file "go" or the one of its number.
 PROCESS = f"""
 import sys, threading
@@ -89,7 +89,7 @@ def app(root: Path) -> AppTest:
 
 
 def evidence(frame: pd.DataFrame | None = None, name: str = "tiny.csv") -> AppTest:
-    app = AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).switch_page("views/data.py").run()
+    app = new_session().run()
     if frame is not None:
         app.file_uploader[0].set_value([(name, frame.to_csv(index=False).encode(), "")])
         app.run()

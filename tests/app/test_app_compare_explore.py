@@ -23,7 +23,7 @@ from emu_app.panels.maps import is_shown
 from emu_app.shell import widgets
 from emu_app.shell.widgets import draw_csv_button
 from emu_app.work import cache
-from emu_app.work.background import Done, Failed, Outcome, Pending
+from emu_app.work.background import Failed
 from emu_app.work.tasks import encode_to_file, export_to_zip
 from emu_app.workbench.takeaway import _OnDisk
 from emu_core import train
@@ -39,54 +39,18 @@ from emu_core.evaluation.projection import Projection, aligned, project, trustwo
 from emu_core.exporting import ExportFormat
 from emu_core.methods.registry import configure
 from emu_core.runs.run import Run
+from tests.support.app_pages import PATIENCE_S, compare, explore, press, with_data, with_frame
+from tests.support.at_once import AtOnce
+from tests.support.paths import MAIN
 from tests.support.small import small_file, small_set
 from tests.support.small_run import small_run
 from tests.support.tiny_transformer import tiny_transformer
 
-MAIN = Path(__file__).parents[2] / "app" / "main.py"
-PATIENCE_S = 60.0
 Trained = tuple[Run, LabelledSet, Path]
 DATA = "small"  # the name of its data in the library
 VECTORS: dict[tuple[str, ...], bytes] = {}  # what tasks wrote, for all tests
 FIGURES: dict[tuple[bytes, ...], dict[str, Any]] = {}
 TRIPLE = ("When does the pool open?", "When does the gym open?", "From when on can we swim?")
-
-
-class AtOnce:
-    """Stands for the background worker: a task is done when it is asked for, or never."""
-
-    def __init__(self) -> None:
-        self.never = False
-        self.endless = "none"  # tasks whose key begins so are never done
-        self.outcomes: dict[str, Outcome] = {}
-        self.asked: list[str] = []
-        self.stopped: list[str] = []
-
-    def start(self) -> None:
-        """There is no process to start."""
-
-    def run(self, key: str, function: Callable[..., Any], *args: Any, **about: Any) -> Outcome:
-        self.asked.append(key)
-        if self.never or key.startswith(self.endless):
-            return Pending(key, 0.25)
-        if key not in self.outcomes:
-            try:
-                self.outcomes[key] = Done(function(*args))
-            except EmuError as error:
-                self.outcomes[key] = Failed(Message(str(error)))
-        return self.outcomes[key]
-
-    def wait(self, key: str, moment_s: float) -> Outcome:
-        return self.outcomes[key]
-
-    def result(self, key: str, asker: str | None = None) -> Pending:
-        return Pending(key, 0.25)
-
-    def stop(self, key: str, asker: str) -> None:
-        self.stopped.append(key)
-
-    def forget(self, key: str) -> None:
-        self.outcomes.pop(key, None)
 
 
 @pytest.fixture(scope="module")
@@ -155,42 +119,6 @@ def own_run(stored: Path, trained: Trained, tmp_path: Path, monkeypatch: pytest.
     shutil.copytree(trained[0].folder, tmp_path / "runs" / "own")
     monkeypatch.setenv("EMU_RUNS", str(tmp_path / "runs"))
     return Run(tmp_path / "runs" / "own")
-
-
-def with_data(content: bytes, name: str = "small.csv") -> AppTest:
-    app = AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).switch_page("views/data.py").run()
-    app.file_uploader[0].set_value([(name, content, "")])
-    app.run()
-    assert not app.error
-    return app
-
-
-def with_frame(frame: pd.DataFrame) -> AppTest:
-    return with_data(frame.to_csv(index=False).encode())
-
-
-def compare(app: AppTest, tab: str = "Accuracy", run: str | None = None, **state: Any) -> AppTest:
-    """Open the workbench with this tab of its drawer, and a run beside its base: the newest on the data by default."""
-    app.query_params["tab"] = tab
-    if run is not None:
-        app.query_params["b"] = f"run:{run}"
-    app.switch_page("views/workbench.py")
-    app.session_state["explore-method"] = "pca"  # no test waits for t-SNE
-    for key, value in state.items():
-        app.session_state[key] = value
-    app.run()
-    assert not app.exception
-    return app
-
-
-def explore(app: AppTest, **state: Any) -> AppTest:
-    """Open the workbench as `compare` does, with a drawer that draws no chart."""
-    return compare(app, "Predict", **state)
-
-
-def press(app: AppTest, label: str) -> None:
-    next(button for button in app.button if button.label == label).click().run()
-    assert not app.exception
 
 
 def figures(app: AppTest) -> list[dict[str, Any]]:

@@ -21,10 +21,10 @@ from emu_core.evaluation.guard import LanguageChange
 from emu_core.methods.registry import configure
 from emu_core.runs.run import Run, RunState, Status
 from emu_core.runs.stored_data import LabelledData, load_data
-from tests.support.fake_runs import PATIENCE_S, manager, past, until
+from tests.support.app_pages import new_session
+from tests.support.fake_runs import manager, past, until
+from tests.support.paths import MAIN
 from tests.support.tables import parquet, workbook
-
-MAIN = Path(__file__).parents[2] / "app" / "main.py"
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def app(root: Path) -> AppTest:
-    return AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).switch_page("views/data.py").run()
+    return new_session().run()
 
 
 def table(
@@ -143,7 +143,7 @@ def test_the_bytes_are_let_go_and_the_choice_outlives_the_page(app: AppTest) -> 
 
 def test_a_new_session_begins_with_the_demo_set(app: AppTest) -> None:
     upload(app, ("a.csv", csv(table())))
-    other = AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).switch_page("views/data.py").run()
+    other = new_session().run()
     assert size(other) == ("3,024", "28", "6")
 
 
@@ -467,7 +467,7 @@ def test_a_run_is_followed_left_found_again_and_cancelled(app: AppTest, root: Pa
     app.switch_page("views/data.py").run()
     for session in (
         app,
-        AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).switch_page("views/data.py").run(),
+        new_session().run(),
     ):
         train_page(session)
         assert session.selectbox(key="watched").value == "emu-use-1"
@@ -508,9 +508,7 @@ def test_a_language_that_loses_is_flagged_where_the_run_is_finished(root: Path) 
         "new_intents": {"base": 50.0, "specialised": 48.0, **changes["[x](y)"].facts(), "divisions": 2},
     }  # fmt: skip
     past(root, "harmful", Status(state=RunState.FINISHED, started_at=1.0), metrics)
-    app = train_page(
-        AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).switch_page("views/data.py").run()
-    )
+    app = train_page(new_session().run())
     assert [box.value.replace("\\", "") for box in app.error] == ["Loses: German (de, -8.0 points)."]
     assert len(app.warning) == 2 and r"\[x\]\(y\)" in app.warning[0].value
     assert app.warning[0].value.startswith("May lose")
@@ -532,9 +530,7 @@ def test_a_collapse_is_an_alarm_while_the_run_goes_on(root: Path) -> None:
 
     def seen(*more: dict[str, Any]) -> list[str]:
         (run.folder / "log.jsonl").write_text("".join(json.dumps(r) + "\n" for r in [*records, *more]))
-        app = train_page(
-            AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).switch_page("views/data.py").run()
-        )
+        app = train_page(new_session().run())
         return [box.value for box in app.error]
 
     assert seen() == []
@@ -565,9 +561,7 @@ def test_past_runs_are_listed_with_what_became_of_them(root: Path) -> None:
     (root / "damaged").mkdir()
     (root / "damaged" / "config.json").write_text("{}")
     (root / "damaged" / "status.json").write_text("{")
-    app = train_page(
-        AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).switch_page("views/data.py").run()
-    )
+    app = train_page(new_session().run())
     listed = app.dataframe[0].value.set_index("Run")
     assert listed["State"].to_dict() == {
         "good": "finished",

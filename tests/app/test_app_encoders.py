@@ -23,9 +23,8 @@ from emu_core.encoders.registry import EncoderInfo, available_encoders
 from emu_core.errors import EncoderError, Message
 from emu_core.methods.registry import configure
 from emu_core.runs.run import Run
+from tests.support.app_pages import new_session
 
-MAIN = Path(__file__).parents[2] / "app" / "main.py"
-PATIENCE_S = 60.0
 ABSENT = EncoderInfo(
     spec="absent",
     name="Absent <b>one</b>",
@@ -45,7 +44,7 @@ def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AppTest:
     manager = JobManager(root, (sys.executable, "-c", "pass"))
     monkeypatch.setenv("EMU_RUNS", str(root))
     monkeypatch.setattr(jobs, "_job_manager", lambda root: manager)
-    return AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).switch_page("views/data.py").run()
+    return new_session().run()
 
 
 @pytest.fixture

@@ -5,12 +5,13 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
-from test_app_compare_explore import MAIN, PATIENCE_S, AtOnce, explore, with_frame
 
 from emu_app.work import cache
 from emu_core import Suggester
 from emu_core.data.labelled import LabelledSet, UnlabelledSet
 from emu_core.data.labelled.load import labelled_from_frame
+from tests.support.app_pages import explore, new_session, with_frame
+from tests.support.at_once import AtOnce
 from tests.support.small import small_set
 
 
@@ -84,7 +85,7 @@ def test_suggested_sentences_are_labelled_in_rounds_and_the_score_moves(runs: Pa
     again = next(table.value for table in app.dataframe if "probability" in table.value)
     assert not set(again["text"]) & set(expected["text"])
 
-    other = AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).switch_page("views/data.py")
+    other = new_session()
     other.query_params["data"] = "small-v2"  # another session finds the rounds before
     assert score(labelling(other)) == score(app)
 

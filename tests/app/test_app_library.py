@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
-from test_app_compare_explore import MAIN, PATIENCE_S, with_data
 
 from emu_core.api.train import plan_training
 from emu_core.data.labelled.load import read_labelled
 from emu_core.runs.run import RunState, Status, create_run
+from tests.support.app_pages import new_session, press, with_data
 from tests.support.small import small_file
 
 
@@ -26,7 +26,7 @@ def file(tmp_path: Path) -> Path:
 
 def opened(data: str) -> AppTest:
     """A session of its own, begun with a link to a set."""
-    app = AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).switch_page("views/data.py")
+    app = new_session()
     app.query_params["data"] = data
     return app.run()
 
@@ -34,11 +34,6 @@ def opened(data: str) -> AppTest:
 def in_use(app: AppTest) -> str:
     assert not app.exception and not app.error
     return str(app.header[0].value).replace("\\", "")
-
-
-def press(app: AppTest, label: str) -> None:
-    next(button for button in app.button if button.label == label).click().run()
-    assert not app.exception
 
 
 def test_an_upload_stays_and_a_link_opens_it_in_another_session(file: Path) -> None:
@@ -171,7 +166,7 @@ def test_the_data_of_a_run_are_opened(file: Path, runs: Path) -> None:
     config, data = plan_training(read_labelled([file])[0], method="posterior")
     for name in ("first", "second"):
         create_run(runs / name, config, data).write_status(Status(state=RunState.FINISHED))
-    app = AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).switch_page("views/data.py")
+    app = new_session()
     app.query_params["b"] = "run:first"
     press(app.run(), "Open the data that first was trained on")
     assert "are not here; upload" in app.error[0].value

@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
-from test_app_compare_explore import AtOnce, compare, with_data
 
 from emu_app.work import cache
 from emu_core.api.predict import NO_INTENT
 from emu_core.runs.run import Run
+from tests.support.app_pages import compare, with_data
+from tests.support.at_once import AtOnce
 from tests.support.small_run import small_run
 
 SENTENCES = "Can I bring my dog?\n\n Wo ist das Schwimmbad? "

@@ -22,9 +22,9 @@ from emu_core.errors import DataError
 from emu_core.methods.registry import configure, method_named
 from emu_core.runs.run import Run, RunState, Status
 from emu_core.runs.stored_data import ParallelData, load_data
+from tests.support.app_pages import new_session
 from tests.support.fake_runs import PATIENCE_S, manager, past, until
 
-MAIN = Path(__file__).parents[2] / "app" / "main.py"
 FOUND = {"p_at_1": 80.0, "p_at_3": 90.0, "p_at_10": 95.0, "low": 70.0, "high": 88.0, "candidates": 50}
 
 
@@ -39,7 +39,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def app(root: Path) -> AppTest:
-    app = AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).switch_page("views/data.py").run()
+    app = new_session().run()
     app.switch_page("views/pretrain.py").run()
     assert not app.exception
     return app

@@ -9,9 +9,9 @@ from emu_app.work import jobs
 from emu_app.work.jobs import JobManager
 from emu_core.errors import Message
 from emu_core.runs.run import RunState, Status
+from tests.support.app_pages import new_session
 from tests.support.fake_runs import PATIENCE_S, go, manager, past, stopped, until
 
-MAIN = Path(__file__).parents[2] / "app" / "main.py"
 GONE = Status(state=RunState.RUNNING, pid=2**22 + 1, started_at=1.0)  # its process is not there
 
 
@@ -30,7 +30,7 @@ def jobs_(root: Path, monkeypatch: pytest.MonkeyPatch) -> JobManager:
 
 
 def train_page() -> AppTest:
-    app = AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).switch_page("views/data.py").run()
+    app = new_session().run()
     app.switch_page("views/train.py").run()
     assert not app.exception
     return app

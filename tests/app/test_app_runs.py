@@ -8,9 +8,9 @@ from streamlit.testing.v1 import AppTest
 from emu_app.work import jobs
 from emu_app.work.jobs import JobManager
 from emu_core.runs.run import Run, RunState, Status
+from tests.support.app_pages import new_session, press
 from tests.support.fake_runs import PATIENCE_S, NoData, config, go, manager, past, until
 
-MAIN = Path(__file__).parents[2] / "app" / "main.py"
 FINISHED = Status(state=RunState.FINISHED)
 
 
@@ -30,17 +30,12 @@ def root(queue: JobManager, tmp_path: Path) -> Path:
 
 
 def opened(**address: str) -> AppTest:
-    app = AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).switch_page("views/train.py")
+    app = new_session("train")
     for param, value in address.items():
         app.query_params[param] = value
     app.run()
     assert not app.exception
     return app
-
-
-def press(app: AppTest, label: str) -> None:
-    next(button for button in app.button if button.label == label).click().run()
-    assert not app.exception
 
 
 def field(app: AppTest, label: str, value: object) -> None:

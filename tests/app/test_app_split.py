@@ -14,7 +14,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
-from test_app_compare_explore import AtOnce
 
 from emu_app.panels import run_table
 from emu_app.views.split import FEW_TEMPLATES, NAMES, kind_of, looks_at, parts_of
@@ -46,10 +45,11 @@ from emu_core.methods.registry import configure, methods
 from emu_core.runs.config import RunConfig
 from emu_core.runs.run import Run, RunState, Status, create_run
 from emu_core.runs.stored_data import LabelledData
+from tests.support.app_pages import new_session
+from tests.support.at_once import AtOnce
 from tests.support.fmda_set import fmda_set
 from tests.support.tiny_transformer import tiny_transformer
 
-MAIN = Path(__file__).parents[2] / "app" / "main.py"
 PATIENCE_S = 60.0
 PAIRS = [("en", "de"), ("en", "es")]
 
@@ -81,7 +81,7 @@ def worker(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> AtOnce:
 
 
 def opened(frame: pd.DataFrame, page: str) -> AppTest:
-    app = AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).switch_page("views/data.py").run()
+    app = new_session().run()
     app.file_uploader[0].set_value([("slots.csv", frame.to_csv(index=False).encode(), "")])
     app.run()
     assert not app.error

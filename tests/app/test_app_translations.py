@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
-from test_app_compare_explore import AtOnce
 
 from emu_app.data import texts as uploaded
 from emu_app.data.texts import Pairs
@@ -25,9 +24,9 @@ from emu_core.evaluation.translation_ranking import find_translations, nearest_t
 from emu_core.evaluation.word_neighbours import frequent_words, nearest_words_table
 from emu_core.methods.registry import configure
 from emu_core.runs.run import Run
+from tests.support.app_pages import new_session
+from tests.support.at_once import AtOnce
 
-MAIN = Path(__file__).parents[2] / "app" / "main.py"
-PATIENCE_S = 60.0
 WORDS = {
     "en": "monday tuesday friday dog cat red runs sleeps house tree boy girl",
     "de": "montag dienstag freitag hund katze rot rennt schlaeft haus baum junge maid",
@@ -79,7 +78,7 @@ def files() -> list[tuple[str, bytes, str]]:
 
 
 def opened(page: str = "translations") -> AppTest:
-    app = AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).switch_page("views/data.py").run()
+    app = new_session().run()
     app.switch_page(f"views/{page}.py").run()
     assert not app.exception
     return app
@@ -339,7 +338,7 @@ def test_another_encoder_is_set_beside_a_run_from_scratch(run: Run, monkeypatch:
             "language": [code for code in WORDS for _ in range(12)],
         }
     )
-    app = AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).switch_page("views/data.py").run()
+    app = new_session().run()
     app.file_uploader[0].set_value([("own.csv", frame.to_csv(index=False).encode(), "")])
     app.run()
     app.query_params.update({"b": f"run:{run.name}", "tab": "Forgetting"})

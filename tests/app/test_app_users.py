@@ -21,10 +21,11 @@ from emu_core.cli.server import AUTH, ServerSettings, is_this_machine, read_serv
 from emu_core.errors import EmuError, EncoderError, RunError
 from emu_core.runs.run import Run, RunState, Status
 from emu_core.settings import infos
+from tests.support.app_pages import new_session, press
+from tests.support.docs_pages import blocks
 from tests.support.fake_runs import PATIENCE_S, PROCESS, NoData, config, go, past, until
-from tests.support.pages import DOCS, blocks
+from tests.support.paths import DOCS, MAIN
 
-MAIN = Path(__file__).parents[2] / "app" / "main.py"
 SECRETS = dict.fromkeys(AUTH, "x" * 40) | {"redirect_uri": "https://emu.example.org/oauth2callback"}
 SignIn = Callable[..., None]
 EVERYWHERE = "0.0.0.0"  # noqa: S104 - nothing listens
@@ -63,16 +64,11 @@ def sign_in(tmp_path: Path, queue: JobManager, monkeypatch: pytest.MonkeyPatch) 
 
 
 def train_page() -> AppTest:
-    app = AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).switch_page("views/data.py").run()
+    app = new_session().run()
     if app.title and app.title[0].value == "Data":
         app.switch_page("views/train.py").run()
     assert not app.exception
     return app
-
-
-def press(app: AppTest, label: str) -> None:
-    next(button for button in app.button if button.label == label).click().run()
-    assert not app.exception
 
 
 def labels(app: AppTest) -> set[str]:
@@ -147,7 +143,7 @@ def test_who_has_not_signed_in_or_may_not_sees_no_page(
     sign_in: SignIn, tmp_path: Path, claims: dict[str, Any], words: str
 ) -> None:
     sign_in(**claims)
-    app = AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).switch_page("views/data.py").run()
+    app = new_session().run()
     assert not app.exception and words in said(app)
     assert not app.get("file_uploader") and not (tmp_path / "runs" / users.USERS).exists()
 
@@ -165,7 +161,7 @@ def test_a_server_whose_settings_are_gone_lets_nobody_in(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("EMU_SETTINGS", str(tmp_path / "gone.toml"))
-    app = AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).switch_page("views/data.py").run()
+    app = new_session().run()
     assert "read gone" in said(app) and str(tmp_path.name) not in said(app) and not app.title
 
 
@@ -215,7 +211,7 @@ def test_an_upload_of_more_rows_than_allowed_is_refused(
     queue: JobManager, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("EMU_SETTINGS", str(write_server(tmp_path, "rows = 3\n")))
-    app = AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).switch_page("views/data.py").run()
+    app = new_session().run()
     for count, refused in ((4, True), (3, False)):
         rows = pd.DataFrame(
             {"text": [f"t{i}" for i in range(count)], "intent": list("abab")[:count], "language": "en"}

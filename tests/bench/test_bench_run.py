@@ -36,14 +36,14 @@ from emu_core.runs.run import Run, RunState, Status
 from emu_core.settings import infos
 from tests.support.bench_cells import PAIRS, counting, drawn, planned, run
 from tests.support.bench_set import bench_file, bench_set
-from tests.support.child import exit_code
 from tests.support.fake_runs import PATIENCE_S, until
 from tests.support.fmda_set import fmda_set
 from tests.support.killed_bench import OPTIONS, run_and_die
+from tests.support.paths import ROOT
 from tests.support.pretrained_set import parallel, sts_folder
+from tests.support.processes import exit_code
 from tests.support.tiny_transformer import tiny_transformer
 
-ROOT = Path(__file__).parents[2]
 EVERY = tuple(PAPERS)
 
 

@@ -17,8 +17,8 @@ from emu_core.api.train import plan_training
 from emu_core.cli import main
 from emu_core.errors import DataError, EncoderError, RunError
 from emu_core.runs.run import Run, RunState, create_run
-from tests.support.child import command, started
 from tests.support.fake_runs import until
+from tests.support.processes import command, started
 from tests.support.small import INTENTS, small_file, small_set
 
 TRAIN = ["--method", "emu", "--device", "cpu", "--epochs", "1", "--critic-steps", "1"]

@@ -13,8 +13,7 @@ from emu_core import __version__
 from emu_core.cli import doctor, main
 from emu_core.cli.doctor import Check, Report, State
 from emu_core.encoders import registry
-
-ROOT = Path(__file__).parents[2]
+from tests.support.paths import ROOT
 
 
 def checks(report: Report) -> dict[str, Check]:

@@ -16,8 +16,8 @@ from emu_core.exporting import ExportFormat
 from emu_core.methods.posterior.encoder import PosteriorEncoder
 from emu_core.methods.posterior.head import PosteriorHead
 from emu_core.runs.run import Run, RunState, Status
+from tests.support.exported_readme import readme_vectors
 from tests.support.packed import pack
-from tests.support.readme import readme_vectors
 
 TEXTS = ["pool", "who: poét?", "", "Wo ist der Pool?", "pool " * 50]
 

@@ -29,8 +29,8 @@ from emu_core.methods.fmda.layers import Fmda, MeaningLanguage
 from emu_core.methods.posterior.encoder import PosteriorEncoder
 from emu_core.methods.posterior.fit import Examples, fit_head
 from emu_core.methods.posterior.settings import PosteriorConfig
+from tests.support.exported_readme import readme_vectors
 from tests.support.packed import pack
-from tests.support.readme import readme_vectors
 
 TEXTS = [
     "Where is the pool?",

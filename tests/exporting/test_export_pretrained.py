@@ -11,7 +11,7 @@ from emu_core.methods.bicvm.encoder import BicvmEncoder
 from emu_core.methods.bicvm.settings import BicvmConfig, Composition
 from emu_core.methods.dual_encoder.encoder import DualEncoder
 from emu_core.methods.dual_encoder.settings import DualEncoderConfig
-from tests.support.readme import readme_vectors
+from tests.support.exported_readme import readme_vectors
 
 TEXTS = ["the dog sleeps", "der hund schläft", "", "unheard words", "the dog and the man and the dog"]
 SMALL = {

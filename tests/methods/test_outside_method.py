@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from emu_app.work import cache, jobs
 from emu_app.work.background import Background
@@ -17,10 +16,10 @@ from emu_core.encoders.registry import encoder_kinds
 from emu_core.errors import CancelledError
 from emu_core.methods.registry import methods
 from emu_core.runs.run import Run, RunState, Status
+from tests.support.app_pages import new_session
 from tests.support.fake_runs import PATIENCE_S, until
 from tests.support.small import small_file
 
-MAIN = Path(__file__).parents[2] / "app" / "main.py"
 PACKAGE = Path(__file__).parents[1] / "outside_method"
 TEXTS = ["Where is the pool?", "プールはどこですか？"]
 
@@ -134,7 +133,7 @@ def test_the_app_offers_trains_cancels_resumes_and_compares_it(
     monkeypatch.setenv("EMU_RUNS", str(tmp_path / "runs"))
     monkeypatch.setattr(jobs, "_job_manager", lambda root: queue)
     monkeypatch.setattr(cache, "background", lambda: beside)
-    app = AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).switch_page("views/data.py").run()
+    app = new_session().run()
     app.file_uploader[0].set_value([("small.csv", Path(data).read_bytes(), "")])
     app.run()
     app.switch_page("views/train.py").run()

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.child import exit_code, python
-from tests.support.pages import DOCS, ROOT, apply_diff, blocks
+from tests.support.docs_pages import apply_diff, blocks
+from tests.support.paths import DOCS, ROOT
+from tests.support.processes import exit_code, python
 from tests.support.small import small_file
 
 GUIDE = ROOT / "CONTRIBUTING.md"

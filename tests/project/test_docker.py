@@ -15,7 +15,8 @@ import yaml
 from conftest import free_port
 from packaging.requirements import Requirement
 
-ROOT = Path(__file__).parents[2]
+from tests.support.paths import ROOT
+
 DOCKERFILE = (ROOT / "Dockerfile").read_text("utf-8")
 
 

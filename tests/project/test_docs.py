@@ -15,7 +15,8 @@ import yaml
 from emu_core.cli import main
 from emu_core.cli.parser import command_parser
 from emu_core.methods.registry import methods
-from tests.support.pages import DOCS, ROOT, TOLERANCE, apply_diff, blocks, differences, pages
+from tests.support.docs_pages import TOLERANCE, apply_diff, blocks, differences, pages
+from tests.support.paths import DOCS, ROOT
 from tools.settings_page import PAGE, page
 
 NAMES = [str(page.relative_to(DOCS)) for page in pages()]

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.support.paths import ROOT
+
 # From the bottom: a layer may import those before it, and itself.
 LAYERS = (
     {"errors"},

@@ -16,10 +16,8 @@ from emu_core import load_encoder
 from emu_core.cli import main
 from emu_core.processes import ALONE, Processes, join_processes
 from emu_core.runs.run import Run, RunState
+from tests.support.paths import ROOT
 from tests.support.small import small_file
-
-ROOT = Path(__file__).parents[2]
-
 
 # 72 sentences in batches of 7: parts of unequal length, and a smaller last batch. The discriminator's own dropout is
 # drawn by each process alike.

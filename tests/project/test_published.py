@@ -1,7 +1,6 @@
 """The tables of README.md and docs/evidence.md, computed anew from the committed results and the papers' figures."""
 
 import re
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -9,8 +8,8 @@ import pytest
 
 from emu_core.bench.paper import paper_numbers
 from emu_core.bench.peers import Peer
+from tests.support.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "benchmarks" / "results"
 FROZEN = pd.read_csv(RESULTS / "frozen.csv", keep_default_na=False)
 FINE_TUNED = pd.read_csv(RESULTS / "fine_tuned.csv")

@@ -19,10 +19,10 @@ import yaml
 from conftest import free_port
 
 from emu_core import __version__
+from tests.support.paths import ROOT
 from tools.licences import BEGIN, END, installed, licence
 from tools.licences import PAGE as THIRD_PARTY
 
-ROOT = Path(__file__).parents[2]
 FOLDERS = ("emu_core", "app", "docs", "tests", "tools", "benchmarks")
 DATA = (".py", ".csv", ".json", ".svg", ".js", ".toml", ".typed")
 

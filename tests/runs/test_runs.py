@@ -22,7 +22,7 @@ from emu_core.runs.run import (
     list_runs,
     new_run_name,
 )
-from tests.support.child import exit_code
+from tests.support.processes import exit_code
 
 CONFIG = RunConfig("emu", "hotel", {"epochs": 3}, encoder="use", train_languages=("en",))
 EVERYTHING = RunConfig(

@@ -11,7 +11,7 @@ from socket import create_connection
 import pytest
 from conftest import PATIENCE_MS
 
-from tests.support.pages import DOCS, blocks
+from tests.support.docs_pages import DOCS, blocks
 
 NGINX = shutil.which("nginx") or shutil.which("/usr/sbin/nginx")
 

@@ -32,11 +32,10 @@ from emu_core.methods.fmda.trainer import DisentangleTrainer
 from emu_core.runs.checkpoint import Checkpoint, Place, State
 from emu_core.runs.progress import Record
 from emu_core.training.fit import Fitted, Stage, Trainer, fit, ran_out
-from tests.methods.dual_encoder.test_dual_training import ALL, TINY
-from tests.methods.dual_encoder.test_dual_training import encoder as dual_encoder
-from tests.methods.emu.test_emu_step import CLASSES, TinyEncoder, sentences
 from tests.support.slot_set import slot_set
+from tests.support.tiny_encoder import CLASSES, TinyEncoder, sentences
 from tests.support.tiny_transformer import tiny_transformer
+from tests.support.toy_tasks import ALL, TINY, dual_encoder
 
 EPOCHS = 4
 Make = Callable[[], Trainer[Any]]

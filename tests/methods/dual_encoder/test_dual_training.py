@@ -11,7 +11,6 @@ import torch
 from safetensors.torch import save_file
 
 from emu_core.data.parallel.text import ParallelText
-from emu_core.data.texts.dialogues import Dialogues
 from emu_core.data.texts.nli import Nli
 from emu_core.data.texts.running_text import RunningText
 from emu_core.data.texts.tasks import Tasks
@@ -26,24 +25,17 @@ from emu_core.methods.dual_encoder.tasks import Translation, mine, neighbours, p
 from emu_core.methods.dual_encoder.trainer import DualEncoderTrainer, Plan, rate_factor
 from emu_core.runs.progress import Record
 from emu_core.training.fit import fit as fit_trainer
-
-TINY = DualEncoderConfig(
-    word_buckets=300, ngram_buckets=200, embedding_dim=8, dim=8, layers=1, heads=2, filter_dim=12, head_hidden=5,
-    nli_hidden=6, batch_size=4, epochs=2, hard_negatives=2, mine_after=0.25, word_dropout=0.2,
-)  # fmt: skip
-NOUNS = {"dog": "hund", "cat": "katze", "bird": "vogel", "fish": "fisch"}
-VERBS = {"runs": "läuft", "sleeps": "schläft", "eats": "frisst", "swims": "schwimmt"}
-PAIRS = [(f"a {n} {v}", f"ein {NOUNS[n]} {VERBS[v]}") for n in NOUNS for v in VERBS]
-ENGLISH, GERMAN = (tuple(side) for side in zip(*PAIRS, strict=True))
-EN_DE = ParallelText("en", "de", ENGLISH, GERMAN, "toy")
-TALK = Dialogues("en", ENGLISH[:9], ENGLISH[1:10], "talk")
-TEXT = RunningText("de", (GERMAN[:7], GERMAN[7:10], GERMAN[10:]), "text")
-PREMISES = Nli(ENGLISH[:8], ENGLISH[8:], np.arange(8) % 3, "en", "nli")
-ALL = Tasks([EN_DE], [TALK], [TEXT], [PREMISES])
-
-
-def encoder(config: DualEncoderConfig = TINY, seed: int = 0) -> DualEncoder:
-    return DualEncoder.random(config, ("en", "de"), seed=seed)
+from tests.support.toy_tasks import (
+    ALL,
+    EN_DE,
+    ENGLISH,
+    GERMAN,
+    PREMISES,
+    TALK,
+    TEXT,
+    TINY,
+    dual_encoder,
+)
 
 
 def fit(model: DualEncoder, tasks: Tasks, config: DualEncoderConfig = TINY, **more: Any) -> list[Record]:
@@ -59,7 +51,7 @@ def same(a: DualEncoder, b: DualEncoder) -> bool:
 
 
 def test_one_task_a_step_in_turn_after_translation_alone() -> None:
-    records = fit(encoder(), ALL)
+    records = fit(dual_encoder(), ALL)
     names = [record["task"] for record in records if record["kind"] == "step"]
     assert len(names) == 2 * 4 * 4  # epochs, batches of the 16 pairs, tasks
     assert names[:8] == ["en-de"] * 8  # a quarter of the training, then hard negatives are mined
@@ -75,7 +67,7 @@ def test_one_task_a_step_in_turn_after_translation_alone() -> None:
 def test_without_hard_negatives_turns_begin_at_once() -> None:
     french = ParallelText("en", "fr", ENGLISH, GERMAN[::-1], "other")
     records = fit(
-        encoder(), replace(ALL, translation=[EN_DE, french]), replace(TINY, hard_negatives=0, steps=7)
+        dual_encoder(), replace(ALL, translation=[EN_DE, french]), replace(TINY, hard_negatives=0, steps=7)
     )
     names = [record["task"] for record in records if record["kind"] == "step"]
     assert names == ["en-de", "en-fr", "conversation en", "quick-thought de", "nli en", "en-de", "en-fr"]
@@ -87,7 +79,7 @@ def test_any_task_can_be_the_only_one() -> None:
         "quick-thought": Tasks(running_text=[TEXT]),
         "nli": Tasks(nli=[PREMISES]),
     }.items():
-        before, model = encoder(), encoder()
+        before, model = dual_encoder(), dual_encoder()
         records = fit(model, tasks)
         assert {str(record["task"]).split()[0] for record in records if record["kind"] == "step"} == {part}
         assert not same(before, model)
@@ -102,7 +94,7 @@ def test_a_pass_takes_every_pair_once_in_an_order_of_its_own(monkeypatch: pytest
         return loss(self, vectors, rows, *rest)
 
     monkeypatch.setattr(Translation, "loss", watched)
-    fit(encoder(), Tasks([EN_DE]))
+    fit(dual_encoder(), Tasks([EN_DE]))
     first, second = (list(chain(*seen[i : i + 4])) for i in (0, 4))
     assert sorted(first) == sorted(second) == list(range(16))
     assert first != second
@@ -113,7 +105,7 @@ def test_sgd_moves_tables_by_a_hundred_times_their_gradient() -> None:
         TINY, dropout=0, word_dropout=0, hard_negatives=0, batch_size=16, steps=1, learning_rate=0.002
     )
     assert (config.optimizer, config.embedding_multiplier) == (Optimizer.SGD, 100)
-    model, before = encoder(config), encoder(config)
+    model, before = dual_encoder(config), dual_encoder(config)
     english, german = (before(before.tokenize(side)) for side in (ENGLISH, GERMAN))
     ranking_loss(german, english).backward()  # P(source | target)
     fit(model, Tasks([EN_DE]), config)
@@ -130,7 +122,7 @@ def test_sgd_moves_tables_by_a_hundred_times_their_gradient() -> None:
 
 def test_adam_leaves_rows_alone_that_a_step_does_not_read() -> None:
     config = replace(TINY, optimizer=Optimizer.ADAM, embedding_multiplier=2.0, learning_rate=0.01, steps=3)
-    model, before = encoder(config), encoder(config)
+    model, before = dual_encoder(config), dual_encoder(config)
     fit(model, Tasks([EN_DE]), config)
     read = {i for text in (*ENGLISH, *GERMAN) for i in model.hashing.token_ids(text, 9)}
     for shift, (old, new) in zip(
@@ -150,7 +142,7 @@ def test_the_learning_rate_rises_and_falls() -> None:
 
 
 def test_translation_is_ranked_towards_the_source_or_both_ways() -> None:
-    model = encoder()
+    model = dual_encoder()
     (task,) = prepare(model, Tasks([EN_DE]))
     torch.manual_seed(0)
     first, second, hard, other = (torch.randn(n, 8) for n in (4, 4, 8, 8))
@@ -167,7 +159,7 @@ def test_translation_is_ranked_towards_the_source_or_both_ways() -> None:
 
 
 def test_quick_thought_keeps_to_documents() -> None:
-    model = encoder()
+    model = dual_encoder()
     (task,) = prepare(model, Tasks(running_text=[TEXT]))
     lines = model.token_ids(GERMAN)
     before, own, after = (part.ids.tolist() for part in task.sides(np.arange(task.size)))
@@ -196,7 +188,7 @@ def test_a_true_translation_is_never_a_hard_negative() -> None:
     doubled = ParallelText(
         "en", "de", (*ENGLISH, "A  DOG runs", "the bird"), (*GERMAN, "der hund rennt", GERMAN[3]), "d"
     )
-    model = encoder()
+    model = dual_encoder()
     (task,) = prepare(model, Tasks([doubled]))
     config = replace(TINY, bidirectional=True, hard_negatives=5, mining_pool=1000)
     sources, targets = mine(model, task.columns, config, np.random.default_rng(0))
@@ -226,13 +218,13 @@ def test_hard_negatives_are_mined_once_and_used_from_then_on(monkeypatch: pytest
 
     monkeypatch.setattr(training, "mine", watched_mine)
     monkeypatch.setattr(Translation, "sides", watched_sides)
-    fit(encoder(), Tasks([EN_DE]), replace(TINY, bidirectional=True))
+    fit(dual_encoder(), Tasks([EN_DE]), replace(TINY, bidirectional=True))
     assert mined == [2]
     assert counts == [8] * 2 + [8 + 2 * 4 * 2] * 6
 
 
 def test_the_seed_decides() -> None:
-    models = [encoder(), encoder(), encoder()]
+    models = [dual_encoder(), dual_encoder(), dual_encoder()]
     for model, seed in zip(models, (1, 1, 2), strict=True):
         fit(model, ALL, seed=seed)
     assert same(models[0], models[1])
@@ -246,7 +238,7 @@ def test_it_learns() -> None:
                 scale=10.0, epochs=15),
         replace(base, learning_rate=0.008, embedding_multiplier=100.0, dim=16, embedding_dim=16, epochs=40),
     ):  # fmt: skip
-        model = encoder(config)
+        model = dual_encoder(config)
         fit(model, Tasks([EN_DE]), config)
         english, german = model.encode(ENGLISH), model.encode(GERMAN)
         assert ((english @ german.T).argmax(axis=1) == np.arange(16)).mean() >= 0.9
@@ -260,9 +252,9 @@ def test_what_can_not_be_trained_on_is_refused() -> None:
         (Tasks([EN_DE.take([0])]), "en-de has 1 example"),
     ):
         with pytest.raises(TrainingError, match=message):
-            fit(encoder(), tasks)
+            fit(dual_encoder(), tasks)
     with pytest.raises(TrainingError, match="lower the learning rate"):
-        fit(encoder(), Tasks([EN_DE]), replace(TINY, learning_rate=1e30, epochs=5))
+        fit(dual_encoder(), Tasks([EN_DE]), replace(TINY, learning_rate=1e30, epochs=5))
 
 
 def test_the_turns_of_each_task_are_counted() -> None:
@@ -275,7 +267,7 @@ def test_the_turns_of_each_task_are_counted() -> None:
 
 def test_an_epoch_without_translation_is_a_pass_over_the_largest_set() -> None:
     tasks = Tasks(dialogues=[TALK], nli=[PREMISES])
-    assert tasks.sizes == [task.size for task in prepare(encoder(), tasks)]
+    assert tasks.sizes == [task.size for task in prepare(dual_encoder(), tasks)]
     assert Plan.of(tasks, TINY) == Plan(steps=8, epoch=4, alone=0, translations=0, tasks=2)
 
 
@@ -285,7 +277,7 @@ def test_other_tasks_weigh_less_beside_translation_only() -> None:
     moves = []
     for tasks in (Tasks([EN_DE], [TALK]), Tasks(dialogues=[TALK])):
         for one in (config, light):
-            middle, end = encoder(one), encoder(one)
+            middle, end = dual_encoder(one), dual_encoder(one)
             fit(middle, tasks, replace(one, steps=1))
             records = fit(end, tasks, one)
             assert records[1]["task"] == "conversation en"
@@ -307,7 +299,7 @@ def logits(model: DualEncoder, heads: Any, pairs: Nli) -> torch.Tensor:
 
 
 def trained_on_inference(scores: list[float] | None = None, epochs: int = 2) -> tuple[DualEncoder, Any]:
-    model, left = encoder(), iter(scores or [])
+    model, left = dual_encoder(), iter(scores or [])
     trainer = DualEncoderTrainer(
         model, ALL, replace(TINY, epochs=epochs), seed=0, score=(lambda: next(left)) if scores else None
     )
@@ -343,7 +335,7 @@ def test_the_head_is_that_of_the_chosen_epoch() -> None:
 
 
 def test_without_inference_pairs_there_is_no_head(tmp_path: Path) -> None:
-    model = encoder()
+    model = dual_encoder()
     fit(model, replace(ALL, nli=[]))
     model.save(tmp_path)
     assert model.relations is None and not (tmp_path / FILE).exists()

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,69 +11,17 @@ import torch
 from sklearn.linear_model import LogisticRegression
 from torch import Tensor, nn
 
-from emu_core.encoders.base import Encoder, Features, TokenIds, pad
+from emu_core.encoders.base import TokenIds
 from emu_core.losses.softmax import scale_to_sphere
-from emu_core.methods.emu.batches import Batch, Labelled, TrainingData
+from emu_core.methods.emu.batches import Batch, TrainingData
 from emu_core.methods.emu.settings import Adversary, EmuConfig
 from emu_core.methods.emu.trainer import EmuTrainer
 from emu_core.methods.registry import configure
 from emu_core.training.intent_regression import sampled_rows
+from tests.support.tiny_encoder import CLASSES, COUNT, DIM, FIRST_TOKEN, TinyEncoder, sentences
 
-SIZE, CLASSES, DIM = 8, 3, 6
-FIRST_TOKEN = {
-    "en": 0,
-    "de": 100,
-    "fr": 200,
-    "ja": 300,
-}  # sentence i of a language is the tokens [first + i] * 2
-COUNT = 30
+SIZE = 8
 ADVERSARIAL = ("emu", "emu-parallel", "emu-anchored")
-
-
-class TinyEncoder(Encoder):
-    """Mean of token embeddings through one layer; remembers what it was asked to encode."""
-
-    spec = "tiny"
-    dim = DIM
-    max_tokens = 4
-    languages = tuple(FIRST_TOKEN)
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.embedding = nn.Embedding(400, DIM)
-        self.layer = nn.Linear(DIM, DIM)
-        self.collated: list[list[TokenIds]] = []
-        self.encoded_at_once: list[list[TokenIds]] = []
-
-    def token_ids(self, texts: Sequence[str]) -> list[TokenIds]:
-        return [[int(word) for word in text.split()] for text in texts]
-
-    def collate(self, ids: Sequence[TokenIds]) -> Features:
-        self.collated.append(list(ids))
-        tokens, mask = pad(ids, pad_id=0)
-        return {"input_ids": tokens, "attention_mask": mask}
-
-    def forward(self, features: Features) -> Tensor:
-        mask = features["attention_mask"].unsqueeze(-1)  # (B, T, 1)
-        mean = (self.embedding(features["input_ids"]) * mask).sum(dim=1) / mask.sum(dim=1)
-        return torch.tanh(self.layer(mean))
-
-    def vectors(self, ids: Sequence[TokenIds], **options: Any) -> Tensor:
-        self.encoded_at_once.append(list(ids))
-        return super().vectors(ids, **options)
-
-    def embeddings(self) -> list[nn.Parameter]:
-        return list(self.embedding.parameters())
-
-    def layers(self) -> list[list[nn.Parameter]]:
-        return [list(self.layer.parameters())]
-
-    def save(self, folder: Path) -> None:
-        raise NotImplementedError
-
-    @classmethod
-    def open(cls, folder: Path) -> "TinyEncoder":
-        raise NotImplementedError
 
 
 @dataclass
@@ -95,11 +42,6 @@ def copies(module: nn.Module) -> list[Tensor]:
 
 def same(a: Sequence[Tensor], b: Sequence[Tensor]) -> bool:
     return all(torch.equal(x, y) for x, y in zip(a, b, strict=True))
-
-
-def sentences(language: str, count: int = COUNT) -> Labelled:
-    ids = [[FIRST_TOKEN[language] + i] * 2 for i in range(count)]
-    return Labelled(ids, [i % CLASSES for i in range(count)], [f"id-{i}" for i in range(count)])
 
 
 def language_of(ids: TokenIds) -> str:

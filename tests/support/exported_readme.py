@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from emu_core.encoders.base import FloatArray
-from tests.support.child import OWN, exit_code, python
+from tests.support.processes import OWN, exit_code, python
 
 BLOCKER = """
 import sys

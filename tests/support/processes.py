@@ -22,8 +22,8 @@ from emu_core.runs.checkpoint import Checkpoint
 from emu_core.runs.config import RunConfig
 from emu_core.runs.progress import Progress
 from emu_core.runs.run import Storable, create_run
+from tests.support.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 OWN = ("emu_core", "emu_app", "tests")
 IMPORTED = (
     "emu_core.api.execute",

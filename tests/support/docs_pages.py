@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
-DOCS = ROOT / "docs"
+from tests.support.paths import DOCS
+
 _FENCE = re.compile(r"^( *)```(\S+)(.*?)\n(.*?)^\1```$", re.DOTALL | re.MULTILINE)
 _TITLE = re.compile(r'title="([^"]+)"')
 _NUMBER = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?")
