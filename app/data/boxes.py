@@ -8,7 +8,7 @@ import streamlit as st
 
 from emu_app.shell.widgets import KEPT, choose_one, errors_shown
 from emu_app.work.cache import read_in_limits
-from emu_core.api.inputs import ENDINGS
+from emu_core.data.readers.formats import FILE_ENDINGS, TITLES
 
 FILE_MB = 20
 TYPED, FILE = "Type sentences", "From a file"
@@ -16,7 +16,7 @@ TYPED, FILE = "Type sentences", "From a file"
 
 def ask_file(label: str, key: str) -> tuple[str, bytes]:
     """Ask for a table and return its name and bytes; both are empty while there is none."""
-    file = st.file_uploader(label, type=ENDINGS, max_upload_size=FILE_MB, key=key)
+    file = st.file_uploader(label, type=FILE_ENDINGS, max_upload_size=FILE_MB, key=key)
     return ("", b"") if file is None else (file.name, file.getvalue())
 
 
@@ -26,7 +26,7 @@ def ask_sentences(prefix: str, number: int = 0, *, placeholder: str = "", **abou
     `prefix` and `number` make up the keys of the widgets; the other options are those of `choose_one`.
     """
     if choose_one("Sentences", [TYPED, FILE], f"{prefix}-how", **about) == FILE:
-        label = "A table with a column of sentences: CSV, TSV, JSON Lines, Parquet or Excel (XLSX)"
+        label = f"A table with a column of sentences ({TITLES}), or text with a sentence a line"
         return ask_file(label, f"{prefix}-file-{number}")
     key = f"{prefix}-typed-{number}"
     typed = st.text_area("One sentence a line", placeholder=placeholder, max_chars=200_000, key=key, **KEPT)

@@ -10,7 +10,12 @@ from emu_core.data.detection import detect_languages
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.audit import Audit
 from emu_core.data.labelled.columns import ColumnMapping, apply_columns, guess_columns
-from emu_core.data.labelled.load import labelled_from_frame, located, translations_by_text
+from emu_core.data.labelled.load import (
+    labelled_from_frame,
+    located,
+    read_sentences,
+    translations_by_text,
+)
 from emu_core.data.languages import is_known, language_code, language_of_file
 from emu_core.data.readers.limits import check_rows
 from emu_core.data.readers.tables import read_table
@@ -86,8 +91,7 @@ def read_unlabelled(name: str, payload: bytes, language: str) -> pd.DataFrame:
 
 def _sentences(name: str, payload: bytes) -> pd.DataFrame:
     if name:
-        frame, stated = read_table(payload, name), language_of_file(name) or "und"
-        table = apply_columns(frame, guess_columns(frame), required=("text",), language=stated, name=name)
+        table = read_sentences(payload, name, None, language_of_file(name) or "und")
     else:
         table = pd.DataFrame({"text": payload.decode().splitlines(), "language": "und"}, dtype="str")
     table = table[["text", "language"]].apply(stripped)

@@ -19,6 +19,7 @@ from emu_core.data.languages import is_known, language_code, language_name
 from emu_core.data.parallel.held_out import hold_out, joined_by_pivot, usual_count
 from emu_core.data.parallel.labelled import labelled_pairs
 from emu_core.data.parallel.text import ParallelText
+from emu_core.data.readers.formats import TITLES
 from emu_core.data.readers.limits import MAX_BYTES
 from emu_core.data.texts.dialogues import Dialogues
 from emu_core.data.texts.nli import LABELS
@@ -32,9 +33,8 @@ from emu_core.runs.stored_data import texts_digest
 _BOXES = {
     Kind.PARALLEL: (
         "Files of parallel text",
-        "Two or more files with one sentence a line, such as talks.en and talks.de; a table (TSV, CSV, JSON Lines, "
-        "Parquet, Excel) with a column for each language; or a translation memory (TMX). Text may be gzipped. Nothing "
-        "leaves this machine.",
+        f"Two or more files with one sentence a line, such as talks.en and talks.de; a table ({TITLES}) with a column "
+        "for each language; or a translation memory (TMX). Text may be gzipped. Nothing leaves this machine.",
     ),
     Kind.RUNNING: (
         "Running text",

@@ -16,13 +16,13 @@ from emu_core import charts
 from emu_core.data.demo import DEMO
 from emu_core.data.labelled.columns import ColumnMapping
 from emu_core.data.languages import language_name
+from emu_core.data.readers.formats import FILE_ENDINGS, TITLES
 from emu_core.data.readers.limits import MAX_BYTES
 from emu_core.data.wording import counted
 from emu_core.errors import DataError
 
 UPLOAD, UPLOADS, REFUSED, AUDITED = "upload", "upload_number", "upload_refused", "upload_audited"
 ADDED = "upload_added"  # the upload's key and the name of the set made of it
-ENDINGS = ["csv", "tsv", "txt", "jsonl", "json", "parquet", "xlsx", "gz"]
 ROLES = {
     "text": ("Sentence", "The column of what people write."),
     "intent": ("Intent", "The column of labels: what the sentence is about."),
@@ -79,8 +79,8 @@ def _draw_uploader() -> None:
     st.subheader("Your own file")
     number = st.session_state.setdefault(UPLOADS, 0)
     files = st.file_uploader(
-        "A table with a row for each sentence: CSV, TSV, JSON Lines, Parquet or Excel (XLSX)",
-        type=ENDINGS,
+        f"A table with a row for each sentence: {TITLES}",
+        type=FILE_ENDINGS,
         accept_multiple_files=True,
         max_upload_size=MAX_BYTES // 2**20,
         key=f"files-{number}",  # a new key empties the box and frees the bytes

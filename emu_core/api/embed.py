@@ -8,11 +8,20 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from emu_core.api.inputs import Files, as_list, files_of
+from emu_core.api.inputs import Files
 from emu_core.data.export_csv import safe_csv
 from emu_core.data.labelled.columns import ColumnMapping
-from emu_core.data.labelled.load import DEMO, demo_paths, read_sentences
+from emu_core.data.labelled.load import paths_of, read_sentences
 from emu_core.data.languages import language_of_file
+from emu_core.data.readers.formats import (
+    JSON_LINES,
+    PARQUET,
+    TSV,
+    WRITTEN_ENDINGS,
+    TableFormat,
+    any_of,
+    format_of,
+)
 from emu_core.devices import pick_device
 from emu_core.encoders.encode import shared_encode
 from emu_core.encoders.registry import load_encoder
@@ -25,9 +34,6 @@ from emu_core.threads import give_memory_back
 TEXT_COLUMNS = ("id", "text", "intent", "language", "split")
 UNDETERMINED = "und"  # ISO 639-2's code for an unknown language
 PART = 8192  # rows in memory at once, and in a row group of the file
-
-PARQUET = ".parquet"
-OUT_ENDINGS = (".csv", ".tsv", ".jsonl", PARQUET)
 
 
 def embed(
@@ -102,12 +108,10 @@ def read_inputs(data: Files, mapping: ColumnMapping | None, language: str | None
     Raises:
         DataError: a file can't be read.
     """
-    named = as_list(data)
-    files = demo_paths() if list(map(str, named)) == [DEMO] else list(map(Path, files_of(named)))
     return pd.concat(
         [
-            read_sentences(path, mapping, language or language_of_file(path.name) or UNDETERMINED)
-            for path in files
+            read_sentences(path, path.name, mapping, language or language_of_file(path.name) or UNDETERMINED)
+            for path in paths_of(data)
         ],
         ignore_index=True,
     )
@@ -115,35 +119,39 @@ def read_inputs(data: Files, mapping: ColumnMapping | None, language: str | None
 
 @contextmanager
 def writing(
-    out: str | Path, schema: pa.Schema, ending: str | None = None
+    out: str | Path, schema: pa.Schema, table_format: TableFormat | None = None
 ) -> Iterator[Callable[[pa.Table | pd.DataFrame], None]]:
     """Yield a function that writes rows of a table to a file, which appears when the block ends.
 
-    The kind of file is that of `ending`, or else of the ending of its name. Its folder is created if necessary.
+    The format is the given one, or else that of the ending of its name. Its folder is created if necessary.
 
     Raises:
         DataError: the file can't be written, or its ending is unknown.
     """
     target = Path(out)
-    kind = ending or target.suffix.lower()
-    if kind not in OUT_ENDINGS:
-        raise DataError(f"can't tell what kind of file {target} is; end its name in {', '.join(OUT_ENDINGS)}")
+    if table_format is None and target.suffix.lower() in WRITTEN_ENDINGS:
+        table_format = format_of(target.name)
+    if table_format is None:
+        raise DataError(
+            f"can't tell what kind of file {target} is; end its name in {any_of(WRITTEN_ENDINGS)}"
+        )
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         with ExitStack() as stack:
             file = stack.enter_context(stack.enter_context(whole_file(target)).open("wb"))
-            parquet = stack.enter_context(pq.ParquetWriter(file, schema)) if kind == PARQUET else None
+            parquet = stack.enter_context(pq.ParquetWriter(file, schema)) if table_format is PARQUET else None
 
             def write(rows: pa.Table | pd.DataFrame) -> None:
                 if parquet is not None:
                     if isinstance(rows, pd.DataFrame):
                         rows = pa.Table.from_pandas(rows, schema, preserve_index=False)
                     parquet.write_table(rows)
-                elif kind == ".jsonl":
+                elif table_format is JSON_LINES:
                     lines = rows.to_json(orient="records", lines=True, force_ascii=False)
                     file.write(lines.encode("utf-8", "replace"))
                 else:
-                    file.write(safe_csv(rows, "\t" if kind == ".tsv" else ",", is_continued=file.tell() > 0))
+                    delimiter = "\t" if table_format is TSV else ","
+                    file.write(safe_csv(rows, delimiter, is_continued=file.tell() > 0))
 
             yield write
     except OSError as error:

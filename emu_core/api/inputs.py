@@ -4,19 +4,17 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 
-from emu_core.data.demo import DEMO
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.columns import ColumnMapping
 from emu_core.data.labelled.load import read_labelled
 from emu_core.devices import pick_device
 from emu_core.encoders.base import FloatArray
 from emu_core.encoders.registry import load_encoder
-from emu_core.errors import DataError, RunError
+from emu_core.errors import RunError
 from emu_core.runs.run import Run, RunState
 
 Files = str | Path | Sequence[str | Path]
 Data = LabelledSet | Files
-ENDINGS = (".csv", ".tsv", ".jsonl", ".json", ".parquet", ".xlsx")
 RUN = "run:"  # begins the spec of a run's encoder
 
 
@@ -30,28 +28,13 @@ def labelled_set(
     """
     if isinstance(data, LabelledSet):
         return data, ()
-    labelled, audit = read_labelled(files_of(as_list(data)), mapping=mapping, language=language)
+    labelled, audit = read_labelled(as_list(data), mapping=mapping, language=language)
     return labelled, tuple(audit.summary())
 
 
 def as_list(named: Files) -> list[str | Path]:
     """Return a name or several as a list."""
     return [named] if isinstance(named, str | Path) else list(named)
-
-
-def files_of(named: Sequence[str | Path]) -> list[str | Path]:
-    """Replace each folder by its data files, sorted by name."""
-    files: list[str | Path] = []
-    for source in named:
-        folder = Path(source)
-        if source == DEMO or not folder.is_dir():
-            files.append(source)
-            continue
-        inside = sorted(path for path in folder.iterdir() if path.suffix.lower() in ENDINGS)
-        if not inside:
-            raise DataError(f"no {', '.join(ENDINGS)} file in the folder {folder}; name the files themselves")
-        files += inside
-    return files
 
 
 def finished_run(source: Run | str | Path, purpose: str) -> Run:

@@ -11,10 +11,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from emu_core.api.embed import UNDETERMINED, in_parts, read_inputs, writing
-from emu_core.api.inputs import ENDINGS, RUN, Data, Files, as_list, labelled_set, lazy_encode, run_of
+from emu_core.api.inputs import RUN, Data, Files, as_list, labelled_set, lazy_encode, run_of
 from emu_core.data.demo import DEMO
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.columns import ColumnMapping
+from emu_core.data.readers.formats import FILE_ENDINGS
 from emu_core.errors import DataError
 from emu_core.evaluation.arrays import Vectors
 from emu_core.evaluation.nearest_intent import LEAST_ASKED, NearestIntent
@@ -23,7 +24,6 @@ from emu_core.threads import give_memory_back
 NO_INTENT = "no known intent"
 NEIGHBOURS = 3
 OF_A_NEIGHBOUR = ("text", "intent", "language", "cosine")
-_PLAIN = (".txt", ".gz")
 
 
 class Predictor:
@@ -282,7 +282,7 @@ def texts_of(data: Files, *, mapping: ColumnMapping | None = None, language: str
 
 
 def _is_file(name: str | Path) -> bool:
-    if isinstance(name, Path) or name == DEMO or name.lower().endswith((*ENDINGS, *_PLAIN)):
+    if isinstance(name, Path) or name == DEMO or name.lower().endswith(FILE_ENDINGS):
         return True
     try:
         return Path(name).exists()

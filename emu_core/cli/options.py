@@ -4,6 +4,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from emu_core.cli.verb import option
+from emu_core.data.readers.formats import TITLES
 
 if TYPE_CHECKING:
     from emu_core.data.labelled.columns import ColumnMapping
@@ -13,9 +14,7 @@ SPECS = f"{FRESH} or run:DIR"
 ROLES = ("intent", "language", "id", "split")  # of columns, beside the text
 
 
-def add_data(
-    parser: argparse.ArgumentParser, what: str = "CSV, TSV, JSONL, Parquet or XLSX files, or the word demo"
-) -> None:
+def add_data(parser: argparse.ArgumentParser, what: str = f"{TITLES} files, or the word demo") -> None:
     """Add files, their columns and language, and the device."""
     parser.add_argument("data", nargs="+", metavar="DATA", help=what)
     option(parser, "--text-column NAME", "column of the sentences; also --{intent,language,id,split}-column")
@@ -27,7 +26,7 @@ def add_data(
 
 def add_parallel_files(parser: argparse.ArgumentParser) -> None:
     """Add files of parallel text."""
-    what = "parallel text: two files of a sentence a line (x.en x.de), TSV or TMX; any of them gzipped"
+    what = "parallel text: two files of a sentence a line (x.en x.de), a table or TMX; text may be gzipped"
     parser.add_argument("files", nargs="+", metavar="FILE", help=what)
     option(
         parser, "--drop-empty", "leave out pairs with an empty side instead of failing", action="store_true"

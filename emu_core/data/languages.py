@@ -7,6 +7,7 @@ from importlib.resources import files
 
 import pandas as pd
 
+from emu_core.data.readers.formats import without_endings
 from emu_core.data.wording import shown
 from emu_core.errors import DataError
 
@@ -29,7 +30,6 @@ _TRADITIONAL = frozenset({"tw", "hk", "mo", "hant"})
 # A primary subtag, then scripts (Latn), regions (DE, 419) and variants, as in BCP 47.
 _TAG = re.compile(r"[a-z]{2,3}(-([a-z]{2}|[a-z]{4}|[0-9]{3}|[a-z0-9]{5,8}))*")
 
-_EXTENSIONS = re.compile(r"(\.(csv|tsv|tab|txt|jsonl|ndjson|json|parquet|pq|xlsx|gz))+$", re.IGNORECASE)
 _LOCALE = re.compile(r"[a-z]{2,3}[-_][A-Z]{2}")
 
 
@@ -116,7 +116,7 @@ def language_of_file(name: str) -> str | None:
     Only the last dotted part counts, or a last word that is a whole locale, and only known languages: `my data.csv` is
     not Burmese.
     """
-    part = _EXTENSIONS.sub("", name).rsplit(".", 1)[-1]
+    part = without_endings(name).rsplit(".", 1)[-1]
     word = part.rsplit(maxsplit=1)[-1] if part.strip() else ""
     for candidate in (part, word if _LOCALE.fullmatch(word) else ""):
         code = _stated_code(candidate)

@@ -31,6 +31,7 @@ from emu_core.api import compare as api_compare
 from emu_core.api import forgetting as api_forgetting
 from emu_core.api.forgetting import read_forgetting
 from emu_core.data.labelled import LabelledSet
+from emu_core.data.readers.formats import FILE_ENDINGS
 from emu_core.encoders.registry import load_encoder
 from emu_core.encoders.sentence_transformers_module import EmuModule
 from emu_core.errors import EmuError, Message
@@ -351,6 +352,7 @@ def test_the_first_view_has_a_triple_that_a_gets_wrong_and_b_right(
 
 def test_triples_of_a_file_are_scored_by_both_encoders(app: AppTest, trained: Trained) -> None:
     compare(app, "Sentence triples", **{"triples-from": "From a file"})
+    assert tuple(app.file_uploader[0].allowed_type) == FILE_ENDINGS
     table = pd.DataFrame([TRIPLE, TRIPLE[::-1]], columns=["S1", "s2", "s3"]).assign(language=["en", "de"])
     app.file_uploader[0].set_value([("triples.csv", table.to_csv(index=False).encode(), "")])
     app.run()

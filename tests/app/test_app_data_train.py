@@ -16,6 +16,7 @@ from streamlit.testing.v1.element_tree import Button
 
 from emu_app.work import cache, jobs
 from emu_app.work.background import Done, Outcome, Pending
+from emu_core.data.readers.formats import FILE_ENDINGS
 from emu_core.errors import Message
 from emu_core.evaluation.guard import LanguageChange
 from emu_core.methods.registry import configure
@@ -24,7 +25,7 @@ from emu_core.runs.stored_data import LabelledData, load_data
 from tests.support.app_pages import new_session
 from tests.support.fake_runs import manager, past, until
 from tests.support.paths import MAIN
-from tests.support.tables import parquet, workbook
+from tests.support.tables import WRITERS, parquet, workbook, written
 
 
 @pytest.fixture
@@ -121,6 +122,13 @@ def test_a_file_that_is_understood_becomes_the_set(app: AppTest, name: str, cont
     assert title(app) == rf"a\.{name[2:]}"
     assert not app.error
     assert not app.warning
+
+
+@pytest.mark.parametrize("ending", [*(table_format.endings[-1] for table_format in WRITERS), ".csv.gz"])
+def test_every_format_is_taken(app: AppTest, ending: str) -> None:
+    assert tuple(app.file_uploader[0].allowed_type) == FILE_ENDINGS
+    upload(app, (f"a{ending}", written(table(), ending)))
+    assert size(app) == ("16", "2", "2") and not app.error
 
 
 def test_a_file_in_an_old_encoding_is_read_and_said_to_be(app: AppTest) -> None:

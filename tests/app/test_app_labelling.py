@@ -10,9 +10,11 @@ from emu_app.work import cache
 from emu_core import Suggester
 from emu_core.data.labelled import LabelledSet, UnlabelledSet
 from emu_core.data.labelled.load import labelled_from_frame
+from emu_core.data.readers.formats import FILE_ENDINGS
 from tests.support.app_pages import explore, new_session, with_frame
 from tests.support.at_once import AtOnce
 from tests.support.small import small_set
+from tests.support.tables import WRITERS, written
 
 
 @pytest.fixture(autouse=True)
@@ -106,6 +108,23 @@ def test_typed_sentences_are_added_each_once_and_keep_the_set_as_it_is(runs: Pat
         [["en", "de"]],
         [["de", "en"]],
     )
+
+
+def test_sentences_of_every_format_and_of_plain_text_are_added() -> None:
+    app = labelling(with_frame(small_set(("en", "de")).frame))
+    app.session_state["label-how"] = "From a file"
+    app.run()
+    assert tuple(app.file_uploader[-1].allowed_type) == FILE_ENDINGS
+    sentences = pd.DataFrame({"text": ["Can I swim here tonight?", "Is there a pool, or a gym?"]})
+    endings = [*(table_format.endings[-1] for table_format in WRITERS), ".csv.gz"]
+    files = {f"mails{ending}": written(sentences, ending) for ending in endings}
+    for name, payload in {**files, "mails.txt": "\n".join(sentences["text"]).encode()}.items():
+        app.file_uploader[-1].set_value([(name, payload, "")])
+        app.run()
+        assert not app.exception and not app.error
+        assert any("2 new sentences (English 2)" in line.value.replace("\\", "") for line in app.caption), (
+            name
+        )
 
 
 def test_without_held_out_sentences_no_score_is_drawn() -> None:

@@ -3,15 +3,18 @@
 import re
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from emu_app.work import cache
 from emu_core.api.predict import NO_INTENT
+from emu_core.data.readers.formats import FILE_ENDINGS
 from emu_core.runs.run import Run
 from tests.support.app_pages import compare, with_data
 from tests.support.at_once import AtOnce
 from tests.support.small_run import small_run
+from tests.support.tables import WRITERS, written
 
 SENTENCES = "Can I bring my dog?\n\n Wo ist das Schwimmbad? "
 
@@ -75,6 +78,19 @@ def test_a_file_is_read_and_one_that_is_none_is_refused(app: AppTest) -> None:
     app.file_uploader[0].set_value([("mails.parquet", b"text", "")])
     app.run()
     assert app.error and not app.dataframe
+
+
+def test_every_format_and_plain_text_are_read(app: AppTest) -> None:
+    app.session_state["predict-how"] = "From a file"
+    app.run()
+    assert tuple(app.file_uploader[0].allowed_type) == FILE_ENDINGS
+    sentences = pd.DataFrame({"text": ["Can I bring my dog?", "Is there a pool, or a gym?"]})
+    endings = [*(table_format.endings[-1] for table_format in WRITERS), ".csv.gz"]
+    files = {f"mails{ending}": written(sentences, ending) for ending in endings}
+    for name, payload in {**files, "mails.txt": "\n".join(sentences["text"]).encode()}.items():
+        app.file_uploader[0].set_value([(name, payload, "")])
+        app.run()
+        assert app.dataframe[0].value["Sentence"].tolist() == sentences["text"].tolist(), name
 
 
 def test_a_sentence_beside_the_maps_is_answered_at_once(app: AppTest) -> None:

@@ -6,12 +6,15 @@ import gzip
 import io
 import json
 import random
+import zipfile
 from pathlib import Path
 
+import openpyxl
 import pandas as pd
 import pyarrow as pa
 import pytest
 
+from emu_core.data.readers.limits import as_text
 from emu_core.data.readers.tables import read_table
 from tests.support.tables import parquet, workbook
 
@@ -134,6 +137,50 @@ def test_xlsx_becomes_text() -> None:
         {"text": "a", "intent": "", "n": "7"},
         {"text": "NA", "intent": "true", "n": "1.5"},
     ]
+
+
+def test_every_kind_of_cell_in_a_workbook() -> None:
+    """As openpyxl reads them, which wrote them."""
+    cells: list[object] = [
+        *("text", " spaced ", "two\nlines", "007", "プール", 'a "b" & <c>', "#N/A", "#DIV/0!", "=1+2"),
+        *(None, 0, 7, -7, 7.0, 1.5, -0.25, 0.1, 1 / 3, 1e-7, 1e20, 2**53, 123456789.125, True, False),
+        datetime.date(2020, 1, 2),
+        datetime.date(1900, 1, 1),
+        datetime.datetime(2020, 1, 2, 3, 4, 5),
+        datetime.datetime(2020, 1, 2, 3, 4, 5, 678000),
+        datetime.time(3, 4, 5),
+        datetime.time(0, 0),
+        datetime.timedelta(hours=30),
+        datetime.timedelta(days=2, minutes=90),
+    ]
+    payload = workbook([["text", "cell"], *(["x", cell] for cell in cells)])
+    book = openpyxl.load_workbook(io.BytesIO(payload), read_only=True, data_only=True)
+    expected = [as_text(cell) for _, cell in book.worksheets[0].iter_rows(min_row=2, values_only=True)]
+    assert read_table(payload, "x.xlsx")["cell"].tolist() == expected
+    assert expected[6:10] == ["#N/A", "#DIV/0!", "", ""]  # openpyxl writes a formula without its value
+
+
+def test_cells_of_spreadsheet_programs(tmp_path: Path) -> None:
+    """Rich text without its phonetic guide, escaped characters, formulas with their last value, missing references."""
+    sheet = (
+        '<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>'
+        '<row r="3"><c r="B3" t="str"><v>text</v></c><c r="C3" t="str"><v>n</v></c></row>'
+        '<row r="4"><c r="B4" t="inlineStr"><is><r><t>東</t></r><r><t xml:space="preserve">京 </t></r>'
+        '<rPh sb="0" eb="1"><t>とう</t></rPh></is></c><c r="C4"><f>1+1</f><v>2</v></c></row>'
+        '<row><c/><c t="str"><f>A1</f><v>a_x000D_b</v></c><c t="e"><f>1/0</f><v>#DIV/0!</v></c></row>'
+        '<row r="9"><c r="B9" t="b"><v>1</v></c><c r="C9" t="d"><v>2020-01-02T03:04:05</v></c></row>'
+        "</sheetData></worksheet>"
+    )
+    with zipfile.ZipFile(io.BytesIO(workbook([["x"]]))) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    path = tmp_path / "x.xlsx"
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in {**parts, "xl/worksheets/sheet1.xml": sheet}.items():
+            archive.writestr(name, content)
+    assert read_table(path, path.name).to_dict("list") == {
+        "text": ["東京 ", "a\rb", "true"],
+        "n": ["2", "#DIV/0!", "2020-01-02T03:04:05"],
+    }
 
 
 @pytest.mark.parametrize("name", ["x.csv.gz", "x.csv", "X.GZ"])

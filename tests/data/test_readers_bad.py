@@ -8,10 +8,8 @@ import pickle
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import openpyxl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -87,7 +85,16 @@ BAD: dict[str, tuple[bytes, str]] = {
         edited_workbook(lambda xml: b'<!DOCTYPE x [<!ENTITY a "b">]>' + xml),
         "document type",
     ),
-    "broken sheet": (edited_workbook(lambda xml: xml[:-30]), "can't be read as XLSX"),
+    "wide workbook": (workbook([[f"c{i}" for i in range(1001)], ["a"] * 1001]), "1,001 columns"),
+    "entity bomb far into a part": (
+        edited_workbook(
+            lambda xml: (
+                b"<!--" + b" " * 9000 + b'--><!DOCTYPE x [<!ENTITY a "bb"><!ENTITY c "&a;&a;&a;&a;">]>' + xml
+            )
+        ),
+        "document type",
+    ),
+    "broken sheet": (edited_workbook(lambda xml: xml[:-30]), "can't be read as Excel (XLSX)"),
 }  # fmt: skip
 
 
@@ -129,7 +136,7 @@ def test_workbook_bomb(monkeypatch: pytest.MonkeyPatch) -> None:
     bomb = edited_workbook(lambda xml: xml.replace(b"</sheetData>", b" " * 5_000_000 + b"</sheetData>"))
     assert len(bomb) < 20_000
     assert len(read_table(bomb, "x.xlsx")) == 1
-    monkeypatch.setattr("emu_core.data.readers.tables._MAX_UNFOLDED", 4_000_000)
+    monkeypatch.setattr("emu_core.data.readers.xlsx._MAX_UNFOLDED", 4_000_000)
     with pytest.raises(DataError, match="expands"):
         read_table(bomb, "x.xlsx")
 
@@ -155,21 +162,49 @@ def test_parquet_bomb_of_bytes() -> None:
         read_table(out.getvalue(), "x.parquet")
 
 
-def test_rows_far_below_the_last_one_are_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A row number of a workbook's file is its writer's; cells between it and the row above are made one by one."""
-    made = 0
-    made_here = openpyxl.worksheet._read_only.ReadOnlyWorksheet._get_row
-
-    def counted(*args: Any, **kwargs: Any) -> Any:
-        nonlocal made
-        made += 1
-        return made_here(*args, **kwargs)
-
-    monkeypatch.setattr(openpyxl.worksheet._read_only.ReadOnlyWorksheet, "_get_row", counted)
-    far = edited_workbook(lambda xml: xml.replace(b'r="1"', b'r="99999999999999"').replace(b'r="A1"', b""))
-    with pytest.raises(DataError):
+@pytest.mark.parametrize("cell", ["XFD1048576", "A99999999999999", "ZZZZZZ1", "XFD2"])
+def test_cells_far_from_the_table_are_refused_before_the_space_between_is_allocated(
+    cell: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    far = edited_workbook(
+        lambda xml: xml.replace(
+            b"</row></sheetData>", f'<c r="{cell}"><v>1</v></c></row></sheetData>'.encode()
+        )
+    )
+    if cell == "XFD2":
+        assert read_table(far, "x.xlsx").to_dict("list") == {"text": ["a"]}
+        monkeypatch.setattr("emu_core.data.readers.xlsx._MAX_CELLS", 2 * 16_384 - 1)
+    monkeypatch.setattr("emu_core.data.readers.xlsx.load_workbook", lambda _: pytest.fail("it was read"))
+    with pytest.raises(DataError, match=r"is beyond the last row|cells reach over"):
         read_table(far, "x.xlsx")
-    assert made < 5_000
+
+
+def test_a_number_of_a_row_with_thousands_of_digits_gets_a_short_sentence() -> None:
+    far = edited_workbook(lambda xml: xml.replace(b'<row r="2"', b'<row r="' + b"9" * 4000 + b'"'))
+    with pytest.raises(DataError) as caught:
+        read_table(far, "x.xlsx")
+    assert len(str(caught.value)) < 300
+
+
+def test_only_cells_with_a_value_count_for_the_size_of_a_sheet() -> None:
+    styled = edited_workbook(
+        lambda xml: xml.replace(
+            b"</sheetData>", b'<row r="1048576"><c r="XFD1048576" s="0"/></row></sheetData>'
+        )
+    )
+    assert read_table(styled, "x.xlsx").to_dict("list") == {"text": ["a"]}
+
+
+def test_another_sheet_counts_too_and_other_parts_are_not_read() -> None:
+    with zipfile.ZipFile(io.BytesIO(workbook([["text"], ["a"]]))) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    sheet = (
+        b'<worksheet><sheetData><row r="1048576"><c r="XFD1048576"><v>1</v></c></row></sheetData></worksheet>'
+    )
+    with pytest.raises(DataError, match="cells reach over 1,048,576 rows and 16,384 columns"):
+        read_table(zipped({**parts, "xl/worksheets/sheet2.xml": sheet}), "x.xlsx")
+    harmless = {**parts, "xl/media/picture.png": b"\x89PNG", "customXml/item1.xml": "<a/>".encode("utf-16")}
+    assert read_table(zipped(harmless), "x.xlsx").to_dict("list") == {"text": ["a"]}
 
 
 @pytest.mark.parametrize("row", [1_048_577, 99_999_999_999_999])
@@ -187,7 +222,7 @@ def test_a_row_beyond_the_last_one_of_a_workbook_is_named(row: int) -> None:
 def test_a_line_that_is_too_long_is_named(tmp_path: Path) -> None:
     (tmp_path / "x.txt").write_text("one\n" + "a" * 100_001 + "\n", "utf-8")
     with pytest.raises(DataError, match="line 2 has 100,001 characters"):
-        read_lines(tmp_path / "x.txt")
+        read_lines(tmp_path / "x.txt", "x.txt")
 
 
 def test_json_bomb(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from emu_core.api.pretrain import plan_pretraining
 from emu_core.api.train import plan_training
-from emu_core.data.readers.tables import parse_delimited
+from emu_core.data.readers.delimited import parse
 from emu_core.data.texts.tasks import Tasks
 from emu_core.errors import TrainingError
 from emu_core.methods.registry import configure, method_named
@@ -150,7 +150,7 @@ def test_a_table_is_not_held_as_rows_and_repeated_cells_once() -> None:
     text = "text,intent,language\n" + "".join(f"sentence number {i},booking,en\n" for i in range(20_000))
     tracemalloc.start()
     try:
-        parse_delimited(text, "rows.csv")
+        parse(text, "rows.csv")
         most = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()

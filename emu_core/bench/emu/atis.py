@@ -9,6 +9,7 @@ import pandas as pd
 from emu_core.data.labelled.columns import COLUMNS, guess_columns
 from emu_core.data.labelled.sets import LabelledSet
 from emu_core.data.languages import is_known, language_code
+from emu_core.data.readers.formats import FILE_ENDINGS, unpacked_name, without_endings
 from emu_core.data.readers.limits import check_rows
 from emu_core.data.readers.tables import read_table
 from emu_core.data.readers.text import read_text
@@ -21,7 +22,8 @@ ATIS_NAME = "ATIS"
 LEAST = 5  # sentences of an intent, in train and in test
 EXCLUDED = "flight"  # the paper's "flights" class, three quarters of the sentences
 PAPER_COUNTS: Mapping[str, int] = {"classes": 13, "train": 1195, "test": 252}
-_ENDINGS = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".iob", ".parquet", ".xlsx")
+_IOB = ".iob"
+_ENDINGS = (*FILE_ENDINGS, _IOB)
 _SPLITS = ("train", "test")
 
 
@@ -79,9 +81,9 @@ def _files(folder: Path) -> dict[tuple[str, str], Path]:
         raise DataError(f"there is no folder {folder}; name the one that holds ATIS: {ATIS}FOLDER")
     files: dict[tuple[str, str], Path] = {}
     for path in sorted(folder.iterdir()):
-        words = re.split("[^a-z0-9]+", path.stem.lower())
+        words = re.split("[^a-z0-9]+", without_endings(path.name, _ENDINGS).lower())
         splits = [split for split in _SPLITS if split in words]
-        if path.suffix.lower() not in _ENDINGS or len(splits) != 1:
+        if not path.name.lower().endswith(_ENDINGS) or len(splits) != 1:
             continue
         codes = [
             code
@@ -103,7 +105,7 @@ def _files(folder: Path) -> dict[tuple[str, str], Path]:
 
 
 def _rows(path: Path, split: str, language: str) -> pd.DataFrame:
-    texts, intents = _iob(path) if path.suffix.lower() == ".iob" else _table(path)
+    texts, intents = _iob(path) if unpacked_name(path.name).lower().endswith(_IOB) else _table(path)
     check_rows(len(texts), path.name)
     names = [
         "+".join(part.strip().removeprefix("atis_") for part in re.split(r"[#+]", intent))

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from emu_core.api.inputs import Data, as_list, files_of, labelled_set
+from emu_core.api.inputs import Data, as_list, labelled_set
 from emu_core.api.train import plan_training
 from emu_core.bench.emu.atis import ATIS, read_atis
 from emu_core.bench.emu.quora import QUORA, read_quora
@@ -208,7 +208,7 @@ class EmuExperiment(Experiment):
         else:
             divided = bench_data(labelled_set(data, mapping=mapping, language=language)[0])
             if given and first != DEMO:
-                divided = divided.translated(codes[0], read_machine_translations(files_of(given), mapping))
+                divided = divided.translated(codes[0], read_machine_translations(given, mapping))
         return divided, {"data": divided.train.name, "train_languages": codes}
 
     @property

@@ -11,8 +11,9 @@ from emu_core.data.labelled.audit import Audit, audit_rows
 from emu_core.data.labelled.columns import COLUMNS, ColumnMapping, apply_columns, guess_columns
 from emu_core.data.labelled.sets import LabelledSet, UnlabelledSet
 from emu_core.data.languages import checked_language
+from emu_core.data.readers.formats import is_table, tables_in
 from emu_core.data.readers.limits import check_rows, named_paths
-from emu_core.data.readers.tables import is_table, read_table
+from emu_core.data.readers.tables import read_table
 from emu_core.data.readers.text import encoding_notes, read_lines
 from emu_core.data.wording import listed, shown
 from emu_core.errors import DataError
@@ -34,20 +35,31 @@ def read_labelled(
     """Read one or more labelled files as one set, or the demo set for the single word "demo".
 
     Args:
-        sources: paths of CSV, TSV, JSON Lines, Parquet or XLSX files.
+        sources: paths of tables in a format of `TABLE_FORMATS`, or of folders, which stand for the tables in them.
         mapping: columns by name, for all files; those left None are guessed from the usual names.
         language: the language of files without a language column; without it the file's name must state it.
 
     Raises:
         DataError: a file can't be read or mapped, or fewer than two usable sentences, or a single intent, are left.
     """
-    paths = named_paths(sources, "no file is named; name one or more, or the word demo")
-    is_demo = DEMO in map(str, ([sources] if isinstance(sources, str | Path) else sources))
-    if is_demo and len(paths) > 1:
-        raise DataError("the demo set can't be joined with files; name it alone, or a file as ./demo")
-    paths = demo_paths() if is_demo else paths
+    paths = paths_of(sources)
     rows, notes = read_rows(paths, mapping=mapping, language=language)
-    return _audited(rows, DEMO if is_demo else listed((path.name for path in paths), 4), notes)
+    name = DEMO if paths == demo_paths() else listed((path.name for path in paths), 4)
+    return _audited(rows, name, notes)
+
+
+def paths_of(sources: str | Path | Sequence[str | Path]) -> list[Path]:
+    """Return the files that are named, where a folder stands for the tables in it, and "demo" for the demo set.
+
+    Raises:
+        DataError: none is named, a folder holds no table, or the demo set is named beside files.
+    """
+    paths = named_paths(sources, "no file is named; name one or more, or the word demo")
+    if DEMO in map(str, [sources] if isinstance(sources, str | Path) else sources):
+        if len(paths) > 1:
+            raise DataError("the demo set can't be joined with files; name it alone, or a file as ./demo")
+        return demo_paths()
+    return [file for path in paths for file in (tables_in(path) if path.is_dir() else [path])]
 
 
 def labelled_from_frame(frame: pd.DataFrame, name: str) -> tuple[LabelledSet, Audit]:
@@ -121,21 +133,23 @@ def read_unlabelled(
 ) -> UnlabelledSet:
     """Read sentences from tables, ignoring their intents, or from plain files, one sentence a line.
 
-    A file is plain if its name has no table's ending: `hotel.de.txt`, `train.de.gz`. Empty sentences and repeats of a
+    A file is plain if its name has no table's ending: `hotel.de.txt`, `train.de.gz`. A folder stands for the tables in
+    it. Empty sentences and repeats of a
     sentence in the same language are dropped.
 
     Args:
-        paths: the files.
+        paths: the files and folders.
         mapping: columns by name; those left None are guessed.
         language: the language of files without a language column; without it the file's name must state it.
 
     Raises:
         DataError: a file can't be read, has no text column, or states no language; or no sentence is left.
     """
-    files = named_paths(paths, "no file of unlabelled sentences is named; name one or more")
+    files = paths_of(paths)
     parts = []
     for path in files:
-        parts.append(read_sentences(path, mapping, language)[list(UnlabelledSet.columns)])
+        part = read_sentences(path, path.name, mapping, language)
+        parts.append(part[list(UnlabelledSet.columns)])
         check_rows(sum(map(len, parts)), "the unlabelled data")
     frame = pd.concat(parts, ignore_index=True).apply(stripped)
     frame = frame[(frame["text"] != "") & (frame["language"] != "")]
@@ -149,27 +163,29 @@ def read_unlabelled(
     return UnlabelledSet(frame, listed((path.name for path in files), 4))
 
 
-def read_sentences(path: Path, mapping: ColumnMapping | None, language: str | None) -> pd.DataFrame:
+def read_sentences(
+    source: Path | bytes, name: str, mapping: ColumnMapping | None, language: str | None
+) -> pd.DataFrame:
     """Return every row of a table, or line of a plain file, with the columns of COLUMNS; only text is required.
 
     Raises:
         DataError: the file can't be read, has no text column, or states no language.
     """
-    if is_table(path):
-        frame = read_table(path, path.name)
+    if is_table(name):
+        frame = read_table(source, name)
         columns = guess_columns(frame, mapping)
     else:
-        frame = pd.DataFrame({"text": read_lines(path)[0]}, dtype="str")
+        frame = pd.DataFrame({"text": read_lines(source, name)[0]}, dtype="str")
         columns = ColumnMapping(text="text")
-    return apply_columns(frame, columns, required=("text",), language=language, name=path.name)
+    return apply_columns(frame, columns, required=("text",), language=language, name=name)
 
 
 def read_machine_translations(
     files: Sequence[str | Path], mapping: ColumnMapping | None = None
 ) -> dict[str, str]:
-    """Return the translations in a column `translation` of a labelled set's files, by text."""
+    """Return the translations in a column `translation` of a labelled set's files or folders, by text."""
     of_text: dict[str, str] = {}
-    for path in map(Path, files):
+    for path in paths_of(files):
         frame = read_table(path, path.name)
         of_text |= translations_by_text(frame, guess_columns(frame, mapping).text)
     return of_text

@@ -1,6 +1,5 @@
 """Parallel text from files of any kind: plain files line by line, tables, translation memories (TMX)."""
 
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from xml.parsers import expat
@@ -8,15 +7,22 @@ from xml.parsers import expat
 from emu_core.data.cleaning import BLANKS, clean
 from emu_core.data.languages import checked_language, is_known, language_code, language_of_file, ordered
 from emu_core.data.parallel.text import ParallelRows, ParallelText, check_languages, pair_of
+from emu_core.data.readers.formats import (
+    GZIP_ENDING,
+    PLAIN_ENDING,
+    TSV,
+    format_of,
+    is_memory,
+    is_table,
+    without_endings,
+)
 from emu_core.data.readers.limits import check_rows, named_paths, opened
-from emu_core.data.readers.tables import is_table, is_tsv, read_columns
+from emu_core.data.readers.tables import read_columns
 from emu_core.data.readers.text import read_lines
 from emu_core.data.wording import counted, listed, shown
 from emu_core.errors import DataError
 
 MOST_PAIRS = 20_000  # of an evaluation's file: each sentence is compared with every translation
-_TMX = re.compile(r"\.tmx(\.gz)?$", re.IGNORECASE)
-_PLAIN_ENDING = re.compile(r"(\.(txt|gz))+$", re.IGNORECASE)
 _CODE = frozenset({"bpt", "ept", "it", "ph", "ut"})  # elements that hold a format's own code and not text
 _MOST_LANGUAGES = 100
 _DEEPEST = 100  # nested elements; a usual memory has about ten levels
@@ -30,7 +36,7 @@ def read_parallel(
     - Plain files have a sentence a line and their language at the end of their name: `train.en` and `train.de`,
       `train.en.txt.gz`, `tatoeba.deu-eng.deu`. Files whose names are alike up to there belong together, line by line;
       if no two do, all of them belong together. Lines that are blank in both languages separate documents.
-    - Tables (.tsv, or .csv, .jsonl, .parquet, .xlsx) have a language as the name of each column.
+    - Tables in a format of `TABLE_FORMATS` have a language as the name of each column.
     - TMX names its own languages.
 
     Text and TMX may be gzipped. Of the languages that belong together, English, or else the first, is paired with each
@@ -52,12 +58,12 @@ def read_parallel(
     missing = "no file of parallel text is named; name two such as train.en and train.de, or a table"
     paths = named_paths(files, missing)
     named = None if languages is None else [checked_language(language) for language in languages]
-    plain = [path for path in paths if not (_TMX.search(path.name) or is_table(path))]
+    plain = [path for path in paths if not (is_memory(path.name) or is_table(path.name))]
     found = [_read_plain(group) for group in _groups(plain, named)] if plain else []
     for path in paths:
-        if _TMX.search(path.name):
+        if is_memory(path.name):
             found.append(read_tmx(path))
-        elif is_table(path):
+        elif is_table(path.name):
             found.append(_read_table(path, named))
     check_rows(sum(len(rows.lines) for rows in found), "the parallel text in all files together")
     texts = []
@@ -138,7 +144,7 @@ def _groups(paths: Sequence[Path], named: Sequence[str] | None) -> list[list[tup
     for by_folder in (True, False):  # files of one name in two folders belong together if no others do
         groups: dict[tuple[str, str], list[tuple[str, Path]]] = {}
         for (code, path), own in zip(files, stated, strict=True):
-            stem = _PLAIN_ENDING.sub("", path.name)
+            stem = without_endings(path.name, (PLAIN_ENDING, GZIP_ENDING))
             key = (str(path.parent) if by_folder else "", stem.rpartition(".")[0] if own else stem)
             groups.setdefault(key, []).append((code, path))
         if max(map(len, groups.values())) > 1:
@@ -154,7 +160,7 @@ def _read_plain(group: Sequence[tuple[str, Path]]) -> ParallelRows:
     texts: dict[str, list[str]] = {}
     notes: tuple[str, ...] = ()
     for code, path in group:
-        lines, odd = read_lines(path)
+        lines, odd = read_lines(path, path.name)
         check_rows(len(lines), path.name)
         texts[code] = clean(lines)
         notes += odd
@@ -179,15 +185,14 @@ def _read_table(path: Path, languages: Sequence[str] | None) -> ParallelRows:
         is_key = code in ("id", "no") and all(len(text.split()) < 2 for text in column)
         if code is not None and is_known(code) and not is_key:
             header[place] = code
-    unit, start = ("line", 2) if is_tsv(path) else ("row", 1)
-    if len(header) < 2 and not is_tsv(path):
+    is_tsv = format_of(path.name) is TSV
+    unit, start = ("line", 2) if is_tsv else ("row", 1)
+    if len(header) < 2 and not is_tsv:
         raise DataError(
             f"{shown(path.name)}: the columns name no two languages: {listed(names)}; rename those of the "
             "sentences to codes such as en and de"
         )
-    if is_tsv(path) and (
-        len(header) < 2 or (languages is not None and set(header.values()) != set(languages))
-    ):
+    if is_tsv and (len(header) < 2 or (languages is not None and set(header.values()) != set(languages))):
         start = 1
         header = _languages_given(path.name, names, header, languages)
         columns = [(name, *column) for name, column in zip(names, columns, strict=True)]

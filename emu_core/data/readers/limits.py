@@ -117,6 +117,11 @@ def build_table(header: Sequence[str], columns: Sequence[Sequence[str]], name: s
     return pd.DataFrame({label: _strings(values, label, name) for label, values in named})
 
 
+def columns_of(rows: Sequence[Sequence[str]], width: int) -> list[Sequence[str]]:
+    """Return the `width` columns of rows of that length."""
+    return list(zip(*rows, strict=True)) if rows else [()] * width
+
+
 def check_rows(count: int, name: str, most: int | None = None) -> None:
     """Raise a DataError if a file has more rows than `most`, by default MAX_ROWS."""
     most = MAX_ROWS if most is None else most

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import chardet
 
+from emu_core.data.readers.formats import TABLE_FORMATS, XLSX
 from emu_core.data.readers.limits import check_lengths, opened
 from emu_core.data.wording import shown
 from emu_core.errors import DataError
 
-PARQUET, ZIP = b"PAR1", b"PK\x03\x04"
 _NOT_TABLES = (
     (b"\x89PNG", "a PNG picture"),
     (b"\xff\xd8\xff", "a JPEG picture"),
@@ -29,8 +29,8 @@ _NOT_TABLES = (
     (b"<?xml", "an XML document"),
     *((bytes([0x80, protocol]), "a Python pickle") for protocol in range(2, 6)),
     (b"\x1f\x8b", "gzipped twice"),
-    (PARQUET, "a gzipped Parquet file"),
-    (ZIP, "a zip archive"),
+    (XLSX.magic, "a zip archive"),
+    *((table.magic, f"a {table.title} file") for table in TABLE_FORMATS if table.magic),
 )
 # UTF-32's little-endian byte order mark begins with UTF-16's and comes first.
 _BYTE_ORDER_MARKS = (
@@ -92,7 +92,7 @@ def checked_text(payload: bytes, name: str) -> tuple[str, str]:
     return text, encoding.removesuffix("-sig")
 
 
-def read_lines(path: Path) -> tuple[list[str], tuple[str, ...]]:
+def read_lines(source: Path | bytes, name: str) -> tuple[list[str], tuple[str, ...]]:
     """Return the lines of a text file, gzipped or not, in any encoding, and a note if the file is not UTF-8.
 
     Only line ends separate lines, not U+2028 and its like (as in `str.splitlines`), which would misalign parallel
@@ -101,14 +101,14 @@ def read_lines(path: Path) -> tuple[list[str], tuple[str, ...]]:
     Raises:
         DataError: the file is missing, too large, empty or not text.
     """
-    text, encoding = read_text(path, path.name)
+    text, encoding = read_text(source, name)
     text = text.rstrip("\r\n")
     lines = text.split("\n") if "\n" in text else text.split("\r")
     lines = [line.removesuffix("\r") for line in lines]
     while not lines[-1].strip():  # a file without text has been refused
         lines.pop()
-    check_lengths(lines, path.name, "line")
-    return lines, encoding_notes(path.name, encoding)
+    check_lengths(lines, name, "line")
+    return lines, encoding_notes(name, encoding)
 
 
 def _encoding(payload: bytes, name: str) -> str:

@@ -7,7 +7,8 @@ from typing import ClassVar
 
 from emu_core.data.cleaning import clean
 from emu_core.data.languages import stated_language
-from emu_core.data.readers.tables import is_tsv, read_columns
+from emu_core.data.readers.formats import CSV, TSV, format_of
+from emu_core.data.readers.tables import read_columns
 from emu_core.data.texts.text import Text, left_out, read_files
 from emu_core.data.wording import counted, listed, shown
 from emu_core.errors import DataError
@@ -43,7 +44,7 @@ class Dialogues(Text):
 
 
 def read_dialogues(files: Sequence[str | Path], language: str | None = None) -> list[Dialogues]:
-    """Read comments and responses from tables: TSV, CSV, JSON Lines, Parquet or XLSX; text may be gzipped.
+    """Read comments and responses from tables in a format of `TABLE_FORMATS`; text may be gzipped.
 
     The columns are `comment` and `response` (or context, input, message, question; reply, answer), or the two columns
     of a TSV or CSV without a header. Rows without a comment or a response are left out, and counted in `notes`.
@@ -65,7 +66,7 @@ def _read(path: Path, given: str | None) -> list[Dialogues]:
     names = [name.strip().casefold() for name in header]
     of_kinds = ([names.index(name) for name in kind if name in names] for kind in (_COMMENTS, _RESPONSES))
     places = [found[0] for found in of_kinds if found]
-    may_lack_header = is_tsv(path) or path.name.lower().removesuffix(".gz").endswith(".csv")
+    may_lack_header = format_of(path.name) in (CSV, TSV)
     if len(places) == 2:
         columns = [body[place] for place in places]
     elif len(header) == 2 and not places and may_lack_header:

@@ -75,7 +75,7 @@ def read_running_text(files: Sequence[str | Path], language: str | None = None) 
 
 def _read(path: Path, given: str | None) -> list[RunningText]:
     language = stated_language(given, path.name)
-    lines, notes = read_lines(path)
+    lines, notes = read_lines(path, path.name)
     check_rows(len(lines), path.name)
     documents = [tuple(group) for has_text, group in groupby(clean(lines), key=bool) if has_text]
     long_enough = tuple(document for document in documents if len(document) >= SHORTEST)

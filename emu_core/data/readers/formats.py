@@ -1,0 +1,114 @@
+"""The table of formats: from it come what a file or a folder may hold, the upload boxes, help and messages."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from emu_core.data.wording import shown
+from emu_core.errors import DataError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class TableFormat:
+    """A format of tables.
+
+    Attributes:
+        title: its name in help and messages.
+        endings: of the names of its files, the usual one first; text may also be gzipped (`.csv.gz`).
+        reader: the module of this package whose `parse` reads it; imported when a file is read, because the command's
+            help needs only the titles.
+        magic: the first bytes of each of its files; b"" for text, whose content is looked at by `read_table`.
+        is_written: whether Emu writes it, too, with the first ending.
+    """
+
+    title: str
+    endings: tuple[str, ...]
+    reader: str
+    magic: bytes = b""
+    is_written: bool = False
+
+    def parse(self, content: str | bytes, name: str) -> "pd.DataFrame":
+        """Return a file's content, as text or else as bytes, as a frame of strings; `name` is used in messages."""
+        frame: pd.DataFrame = import_module(f"emu_core.data.readers.{self.reader}").parse(content, name)
+        return frame
+
+
+CSV = TableFormat("CSV", (".csv",), "delimited", is_written=True)
+TSV = TableFormat("TSV", (".tsv", ".tab"), "delimited", is_written=True)
+JSON_LINES = TableFormat("JSON Lines", (".jsonl", ".ndjson", ".json"), "json_lines", is_written=True)
+PARQUET = TableFormat("Parquet", (".parquet", ".pq"), "parquet", b"PAR1", is_written=True)
+XLSX = TableFormat("Excel (XLSX)", (".xlsx",), "xlsx", b"PK\x03\x04")
+TABLE_FORMATS = (CSV, TSV, JSON_LINES, PARQUET, XLSX)
+
+PLAIN_ENDING = ".txt"  # a sentence a line, unless a labelled set is expected
+TMX_ENDING = ".tmx"  # translation memories
+GZIP_ENDING = ".gz"
+TABLE_ENDINGS = tuple(ending for table in TABLE_FORMATS for ending in table.endings)
+WRITTEN_ENDINGS = tuple(table.endings[0] for table in TABLE_FORMATS if table.is_written)
+FILE_ENDINGS = (*TABLE_ENDINGS, PLAIN_ENDING, GZIP_ENDING)
+"""Endings of files of sentences, labelled or not."""
+
+
+def any_of(names: Iterable[str], word: str = "or") -> str:
+    """Return names as in a sentence: "CSV, TSV or Parquet"."""
+    *first, last = names
+    return f"{', '.join(first)} {word} {last}"
+
+
+TITLES = any_of(table.title for table in TABLE_FORMATS)
+"""The formats as in a sentence: "CSV, TSV, ... or Excel (XLSX)"."""
+
+
+def format_of(name: str) -> TableFormat | None:
+    """Return the format that the ending of a file's name states, gzipped or not; None if it is not that of a table."""
+    unpacked = unpacked_name(name).lower()
+    return next((table for table in TABLE_FORMATS if unpacked.endswith(table.endings)), None)
+
+
+def is_table(name: str) -> bool:
+    """Return whether a file's name is that of a table."""
+    return format_of(name) is not None
+
+
+def is_memory(name: str) -> bool:
+    """Return whether a file's name is that of a translation memory."""
+    return unpacked_name(name).lower().endswith(TMX_ENDING)
+
+
+def unpacked_name(name: str) -> str:
+    """Return a file's name without the ending of gzip."""
+    return name[: -len(GZIP_ENDING)] if name.lower().endswith(GZIP_ENDING) else name
+
+
+def without_endings(name: str, endings: tuple[str, ...] = FILE_ENDINGS) -> str:
+    """Return a file's name without these endings, of which it may have several: `train.en.txt.gz`."""
+    while ending := next((ending for ending in endings if name.lower().endswith(ending)), ""):
+        name = name[: -len(ending)]
+    return name
+
+
+def tables_in(folder: Path) -> list[Path]:
+    """Return the files of a folder that are tables by their names, sorted.
+
+    Other files, folders, and hidden files, also those that spreadsheet programs leave while they are open (`~$`), are
+    no part of the data.
+
+    Raises:
+        DataError: there is none.
+    """
+    tables = sorted(
+        path
+        for path in folder.iterdir()
+        if is_table(path.name) and not path.name.startswith((".", "~$")) and path.is_file()
+    )
+    if not tables:
+        raise DataError(
+            f"the folder {shown(folder)} holds no {TITLES} file (their names end in {any_of(TABLE_ENDINGS)}); name the "
+            "files themselves"
+        )
+    return tables

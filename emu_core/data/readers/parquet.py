@@ -1,0 +1,42 @@
+"""Parquet."""
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from emu_core.data.readers.limits import MAX_COLUMNS, build_table, check_characters, check_rows
+from emu_core.data.wording import shown
+from emu_core.errors import DataError
+
+
+def parse(payload: bytes, name: str) -> pd.DataFrame:
+    """Read the flat columns of a Parquet file as strings, without nested and fixed-size binary ones."""
+    file = pq.ParquetFile(pa.BufferReader(payload))
+    check_rows(file.metadata.num_rows, name)
+    check_characters(
+        sum(file.metadata.row_group(i).total_byte_size for i in range(file.metadata.num_row_groups)), name
+    )
+    left_out = (pa.types.is_nested, pa.types.is_fixed_size_binary)
+    flat = [field.name for field in file.schema_arrow if not any(test(field.type) for test in left_out)]
+    if len(flat) > MAX_COLUMNS:
+        raise DataError(f"{shown(name)} has {len(flat):,} columns; keep text, intent and language")
+    # As dictionaries, a long value of every row is stored once until its true size is known.
+    table = pq.ParquetFile(pa.BufferReader(payload), read_dictionary=flat).read(columns=flat)
+    check_characters(sum(_characters(chunk) for column in table.columns for chunk in column.chunks), name)
+    columns = []
+    for column in table.columns:
+        plain = pc.cast(column, column.type.value_type) if pa.types.is_dictionary(column.type) else column
+        columns.append(pc.fill_null(pc.cast(plain, pa.large_string()), "").to_pylist())
+    return build_table(table.column_names, columns, name)
+
+
+def _characters(chunk: pa.Array) -> int:
+    """Return the bytes of text that a part of a column expands to; 0 for other types."""
+    is_dictionary = pa.types.is_dictionary(chunk.type)
+    values = chunk.dictionary if is_dictionary else chunk
+    tests = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
+    if not any(test(values.type) for test in tests):
+        return 0
+    lengths = pc.cast(pc.binary_length(values), pa.int64())
+    return pc.sum(lengths.take(chunk.indices) if is_dictionary else lengths).as_py() or 0
