@@ -87,7 +87,7 @@ def train_page(app: AppTest, method: str = "emu") -> AppTest:
 
 
 def test_the_app_is_for_this_machine_alone_and_tells_nobody() -> None:
-    config = tomllib.loads((MAIN.parent / ".streamlit" / "config.toml").read_text())
+    config = tomllib.loads((MAIN.parent / "shell" / ".streamlit" / "config.toml").read_text())
     assert config["server"] == {
         "address": "localhost",
         "maxUploadSize": 200,

@@ -72,7 +72,7 @@ def test_the_wheel_holds_all_of_both_packages(wheel: Path) -> None:
         "emu_app/main.py",
         "emu_app/shell/served.py",
     } <= found
-    assert {"emu_core/data/commands/words/de.json", "emu_app/.streamlit/config.toml"} <= found
+    assert {"emu_core/data/commands/words/de.json", "emu_app/shell/.streamlit/config.toml"} <= found
 
 
 def test_the_wheel_says_what_it_is(wheel: Path) -> None:
