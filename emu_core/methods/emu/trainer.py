@@ -14,10 +14,8 @@ from emu_core.devices import Precision, reduced_precision
 from emu_core.encoders.base import Encoder, TokenIds
 from emu_core.errors import TrainingError
 from emu_core.losses.center import center_loss, move_centers
-from emu_core.losses.contrastive import contrastive_loss
 from emu_core.losses.language import language_cross_entropy, language_wasserstein
-from emu_core.losses.n_pair import n_pair_loss
-from emu_core.losses.softmax import l2_constrained_softmax_loss, scale_to_sphere, softmax_loss
+from emu_core.losses.softmax import scale_to_sphere
 from emu_core.methods.emu.batches import (
     Batch,
     Spread,
@@ -25,14 +23,13 @@ from emu_core.methods.emu.batches import (
     draw_rows,
     epoch_batches,
     gradient_length,
-    n_pairs,
     one_class_warning,
-    partners,
     spread,
     spread_alarms,
     step_alarms,
     watched,
 )
+from emu_core.methods.emu.objectives import LABELLED_LOSSES, LossInputs
 from emu_core.methods.emu.settings import (
     Adversary,
     EmuConfig,
@@ -311,32 +308,18 @@ class EmuTrainer(Trainer[Batch]):
 
     def _loss_parts(self, batch: Batch, critic: LanguageDiscriminator | None) -> dict[str, Tensor]:
         """Compute L_C - gamma L_D (eq. 4) in named parts, from a single forward pass."""
-        config = self.config
-        own = batch.ids
-        second: list[TokenIds] = []
-        if config.objective is Objective.CONTRASTIVE:
-            partner = partners(batch, self.data.labelled[batch.language], self.rng)
-            second = partner.ids
-        elif config.objective is Objective.N_PAIR:
-            sentences = self.data.labelled[batch.language]
-            anchors, positives = n_pairs(sentences, config.batch_size, self.rng)
-            own, second = [sentences.ids[r] for r in anchors], [sentences.ids[r] for r in positives]
+        config, row = self.config, LABELLED_LOSSES[self.config.objective]
+        drawn, partners = row.draw(batch, self.data.labelled[batch.language], config, self.rng)
         other = self._other_language(batch.language, batch.rows) if critic is not None else []
-        vectors = self._vectors([*own, *second, *other])
-        u, w, v = vectors.split([len(own), len(second), len(other)])  # (B, dim), (B or 0, dim), (B or 0, dim)
+        vectors = self._vectors([*drawn.ids, *partners.ids, *other])
+        # (B, dim), and (B, dim) each if there are partners and a discriminator, else (0, dim)
+        u, w, v = vectors.split([len(drawn), len(partners), len(other)])
 
-        parts: dict[str, Tensor] = {}
-        labels = torch.tensor(batch.labels, device=u.device)
-        head = self.classifier.weight, self.classifier.bias
-        if config.objective is Objective.L2_SOFTMAX:
-            parts["softmax"] = l2_constrained_softmax_loss(u, labels, *head, config.alpha)
-        elif config.objective is Objective.SOFTMAX:
-            parts["softmax"] = softmax_loss(u, labels, *head)
-        elif config.objective is Objective.CONTRASTIVE:
-            same = labels == torch.tensor(partner.labels, device=labels.device)
-            parts["contrastive"] = contrastive_loss(u, w, same, config.contrastive_margin)
-        else:
-            parts["n_pair"] = n_pair_loss(u, w, config.n_pair_scale)
+        labels, partner_labels = (
+            torch.tensor(part.labels, dtype=torch.long, device=u.device) for part in (drawn, partners)
+        )
+        classifier = self.classifier.weight, self.classifier.bias
+        parts = {row.name: row.loss(LossInputs(u, labels, w, partner_labels, classifier), config)}
         if config.center_weight:
             scaled = scale_to_sphere(u, config.alpha)
             parts["center"] = config.center_weight * center_loss(scaled, labels, self.centers)
