@@ -18,11 +18,11 @@ from emu_app.work import cache
 from emu_app.work.background import Done, Failed, Pending
 from emu_app.work.mapping import lay_out
 from emu_core.charts.marks import ColourBy
-from emu_core.charts.scatter import maps_page
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.wording import counted
 from emu_core.encoders.base import FloatArray
 from emu_core.evaluation.projection import Projection, aligned, project, stratified_sample
+from emu_core.reports.map_pages import maps_page
 
 FIRST_POINTS = 5_000  # sentences of a larger set that are drawn first: their map takes seconds
 MOST_POINTS = 30_000  # that a browser draws and selects with ease

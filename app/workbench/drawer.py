@@ -36,6 +36,7 @@ from emu_core.data.wording import counted
 from emu_core.evaluation.comparison import Change
 from emu_core.evaluation.projection import stratified_sample
 from emu_core.evaluation.similarity import cosine_matrix, heat_map_order
+from emu_core.reports.map_pages import animation_page
 from emu_core.runs.run import Run
 from emu_core.runs.snapshots import read_film
 
@@ -231,7 +232,7 @@ def _draw_epochs(run: Run) -> None:
     )
     draw_download(
         "HTML",
-        lambda: charts.animation_page(film, colour_by, f"{run.name}: the space at each epoch"),
+        lambda: animation_page(film, colour_by, run.name),
         f"{run.name}-epochs.html",
         help="A page that plays the map, without a network.",
     )

@@ -1,8 +1,9 @@
 """The execution of a training run, from loading the encoder to the final status, for all methods."""
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +12,10 @@ from emu_core.encoders.saved import write_checksums
 from emu_core.errors import Call, CancelledError, EmuError, Message, RunError, TrainingError
 from emu_core.evaluation.arrays import Encode
 from emu_core.evaluation.run_metrics import Measured, labelled_metrics, measure_all, parallel_metrics
-from emu_core.files import disk_fault, remove_partial, whole_folder, write_whole
+from emu_core.files import disk_fault, remove_partial, whole_folder
 from emu_core.methods.registry import method_named
-from emu_core.notebook.training import live_progress
 from emu_core.processes import Processes
-from emu_core.reports.card import model_card
 from emu_core.runs.checkpoint import Checkpoint
-from emu_core.runs.config import RunConfig
 from emu_core.runs.progress import OnProgress, Progress
 from emu_core.runs.run import Run, RunState
 from emu_core.runs.snapshots import BEFORE, Snapshots
@@ -28,7 +26,28 @@ from emu_core.training.job import Job, Outcome
 CHECKPOINT_S = 30.0
 
 
+def _no_listener(run: Run) -> None:
+    return None
+
+
+@dataclass(frozen=True)
+class Face:
+    """What the command, the app or a notebook does for the runs that it starts.
+
+    Every function that writes a model card takes one first, since no module below the faces writes text for people.
+
+    Attributes:
+        write_card: writes README.md into the folder of a run that is complete but for its final status, and again
+            after its forgetting was measured.
+        listener: returns what shows a run's progress if the caller gave no `on_progress`; None shows nothing.
+    """
+
+    write_card: Callable[[Run], None]
+    listener: Callable[[Run], OnProgress | None] = _no_listener
+
+
 def execute(
+    face: Face,
     run: Run,
     processes: Processes,
     *,
@@ -49,7 +68,7 @@ def execute(
         method = method_named(config.method)
         settings = method.settings_from(config.hyperparameters)
         data = load_data(run.training_folder, config.data)
-        with record_failure(run, on_progress or live_progress(run), writes=processes.main) as progress:
+        with record_failure(run, on_progress or face.listener(run), writes=processes.main) as progress:
             if processes.main:
                 remove_partial(run.folder)
             progress.phase("loading")
@@ -91,7 +110,7 @@ def execute(
             }
             progress.phase("saving")
             if processes.main:
-                _finish(run, config, outcome, metrics, progress)
+                _finish(face, run, outcome, metrics, progress)
     return run
 
 
@@ -109,9 +128,7 @@ def _measured(data: LabelledData | ParallelData, base: Measured | None, outcome:
     return {"warnings": warnings, **labelled_metrics(held_out, base, specialised)}
 
 
-def _finish(
-    run: Run, config: RunConfig, outcome: Outcome, metrics: dict[str, Any], progress: Progress
-) -> None:
+def _finish(face: Face, run: Run, outcome: Outcome, metrics: dict[str, Any], progress: Progress) -> None:
     """Write encoder, metrics, card and final status, and delete the data."""
     run.write("metrics.json", metrics)
     if run.encoder_folder.exists():  # left by a process that was killed before the final status
@@ -119,7 +136,7 @@ def _finish(
     with whole_folder(run.encoder_folder) as partial:
         outcome.encoder.save(partial)
         write_checksums(partial)
-    write_whole(run.folder / "README.md", model_card(run.name, config, run.data(), metrics))
+    face.write_card(run)
     progress.end(RunState.FINISHED, Message(" ".join(outcome.fitted.warnings)))
     run.delete_training()
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from emu_core.api.execute import Face
 from emu_core.api.inputs import RUN, finished_run, run_of
 from emu_core.data.commands.generate import generate_commands
 from emu_core.data.demo import DEMO, load_demo
@@ -18,15 +19,12 @@ from emu_core.encoders.base import FloatArray, Progress
 from emu_core.encoders.registry import available_encoders, load_encoder
 from emu_core.errors import DataError, RunError
 from emu_core.evaluation.arrays import DistinctTexts, pair_name
-from emu_core.evaluation.forgetting import MeasureChange, retrieval_change, similarity_change
-from emu_core.files import write_whole
-from emu_core.reports.card import model_card
+from emu_core.evaluation.forgetting import PARTS, MeasureChange, retrieval_change, similarity_change
 from emu_core.runs.run import Run
 
 FILE = "forgetting.json"
 COMMANDS = ("en", "de", "es", "fr", "it", "nl", "pl", "pt", "ru")
 COMMANDS_MEASURED = 300
-TITLES = {"sts": "STS", "translations": "translations"}
 FORGETTING_COLUMNS = [
     "part", "name", "base", "specialised", "difference", "low", "high", "count", "flagged",
 ]  # fmt: skip
@@ -35,6 +33,7 @@ _Asked = tuple[str, str, Callable[..., MeasureChange], Sequence[str], Sequence[s
 
 
 def forgetting(
+    face: Face,
     folder: str | Path,
     *,
     sts: str | Path | None = None,
@@ -47,6 +46,7 @@ def forgetting(
     Without files, translation retrieval is measured on a small built-in set (`small_set`).
 
     Args:
+        face: writes the run's card; `emu_core.forgetting` has one and takes no other.
         folder: a finished run's.
         sts: folder of files such as de.dev.csv: two sentences and a score a row, no header.
         translations: folder of files such as tatoeba.deu-eng.deu and tatoeba.deu-eng.eng, one sentence a line.
@@ -93,7 +93,7 @@ def forgetting(
                 on_progress(before * total + done, 2 * total)
 
         both.append(load_encoder(spec, device=place).encode(distinct.texts, on_progress=tell))
-    found: dict[str, dict[str, Any]] = {part: {} for part in TITLES}
+    found: dict[str, dict[str, Any]] = {part: {} for part in PARTS}
     for part, name, measure, first, second, truth in asked:
         if name in found[part]:
             raise DataError(f"there are two sets of translations {name} in {translations}; leave one")
@@ -101,15 +101,17 @@ def forgetting(
         try:
             change = measure(*((vectors[rows[0]], vectors[rows[1]]) for vectors in both), truth)
         except DataError as error:
-            raise DataError(f"{TITLES[part]} of {name}: {error}") from None
+            raise DataError(f"{PARTS[part].short} of {name}: {error}") from None
         found[part][name] = change.facts()
     flagged = [
-        f"{TITLES[part]} {name}" for part, own in found.items() for name, one in own.items() if one["flagged"]
+        f"{PARTS[part].short} {name}"
+        for part, own in found.items()
+        for name, one in own.items()
+        if one["flagged"]
     ]
     result = {**found, "flagged": flagged, "measured_on": measured_on}
     run.write(FILE, result)
-    card = model_card(run.name, run.config(), run.data(), run.metrics(), result)
-    write_whole(run.folder / "README.md", card)
+    face.write_card(run)
     return {"run": str(run.folder), **result}
 
 
@@ -161,7 +163,7 @@ def read_forgetting(run: Run) -> pd.DataFrame | None:
         found = json.loads(path.read_text("utf-8"))
         rows = [
             (part, name, *(float(one[number]) for number in numbers), int(one[count]), bool(one[flagged]))
-            for part in TITLES
+            for part in PARTS
             for name, one in found[part].items()
         ]
         measured_on = str(found.get("measured_on", ""))

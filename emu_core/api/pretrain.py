@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from emu_core.api.execute import CHECKPOINT_S, execute
+from emu_core.api.execute import CHECKPOINT_S, Face, execute
 from emu_core.data.parallel.files import read_parallel
 from emu_core.data.parallel.held_out import hold_out, usual_count
 from emu_core.data.parallel.text import ParallelText, languages_of, names_of
@@ -31,6 +31,7 @@ Texts = Sequence[File] | Sequence[ParallelText]
 
 
 def pretrain(
+    face: Face,
     files: Texts,
     *,
     out: str | Path,
@@ -56,6 +57,7 @@ def pretrain(
     retrieval in both directions. They, or those of `test`, evaluate the encoder at the end.
 
     Args:
+        face: writes the run's card; `emu_core.pretrain` has one and takes no other.
         files: parallel text, as for `read_parallel`.
         out: the run's folder; must be new.
         method: the name of a method that learns from parallel text: "dual-encoder" (Chidambaram et al. 2019) or
@@ -103,7 +105,7 @@ def pretrain(
         on_forecast=on_forecast,
     )
     run = create_run(Path(out), run_config, data)
-    return execute(run, ALONE, checkpoint_s=checkpoint_s, on_progress=on_progress)
+    return execute(face, run, ALONE, checkpoint_s=checkpoint_s, on_progress=on_progress)
 
 
 def plan_pretraining(

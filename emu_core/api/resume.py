@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from emu_core.api.execute import CHECKPOINT_S, execute
+from emu_core.api.execute import CHECKPOINT_S, Face, execute
 from emu_core.errors import RunError
 from emu_core.processes import join_processes
 from emu_core.runs.progress import OnProgress
@@ -10,13 +10,18 @@ from emu_core.runs.run import Run, RunState
 
 
 def resume(
-    folder: str | Path, *, checkpoint_s: float = CHECKPOINT_S, on_progress: OnProgress | None = None
+    face: Face,
+    folder: str | Path,
+    *,
+    checkpoint_s: float = CHECKPOINT_S,
+    on_progress: OnProgress | None = None,
 ) -> Run:
     """Start a queued run, or resume one that was killed, cancelled or failed from its last checkpoint, and finish it.
 
     On the same CPU, it ends with the weights of a run that was never stopped. A finished run is left unchanged.
 
     Args:
+        face: writes the run's card; `emu_core.resume` has one and takes no other.
         folder: the run's folder.
         checkpoint_s: seconds between two checkpoints.
         on_progress: called with the run's status when it changes; None shows it in a notebook, and nothing elsewhere.
@@ -38,4 +43,4 @@ def resume(
     # A queued run may be cancelled at any time, even while this process starts.
     if processes.main and run.status().state is not RunState.QUEUED:
         run.uncancel()
-    return execute(run, processes, checkpoint_s=checkpoint_s, on_progress=on_progress)
+    return execute(face, run, processes, checkpoint_s=checkpoint_s, on_progress=on_progress)

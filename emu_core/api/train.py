@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from emu_core.api.execute import CHECKPOINT_S, execute
+from emu_core.api.execute import CHECKPOINT_S, Face, execute
 from emu_core.api.inputs import Data, labelled_set
 from emu_core.data.labelled import LabelledSet, UnlabelledSet, read_unlabelled, unlabelled_from
 from emu_core.data.labelled.columns import ColumnMapping
@@ -25,6 +25,7 @@ from emu_core.training.method import Needs
 
 
 def train(
+    face: Face,
     data: Data,
     *,
     out: str | Path,
@@ -54,6 +55,7 @@ def train(
     after.
 
     Args:
+        face: writes the run's card; `emu_core.train` has one and takes no other.
         data: labelled set, files, a folder of files, or "demo".
         out: the run's folder; must be new.
         method: the name of a method that learns from labelled sentences or from translations with annotated slots;
@@ -118,7 +120,7 @@ def train(
             replace(stored, audit=audit, hold_out=hold_out),
         )
     processes.wait()
-    return execute(run, processes, checkpoint_s=checkpoint_s, cache=cache, on_progress=on_progress)
+    return execute(face, run, processes, checkpoint_s=checkpoint_s, cache=cache, on_progress=on_progress)
 
 
 def plan_training(

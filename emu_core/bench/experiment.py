@@ -148,11 +148,13 @@ class Experiment(ABC):
         """
         import torch._dynamo  # noqa: F401 - optimisers import it, which must not count as training time
 
+        from emu_core.api.execute import Face
         from emu_core.api.train import train
         from emu_core.encoders.registry import load_encoder
 
         clock, config = Clock(), self.config
         run = train(
+            Face(write_card=_no_card),
             labelled,
             out=folder / "run",
             encoder=config.encoder,
@@ -198,6 +200,10 @@ class Experiment(ABC):
             "hyperparameters": self.hyperparameters(cell),
         }
         write_cell(path, result, facts)
+
+
+def _no_card(run: Run) -> None:
+    """Write no card: the run of a cell is deleted once it is measured."""
 
 
 def measure_cell(experiment: Experiment, cell: Cell) -> CellResult:

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from emu_core.charts.marks import View
+from emu_core.bench.pictures import View
 from emu_core.data.labelled.pairs import Pair
 from emu_core.errors import RunError
 from emu_core.evaluation.arrays import pair_name

@@ -1,7 +1,6 @@
 """Plotly figures of data or of a comparison, independent of Streamlit, encoders and runs."""
 
 from emu_core.charts.animation import animation as animation
-from emu_core.charts.animation import animation_page as animation_page
 from emu_core.charts.attention import attention_bars as attention_bars
 from emu_core.charts.comparison import accuracy as accuracy
 from emu_core.charts.comparison import changes as changes
@@ -24,6 +23,5 @@ from emu_core.charts.heat_maps import similarity_matrix as similarity_matrix
 from emu_core.charts.intervals import forgetting_intervals as forgetting_intervals
 from emu_core.charts.intervals import guard_intervals as guard_intervals
 from emu_core.charts.intervals import system_gains as system_gains
-from emu_core.charts.scatter import maps_page as maps_page
 from emu_core.charts.scatter import sentence_maps as sentence_maps
 from emu_core.charts.scatter import word_map as word_map

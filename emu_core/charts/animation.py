@@ -8,16 +8,13 @@ from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
 from emu_core.charts.marks import TITLES, ColourBy, groups, hover_texts
-from emu_core.charts.style import CLOSEST, PLAIN, frame_map, on_page, on_white, plain, short
+from emu_core.charts.style import CLOSEST, PLAIN, frame_map, on_page, plain, short
 from emu_core.data.languages import language_name
 from emu_core.evaluation.film import Film
-from emu_core.reports.markup import escaped, html_page
 
 BETWEEN = 8  # steps between two frames, so that the eye can follow a point
 STEP_MS = 80
 GRID = 10_000  # positions are integers up to this, which take two bytes each in a file
-# Plotly's WebGL compiles functions of its own.
-_SCRIPTS = "'unsafe-inline' 'unsafe-eval'"
 
 
 def animation(film: Film, colour_by: ColourBy = "intent") -> go.Figure:
@@ -61,17 +58,6 @@ def animation(film: Film, colour_by: ColourBy = "intent") -> go.Figure:
     _add_controls(figure, film.titles)
     legend = {"title": {"text": TITLES[colour_by]}, "itemsizing": "constant"}
     return on_page(figure, height=680, legend=legend, showlegend=True, margin={"b": 140})
-
-
-def animation_page(film: Film, colour_by: ColourBy = "intent", title: str = "The space at each epoch") -> str:
-    """Return the figure of `animation` as an HTML page that needs no network."""
-    drawn = on_white(animation(film, colour_by)).to_html(
-        full_html=False,
-        include_plotlyjs=False,
-        auto_play=False,
-        config={"displaylogo": False, "responsive": True},
-    )
-    return html_page(title, f"<h1>{escaped(title)}</h1>\n{drawn}", scripts=_SCRIPTS)
 
 
 def _on_grid(places: NDArray[np.float32]) -> NDArray[np.int16]:

@@ -1,8 +1,8 @@
 """The points of a picture, and the colour and shape of each group of them, in the browser and in files alike."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal, Self
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -27,26 +27,6 @@ _LETTER, _LINE = 7.5, 16
 _MAP_WIDTH, _MAP_HEIGHT = 640, 450
 NAME_HEIGHT = _LINE / _MAP_HEIGHT
 TITLES = {"intent": "Intent", "language": "Language", "template": "Template"}
-
-
-@dataclass(frozen=True)
-class View:
-    """Points of a picture."""
-
-    points: tuple[tuple[float, float], ...]  # positions (N, 2)
-    groups: tuple[str, ...]  # of each point, shown by its colour
-    texts: tuple[str, ...] = ()  # a second label of each point, such as its language or its word; or none
-    note: str = ""  # what the points are
-    # By "a-b": how many words of language a have the right word of b nearest, and how many words there are.
-    found: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-
-    @classmethod
-    def of(
-        cls, points: NDArray[np.floating], groups: Sequence[str], texts: Sequence[str] = (), **facts: Any
-    ) -> Self:
-        """Make a view of positions (N, 2), rounded to three decimals."""
-        rounded = points.astype(float).round(3).tolist()
-        return cls(tuple((x, y) for x, y in rounded), tuple(groups), tuple(texts), **facts)
 
 
 @dataclass(frozen=True)

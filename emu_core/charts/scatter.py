@@ -13,7 +13,7 @@ from plotly.subplots import make_subplots
 
 from emu_core.charts import marks
 from emu_core.charts.marks import ColourBy
-from emu_core.charts.style import CLOSEST, FAINT, GREY, frame_map, on_page, on_white, plain, short
+from emu_core.charts.style import CLOSEST, FAINT, GREY, frame_map, on_page, plain, short
 
 MOST_HOVERED = 30_000  # points that show their sentence; the texts of more would take many megabytes
 LARGER = 4.0  # added to the size of a point that stands out
@@ -158,19 +158,6 @@ def sentence_maps(
         update(range=frame[:, axis].tolist(), matches="xy"[axis], uirevision=str(frame.T.ravel().tolist()))
     margin = {"pad": 0, "t": 64}  # the modebar above the titles
     return on_page(figure, height=700, dragmode="pan", clickmode="event+select", margin=margin)
-
-
-def maps_page(
-    panels: Mapping[str, NDArray[np.float32]],
-    points: pd.DataFrame,
-    colour_by: ColourBy,
-    chosen: Set[int],
-    shown: NDArray[np.bool_] | None = None,
-) -> bytes:
-    """Return the figure of `sentence_maps` as an HTML page that needs no network."""
-    figure = on_white(sentence_maps(panels, points, colour_by, chosen, shown=shown))
-    page: str = figure.to_html(include_plotlyjs=True, config={"displaylogo": False, "scrollZoom": True})
-    return page.encode()
 
 
 def _frame_of(panels: Mapping[str, NDArray[np.float32]]) -> NDArray[np.float64]:

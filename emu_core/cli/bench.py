@@ -79,6 +79,7 @@ def _add_shared(parser: argparse.ArgumentParser) -> None:
 def _run(paper: str, options: argparse.Namespace) -> dict[str, Any]:
     from emu_core.bench.job import bench
     from emu_core.data.texts.documents import named_files
+    from emu_core.reports.bench_report import write_report
 
     own = {name: value for name, value in vars(options).items() if name not in _NOT_TAKEN}
     own |= {name: named_files(own[name]) for name in ("documents", "test_documents") if name in own}
@@ -87,7 +88,7 @@ def _run(paper: str, options: argparse.Namespace) -> dict[str, Any]:
     if "parts" in own:
         own["mapping"] = shared.mapping_of(options)
     data = options.data if "parts" in own else options.files
-    return report_of(bench(paper, data, on_progress=cells_line(), **own), options)
+    return report_of(bench(write_report, paper, data, on_progress=cells_line(), **own), options)
 
 
 def report_of(report: "Report", options: argparse.Namespace) -> dict[str, Any]:

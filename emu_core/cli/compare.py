@@ -50,9 +50,13 @@ def _compare(options: argparse.Namespace) -> dict[str, Any]:
         **shared.data_options(options),
     )
     if options.html:
-        comparison.to_html(options.html)
+        from emu_core.reports.comparison_page import comparison_page
+
+        write_named(options.html, comparison_page(comparison))
     if options.animation:
-        write_named(options.animation, comparison.animation_page())
+        from emu_core.reports.map_pages import animation_page
+
+        write_named(options.animation, animation_page(comparison.film, "intent", comparison.names[1]))
     if options.json:
         return comparison.facts()
     _print(comparison)

@@ -3,12 +3,14 @@
 import argparse
 import json
 import sys
+from pathlib import Path
 from typing import Any
 
 from emu_core.cli import options as shared
 from emu_core.cli.printing import print_guard, print_table
 from emu_core.cli.verb import STDOUT, add_verb, option
 from emu_core.files import write_named
+from emu_core.runs.run import Run
 
 
 def add_evaluate(verbs: Any) -> None:
@@ -62,13 +64,18 @@ def add_forgetting(verbs: Any) -> None:
 
 
 def _forgetting(options: argparse.Namespace) -> dict[str, Any]:
-    from emu_core.api.forgetting import forgetting
+    from emu_core.api.execute import Face
+    from emu_core.api.forgetting import forgetting, read_forgetting
     from emu_core.evaluation.forgetting import MOST_FALL_POINTS, MOST_FALL_SPEARMAN
+    from emu_core.reports.card import write_card
     from emu_core.reports.figures_as_text import forgetting_table
 
-    result = forgetting(options.run, **shared.taken(options, "sts", "translations", "device"))
-    if options.json != STDOUT:
-        print_table(*forgetting_table(result))
+    result = forgetting(
+        Face(write_card), options.run, **shared.taken(options, "sts", "translations", "device")
+    )
+    measured = read_forgetting(Run(Path(options.run)))
+    if options.json != STDOUT and measured is not None:
+        print_table(*forgetting_table(measured))
         fallen = ", ".join(result["flagged"]) or "nothing"
         if result["measured_on"]:
             print(

@@ -42,12 +42,15 @@ def add_train(verbs: Any) -> None:
 
 
 def _train(options: argparse.Namespace) -> dict[str, Any]:
+    from emu_core.api.execute import Face
     from emu_core.api.train import train
     from emu_core.encoders.registry import encoder_kind
+    from emu_core.reports.card import write_card
 
     method = method_named(options.method)
     encoder = options.encoder or method.encoder
     run = train(
+        Face(write_card),
         options.data,
         encoder=encoder,
         config=method.configure(
@@ -81,9 +84,12 @@ def add_pretrain(verbs: Any) -> None:
 
 
 def _pretrain(options: argparse.Namespace) -> dict[str, Any]:
+    from emu_core.api.execute import Face
     from emu_core.api.pretrain import pretrain
+    from emu_core.reports.card import write_card
 
     run = pretrain(
+        Face(write_card),
         options.files,
         config=configure(options.method, "" if options.preset == "tuned" else None, **changed(options)),
         **shared.taken(
@@ -104,13 +110,16 @@ def _resume(options: argparse.Namespace) -> dict[str, Any]:
     run = Run(Path(options.run))
     if run.config().task is Task.BENCH:
         from emu_core.bench.job import resume_bench
+        from emu_core.reports.bench_report import write_report
 
-        return report_of(resume_bench(run, cells_line()), options)
+        return report_of(resume_bench(write_report, run, cells_line()), options)
+    from emu_core.api.execute import Face
     from emu_core.api.resume import resume
+    from emu_core.reports.card import write_card
 
     if run.status().state is RunState.FINISHED and is_main():
         print(f"emu: {run.folder} is finished already; these are its results", file=sys.stderr)
-    return _reported(resume(options.run, on_progress=_training_line()), options)
+    return _reported(resume(Face(write_card), options.run, on_progress=_training_line()), options)
 
 
 def _add_run(parser: argparse.ArgumentParser, tuned: str) -> None:

@@ -25,6 +25,7 @@ class ForgettingPart:
     """A part of the check."""
 
     title: str
+    short: str  # its name before that of a measure: "STS de"
     unit: str
     most_fall: float  # the largest harmless fall
     places: int  # decimals of its figures
@@ -32,8 +33,10 @@ class ForgettingPart:
 
 PARTS: Mapping[str, ForgettingPart] = MappingProxyType(
     {
-        "sts": ForgettingPart("Similarity of sentences", "Spearman's correlation", MOST_FALL_SPEARMAN, 3),
-        "translations": ForgettingPart("Finding translations", "points", MOST_FALL_POINTS, 1),
+        "sts": ForgettingPart(
+            "Similarity of sentences", "STS", "Spearman's correlation", MOST_FALL_SPEARMAN, 3
+        ),
+        "translations": ForgettingPart("Finding translations", "translations", "points", MOST_FALL_POINTS, 1),
     }
 )
 """The parts, by their names in forgetting.json."""

@@ -4,60 +4,36 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-import numpy as np
-import pandas as pd
 import plotly.graph_objects as go
-from numpy.typing import NDArray
 
 from emu_core import charts
+from emu_core.api.compare import MOST_ON_MAP, RunComparison
 from emu_core.charts.comparison import Side
 from emu_core.charts.marks import ColourBy
 from emu_core.charts.style import on_white, side_by_side
-from emu_core.data.wording import counted
 from emu_core.errors import DataError
-from emu_core.evaluation.comparison import Comparison
-from emu_core.evaluation.film import Film
-from emu_core.evaluation.projection import aligned, project, stratified_sample
 from emu_core.files import write_named
 from emu_core.notebook.explore import Explorer
 from emu_core.reports import markup
 from emu_core.reports.comparison_page import comparison_page
 from emu_core.reports.figures_as_text import guard_table, leakage_table
-from emu_core.runs.run import Run
-from emu_core.runs.snapshots import read_film
+from emu_core.reports.map_pages import animation_page
 
-MOST_ON_MAP = 3_000  # sentences, which t-SNE lays out in about 9 seconds
 Which = Side | Literal["difference"]
 _BOTH: tuple[Side, ...] = ("base", "other")
 _ALL: tuple[Which, ...] = (*_BOTH, "difference")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class NotebookComparison(Comparison):
+class NotebookComparison(RunComparison):
     """The result of `emu_core.compare`: the tables of `Comparison`, and figures for a notebook.
 
     As the last line of a cell it shows a summary. Tables are DataFrames: `accuracy`, `means`, `gains`, `guards`,
     `leakage`, `changes()`, `confusion()`, `triples()`. Figures are Plotly's, such as `comparison.plot.accuracy()`;
     see `Plots`.
-
-    Attributes:
-        run: the run whose encoder is compared with its own base; None if two others are compared.
-        runs: the compared encoders that are runs.
     """
-
-    run: Run | None = None
-    runs: Sequence[Run] = ()
-
-    def __repr__(self) -> str:
-        base, other = self.names
-        title = f"{other} compared with {base} on {counted(len(self.sentences), 'sentence')}"
-        try:
-            mean = self.means.iloc[0]
-        except DataError as error:
-            return f"<{title}: {error}>"
-        return f"<{title}: mean Acc@1 {mean['base']:.1f} → {mean['other']:.1f} % over {mean['over']}>"
 
     def _repr_html_(self) -> str:
         base, other = self.names
@@ -71,18 +47,14 @@ class NotebookComparison(Comparison):
         parts = [*markup.subject(self), *markup.accuracy_summary(self)]
         if self.forgetting is not None:
             parts.append(markup.forgetting_verdict(self.forgetting))
-        if "new_intents" in self._metrics:
-            parts.append(markup.new_intent_verdict(self._metrics["new_intents"]))
-        parts += [markup.paragraph(warning, "worse") for warning in self._metrics.get("warnings", ())]
+        if "new_intents" in self.run_metrics:
+            parts.append(markup.new_intent_verdict(self.run_metrics["new_intents"]))
+        parts += [markup.paragraph(warning, "worse") for warning in self.run_metrics.get("warnings", ())]
         parts.append(markup.html_table(guard_table(self.metrics["guard"])))
         if self.leakage is not None:
             parts.append(markup.html_table(leakage_table(self.metrics["leakage"], self.names)))
         hint = "Figures: comparison.plot. and the Tab key. Tables: comparison.accuracy, .gains, .guards, .changes() ..."
         return [*parts, markup.paragraph(hint, "note")]
-
-    @property
-    def _metrics(self) -> dict[str, Any]:
-        return {} if self.run is None else self.run.metrics()
 
     @cached_property
     def plot(self) -> "Plots":
@@ -102,25 +74,6 @@ class NotebookComparison(Comparison):
         """
         return Explorer(self, *self.layout(method, sentences), colour_by)
 
-    @property
-    def guards(self) -> pd.DataFrame:
-        """The findings of every guard that was measured.
-
-        Columns: `guard` ("language", "new intents", "forgetting" or "training"), `of` (a language, a measure),
-        `difference`, `low`, `high` (95 %; in points, or of a correlation) and `verdict`. The guard of the training has
-        only a verdict: a warning, such as that the vectors have collapsed.
-        """
-        rows = [{"guard": "language", "of": row["language"], **row} for row in self.gains.to_dict("records")]
-        if found := self._metrics.get("new_intents"):
-            rows.append({"guard": "new intents", "of": "intents left out", **found})
-        if self.forgetting is not None:
-            for row in self.forgetting.to_dict("records"):
-                measure, verdict = f"{row['part']} {row['name']}", "fell" if row["flagged"] else "held"
-                rows.append({"guard": "forgetting", "of": measure, "verdict": verdict, **row})
-        warnings = self._metrics.get("warnings", ())
-        rows += [{"guard": "training", "of": "encoder", "verdict": warning} for warning in warnings]
-        return pd.DataFrame(rows, columns=["guard", "of", "difference", "low", "high", "verdict"])
-
     def to_html(self, path: str | Path) -> Path:
         """Write the page of `emu compare --html`, with interactive charts; it needs no network.
 
@@ -128,14 +81,6 @@ class NotebookComparison(Comparison):
             RunError: the file can't be written.
         """
         return write_named(path, comparison_page(self))
-
-    @cached_property
-    def _film(self) -> Film:
-        if self.run is None:
-            raise DataError(
-                "two encoders have no epochs to play; compare a run that was trained with --snapshots with its base"
-            )
-        return read_film(self.run)
 
     def animate(self, colour_by: ColourBy = "intent") -> go.Figure:
         """Draw the run's sentences on one map before training and after each epoch, beside the accuracy by language.
@@ -147,39 +92,11 @@ class NotebookComparison(Comparison):
             DataError: the comparison is not of a run with its base.
             RunError: the run was trained without snapshots, or they are damaged.
         """
-        return on_white(charts.animation(self._film, colour_by))
+        return on_white(charts.animation(self.film, colour_by))
 
     def animation_page(self, colour_by: ColourBy = "intent") -> str:
         """Return the figure of `animate` as an HTML page that needs no network; arguments and errors are the same."""
-        return charts.animation_page(self._film, colour_by, f"{self.names[1]}: the space at each epoch")
-
-    def layout(
-        self, method: str = "tsne", sentences: int = MOST_ON_MAP
-    ) -> tuple[dict[str, NDArray[np.float32]], pd.DataFrame]:
-        """Lay sentences out on a plane by each encoder; the result for the same arguments is cached.
-
-        The arguments are those of `Plots.map`.
-
-        Returns:
-            The points (n, 2) by the encoder's name, the second map rotated onto the first; and the n sentences, with
-            their row number in `sentences` as `row`.
-
-        Raises:
-            DataError: the method is unknown, or there are too few sentences for it.
-        """
-        key = (method, sentences)
-        if key not in self._layouts:
-            languages, intents = (self.sentences[name].tolist() for name in ("language", "intent"))
-            rows = stratified_sample(languages, intents, sentences)
-            part = self.sentences.iloc[rows].assign(row=rows.astype(np.int32)).reset_index(drop=True)
-            base, other = (project(vectors[rows], method) for vectors in (self.base, self.other))
-            maps = dict(zip(self.names, (base, aligned(other, base)), strict=True))
-            self._layouts[key] = maps, part
-        return self._layouts[key]
-
-    @cached_property
-    def _layouts(self) -> dict[tuple[str, int], tuple[dict[str, NDArray[np.float32]], pd.DataFrame]]:
-        return {}
+        return animation_page(self.film, colour_by, self.names[1])
 
 
 class Plots:

@@ -1,27 +1,37 @@
-"""The model card that a run writes beside its encoder, and the card that it shows in a notebook."""
+"""The model card that a run writes beside its encoder."""
 
 import html
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from emu_core.charts.curves import small_curves
+import pandas as pd
+
+from emu_core.api.forgetting import read_forgetting
 from emu_core.evaluation.guard import Verdict
 from emu_core.evaluation.significance import binomial_interval
+from emu_core.files import write_whole
 from emu_core.reports import figures_as_text as metric_rows
-from emu_core.reports.figures_as_text import TextTable, named, text_rows
-from emu_core.reports.markup import cards, escaped, html_table, new_intent_verdict, paragraph
+from emu_core.reports.figures_as_text import named, text_rows
 from emu_core.runs.config import RunConfig
+from emu_core.runs.run import Run
 
 Facts = Mapping[str, Any]
 
 
+def write_card(run: Run) -> None:
+    """Write the card of a run that has its metrics into its folder. Raises RunError if one of its files is damaged."""
+    card = model_card(run.name, run.config(), run.data(), run.metrics(), read_forgetting(run))
+    write_whole(run.folder / "README.md", card)
+
+
 def model_card(
-    name: str, config: RunConfig, data: Facts, metrics: Facts, forgetting: Facts | None = None
+    name: str, config: RunConfig, data: Facts, metrics: Facts, forgetting: pd.DataFrame | None = None
 ) -> str:
     """Return the card in Markdown: what was trained on what, what got better and what got worse.
 
-    `data`, `metrics` and `forgetting` are the contents of the run's JSON files of these names.
+    `data` and `metrics` are the contents of the run's JSON files of these names, `forgetting` what `read_forgetting`
+    returns.
     """
     if config.encoder:
         sections = [_results(metrics), _guard(metrics), _new_intents(metrics), _leakage(metrics)]
@@ -42,45 +52,6 @@ vectors = load_encoder("run:{name}").encode(["{sentence}"])
 ```
 """
     return "\n\n".join([*parts, code])
-
-
-def html_card(
-    name: str, config: RunConfig, metrics: Facts, history: Sequence[dict[str, Any]], unfinished: str
-) -> Iterator[str]:
-    """Yield a run as HTML for a notebook: settings, results, guards and curves.
-
-    `history` is the log so far; `unfinished` the progress of a run that is not finished, else "".
-    """
-    what = f"{config.method} on {config.data}" + (f", from {config.encoder}" if config.encoder else "")
-    yield f"<h3>{escaped(name)}</h3>"
-    yield paragraph(what, "note")
-    if unfinished:
-        yield paragraph(unfinished, "worse")
-    if "mean_base" in metrics:
-        base, specialised = metrics["mean_base"], metrics["mean_specialised"]
-        yield cards(
-            [
-                ("Base encoder", f"{base:.1f} %", f"mean of {metrics['mean_over']}"),
-                ("Specialised", f"{specialised:.1f} %", f"{specialised - base:+.1f} points"),
-            ]
-        )
-    elif note := metrics.get("note"):
-        yield paragraph(note, "note")
-        if "cross_validation" in metrics:
-            yield paragraph(metric_rows.cross_validation_sentence(metrics["cross_validation"]))
-    if guard := metrics.get("guard"):
-        sentences = metric_rows.guard_sentences(guard).values()
-        yield from (paragraph(one, "worse") for one in sentences)
-        if not sentences:
-            yield paragraph("No language is seen to lose.", "better")
-        yield html_table(metric_rows.guard_table(guard))
-    if "new_intents" in metrics:
-        yield new_intent_verdict(metrics["new_intents"])
-    yield from (paragraph(warning, "worse") for warning in metrics.get("warnings", ()))
-    if translation := metrics.get("translation"):
-        rows = text_rows(named(translation), "{name} | {p_at_1:.1f} | {candidates:,}")
-        yield html_table(TextTable(("direction", "P@1 %", "among"), rows))
-    yield small_curves(history)
 
 
 def _specialised(config: RunConfig, data: Facts) -> str:
@@ -183,9 +154,9 @@ def _leakage(metrics: Facts) -> Iterator[str]:
         yield _table(*metric_rows.leakage_table(leakage))
 
 
-def _forgetting(forgetting: Facts | None) -> Iterator[str]:
+def _forgetting(forgetting: pd.DataFrame | None) -> Iterator[str]:
     if forgetting is not None:
-        fallen = ", ".join(forgetting["flagged"])
+        fallen = ", ".join(metric_rows.fallen_measures(forgetting))
         yield "## Forgetting"
         yield (
             "Whether the encoder is still as good as its base at other tasks: the rank correlation of cosines with "
@@ -195,7 +166,7 @@ def _forgetting(forgetting: Facts | None) -> Iterator[str]:
         far = "by more than 0.02 or 1 point"
         yield f"**Fell {far}: {fallen}.**" if fallen else f"Nothing fell {far}."
         yield _table(*metric_rows.forgetting_table(forgetting))
-        if where := forgetting.get("measured_on"):
+        if where := forgetting.attrs["measured_on"]:
             yield f"Measured on {where}."
 
 

@@ -110,12 +110,15 @@ def leakage_table(
     return TextTable(("measure", *(f"{name} %" for name in names), "chance %"), rows)
 
 
-def forgetting_table(forgetting: Facts | pd.DataFrame) -> TextTable:
-    """Return a row for each measure of forgetting.json, or of `Comparison.forgetting`."""
-    if isinstance(forgetting, pd.DataFrame):
-        each = forgetting.to_dict("records")
-    else:
-        each = [{"part": part, **found} for part in PARTS for found in named(forgetting[part])]
+def fallen_measures(forgetting: pd.DataFrame) -> list[str]:
+    """Return the names of the measures of `Comparison.forgetting` that fell too far, such as "STS de"."""
+    fallen = forgetting[forgetting["flagged"]]
+    return [f"{PARTS[part].short} {name}" for part, name in zip(fallen["part"], fallen["name"], strict=True)]
+
+
+def forgetting_table(forgetting: pd.DataFrame) -> TextTable:
+    """Return a row for each measure of `Comparison.forgetting`."""
+    each = forgetting.to_dict("records")
     for one in each:
         part, fell = one["part"], "fell" if one["flagged"] else ""
         one |= {"what": _FORGETTING[part], "places": PARTS[part].places, "fell": fell}

@@ -157,20 +157,6 @@ class Run:
         """Return the name without the path, which notebooks that are handed on would disclose."""
         return f"<run {self.name}>"
 
-    def _repr_html_(self) -> str:
-        from emu_core.reports.card import html_card
-        from emu_core.reports.markup import block, paragraph
-
-        try:
-            status, unfinished = self.status(), ""
-            if status.state is not RunState.FINISHED:
-                unfinished = (
-                    f"{status.state.capitalize()}, {100 * status.progress:.0f} % done. {status.message}"
-                )
-            return block(html_card(self.name, self.config(), self.metrics(), self.history(), unfinished))
-        except RunError as error:  # no run yet, or a damaged folder
-            return block([paragraph(str(error), "worse")])
-
     @property
     def can_resume(self) -> bool:
         """Whether the run is queued or stopped before its end, and its data is still in its folder."""

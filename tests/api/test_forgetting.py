@@ -10,8 +10,9 @@ import pytest
 import torch
 from scipy.stats import spearmanr
 
+from emu_core import forgetting
 from emu_core.api import forgetting as api
-from emu_core.api.forgetting import forgetting, read_forgetting
+from emu_core.api.forgetting import read_forgetting
 from emu_core.cli import main
 from emu_core.data.parallel.files import read_translations
 from emu_core.data.texts.scored_pairs import read_scored_pairs

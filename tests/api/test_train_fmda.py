@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from emu_core.api.resume import resume
-from emu_core.api.train import train
+from emu_core import resume, train
 from emu_core.data.labelled import LabelledSet
 from emu_core.encoders.registry import load_encoder
 from emu_core.errors import CancelledError, DataError, EncoderError

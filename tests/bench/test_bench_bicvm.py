@@ -19,9 +19,8 @@ from emu_core.bench.experiment import measure_cell
 from emu_core.bench.paper import paper_figure, paper_numbers
 from emu_core.bench.parallel.experiment import speed_table
 from emu_core.bench.parallel.texts import BenchTexts, read_texts
+from emu_core.bench.pictures import View, WordMaps
 from emu_core.bench.results import Cell, CellResult, pair_names
-from emu_core.charts.marks import View
-from emu_core.charts.report_figures import word_maps
 from emu_core.data.calendar_words import MONTHS, WEEKDAYS
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.parallel.text import ParallelText
@@ -34,6 +33,7 @@ from emu_core.evaluation.transfer import bags
 from emu_core.evaluation.translation_ranking import COSINE, EUCLID, ranking_by
 from emu_core.evaluation.word_neighbours import glosses
 from emu_core.methods.bicvm.settings import BicvmConfig, Composition
+from emu_core.reports.bench_pictures import svg_of
 from emu_core.runs import costs
 from emu_core.runs.costs import Pace, Took
 from tests.support.bench_cells import PAIRS, planned, results_of, run
@@ -342,5 +342,5 @@ def test_without_documents_there_is_no_table_1(tmp_path: Path) -> None:
 
 def test_a_hostile_word_is_only_text() -> None:
     view = View(((0.0, 0.0), (1.0, 1.0)), ("en", "de"), ("<script>$x$", "b"), "<script>")
-    svg = word_maps({"left": view}, ["en", "de"])
+    svg = svg_of(WordMaps({"left": view}, ["en", "de"]))
     assert "<script" not in svg and "&lt;script&gt;$x$" in svg

@@ -9,15 +9,14 @@ import numpy as np
 import pytest
 import torch
 
-from emu_core.api.train import train
+from emu_core import train
 from emu_core.bench.experiment import measure_cell
 from emu_core.bench.fmda.experiment import ABLATION, FmdaExperiment, System, fmda_data, measured
 from emu_core.bench.fmda.report import LABELS, FmdaTables, printed_table
 from emu_core.bench.paper import paper_figure, paper_numbers
+from emu_core.bench.pictures import GroupMaps, View
 from emu_core.bench.results import Cell, CellResult, Results, Score, numbers, pair_names
 from emu_core.bench.tables import Table
-from emu_core.charts.marks import View
-from emu_core.charts.report_figures import group_maps
 from emu_core.data.labelled import LabelledSet
 from emu_core.encoders.registry import load_encoder
 from emu_core.encoders.transformer.token_states import require_transformer
@@ -28,6 +27,7 @@ from emu_core.methods.fmda.encoder import DisentangledEncoder
 from emu_core.methods.fmda.parts import Part
 from emu_core.methods.fmda.settings import FmdaConfig, MeaningLanguageConfig
 from emu_core.methods.registry import configure
+from emu_core.reports.bench_pictures import svg_of
 from tests.support.bench_cells import planned, results_of, run
 from tests.support.fmda_set import TEST_FROM, VALUES, fmda_set
 from tests.support.tiny_transformer import tiny_transformer
@@ -532,5 +532,5 @@ def test_one_pair_has_no_table_of_several(tmp_path: Path) -> None:
 
 
 def test_a_hostile_label_in_a_view_is_only_text() -> None:
-    svg = group_maps({"c": View(((0.0, 0.0), (1.0, 1.0)), ("<script>$x$", "b"))})
+    svg = svg_of(GroupMaps({"c": View(((0.0, 0.0), (1.0, 1.0)), ("<script>$x$", "b"))}))
     assert "<script" not in svg and "$x$" in svg

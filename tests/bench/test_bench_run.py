@@ -21,15 +21,16 @@ import pytest
 from emu_core.bench.experiment import Experiment, in_process
 from emu_core.bench.job import create_bench, open_bench, queue_again, run_bench
 from emu_core.bench.papers import PAPERS, paper_named
-from emu_core.bench.report import load_report, plain
+from emu_core.bench.pictures import View
+from emu_core.bench.report import load_report
 from emu_core.bench.results import Cell, CellResult, read_cell, write_cell
-from emu_core.charts.marks import View
 from emu_core.cli import main
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.parallel.text import ParallelText
 from emu_core.encoders.registry import load_encoder
 from emu_core.errors import CancelledError, RunError, TrainingError
 from emu_core.evaluation.run_metrics import measure_accuracy
+from emu_core.reports.bench_report import plain, write_report
 from emu_core.runs.config import Task
 from emu_core.runs.costs import Clock, Took, now, peak_memory, since
 from emu_core.runs.run import Run, RunState, Status
@@ -83,7 +84,9 @@ def test_a_killed_benchmark_goes_on_where_it_stopped(paper: str, tmp_path: Path)
         if status.phase:
             steps.append((status.phase, status.step, status.steps))
 
-    resumed = run_bench(Run(out), on_progress, run_cell=counting(asked))  # from the folder alone
+    resumed = run_bench(
+        write_report, Run(out), on_progress, run_cell=counting(asked)
+    )  # from the folder alone
     assert asked == cells[3:]
     assert [step[1:] for step in dict.fromkeys(steps)] == [(n, len(cells)) for n in range(3, len(cells) + 1)]
     assert {name: (out / "cells" / name).read_bytes() for name in done} == done
@@ -119,10 +122,10 @@ def test_a_benchmark_is_cancelled_between_cells_and_goes_on(tmp_path: Path) -> N
         return drawn(experiment, cell)
 
     with pytest.raises(CancelledError):
-        run_bench(made, run_cell=cancelling)
+        run_bench(write_report, made, run_cell=cancelling)
     assert made.status().state is RunState.CANCELLED and len(list((made.folder / "cells").iterdir())) == 1
     asked: list[str] = []
-    report = run_bench(queue_again(made), run_cell=counting(asked))
+    report = run_bench(write_report, queue_again(made), run_cell=counting(asked))
     assert asked == ["emu-without-ld.en.s0"] and [table.name for table in report.tables] == ["table4"]
 
 

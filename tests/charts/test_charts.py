@@ -13,10 +13,10 @@ import pytest
 from emu_core import charts
 from emu_core.charts.curves import MOST_POINTS
 from emu_core.charts.marks import NAMED, cluster_names, name_width
-from emu_core.charts.scatter import maps_page
 from emu_core.charts.stills import maps_file
 from emu_core.charts.style import GREY
 from emu_core.data.languages import language_name
+from emu_core.reports.map_pages import maps_page
 
 HOSTILE = "<script>alert(1)</script> $x_1$"
 

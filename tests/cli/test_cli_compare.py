@@ -9,9 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from emu_core import compare, train
 from emu_core.api import compare as module
-from emu_core.api.compare import compare
-from emu_core.api.train import train
 from emu_core.cli import main
 from emu_core.data.labelled import LabelledSet
 from emu_core.encoders.registry import load_encoder

@@ -11,10 +11,11 @@ from emu_core.bench.experiment import Experiment
 from emu_core.bench.fmda.experiment import System as FmdaSystem
 from emu_core.bench.job import bench, experiment_of
 from emu_core.bench.papers import PAPERS
+from emu_core.bench.pictures import View
 from emu_core.bench.report import Report
 from emu_core.bench.results import Cell, CellResult, Results, both_ways, numbers, pair_names
-from emu_core.charts.marks import View
 from emu_core.methods.fmda.parts import Part
+from emu_core.reports.bench_report import write_report
 from tests.support.bench_set import bench_set
 from tests.support.fmda_set import fmda_set
 from tests.support.pretrained_set import labelled, parallel
@@ -34,7 +35,9 @@ def run(
 ) -> Report:
     """Run a benchmark on the tests' own data, its cells drawn."""
     given = _data(paper, data, options)
-    return bench(paper, *given, out=out, run_cell=run_cell or drawn, **{"device": "cpu", **options})
+    return bench(
+        write_report, paper, *given, out=out, run_cell=run_cell or drawn, **{"device": "cpu", **options}
+    )
 
 
 def results_of(experiment: Experiment, changes: dict[Cell, CellResult] | None = None) -> Results:

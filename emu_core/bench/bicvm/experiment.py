@@ -11,8 +11,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from emu_core.bench.parallel.experiment import ParallelExperiment, Recipe, encode_pairs, rank_values
+from emu_core.bench.pictures import View
 from emu_core.bench.results import Cell, CellResult, Key, cells_of, numbers, pair_names
-from emu_core.charts.marks import View
 from emu_core.data.calendar_words import MONTHS, WEEKDAYS
 from emu_core.data.parallel.held_out import joined_by_pivot
 from emu_core.data.parallel.text import ParallelText, languages_of

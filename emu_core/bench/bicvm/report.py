@@ -7,11 +7,10 @@ from typing import Any
 from emu_core.bench.bicvm.experiment import BicvmExperiment, System
 from emu_core.bench.paper import Line, differences, grid, paper_table, words
 from emu_core.bench.parallel.experiment import candidates_of, parallel_costs, precision, speed_table
-from emu_core.bench.report import Picture, Report
+from emu_core.bench.pictures import Curves, Picture, View, WordMaps
+from emu_core.bench.report import Report
 from emu_core.bench.results import OverSeeds, Results, Score, both_ways, mean_score, pair_names
 from emu_core.bench.tables import Table, why_missing
-from emu_core.charts.marks import View
-from emu_core.charts.report_figures import curves, word_maps
 from emu_core.data.labelled.pairs import Pair
 from emu_core.evaluation.translation_ranking import COSINE, EUCLID
 
@@ -159,8 +158,8 @@ class DocumentResults:
         heads, measured = ("model", "direction"), [line for line in lines if line.measured]
         return grid("bicvm", "figure2", heads, list(columns.values()), measured, notes=[self._note])
 
-    def curves(self) -> str:
-        """Draw Figure 2."""
+    def curves(self) -> Curves:
+        """Return the drawing of Figure 2."""
         panels: dict[str, dict[str, dict[int, float]]] = {}
         for way in self.ways:
             panel = panels.setdefault(way.replace("-", " → ", 1), {})
@@ -169,7 +168,7 @@ class DocumentResults:
                     if score := one.score(way, size):
                         panel.setdefault(one.label, {})[size] = score.mean
         lines = dict(zip(panels, (self.majority[way] for way in self.ways), strict=True))
-        return curves(panels, lines, [one.label for one in self.systems])
+        return Curves(panels, lines, [one.label for one in self.systems])
 
     def _verdict(self, scores: Mapping[str, Mapping[str, Score]]) -> tuple[str, ...]:
         """Compare BiCVM with the majority class, glosses and the sum of words, and BiCVM+ with BiCVM."""
@@ -201,7 +200,7 @@ def _figure_3(experiment: BicvmExperiment, results: Results) -> list[Picture]:
             note = " ".join([NOTES["figure3"], *map(_found_words, views.values())])
             trained = f"{LABELS[system]}, trained on {', '.join(names)}"
             title = f"Figure 3: words of {', '.join(languages)} ({trained})"
-            pictures.append(Picture(name, title, note, word_maps(views, languages)))
+            pictures.append(Picture(name, title, note, WordMaps(views, languages)))
     return pictures
 
 

@@ -10,7 +10,8 @@ import numpy as np
 from emu_core.bench.dual_encoder.experiment import CLASSIFIER, DualExperiment, System
 from emu_core.bench.paper import Line, differences, grid, paper_figure, paper_table, words
 from emu_core.bench.parallel.experiment import candidates_of, parallel_costs, precision, speed_table
-from emu_core.bench.report import Picture, Report, bars_picture
+from emu_core.bench.pictures import Picture, bars_picture
+from emu_core.bench.report import Report
 from emu_core.bench.results import OverSeeds, Results, Score, both_ways, mean_score, pair_names
 from emu_core.bench.tables import Table, why_missing
 from emu_core.data.labelled.pairs import Pair

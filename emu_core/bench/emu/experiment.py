@@ -20,8 +20,8 @@ from emu_core.bench.emu.quora import QUORA, read_quora
 from emu_core.bench.experiment import Experiment, Outlook
 from emu_core.bench.papers import EmuBench, EmuPart, Preset
 from emu_core.bench.peers import PACKAGES, Peer, System, check_packages, peer_settings, trained_peer
+from emu_core.bench.pictures import View
 from emu_core.bench.results import PAPER, Cell, CellResult, Key, cells_of, numbers
-from emu_core.charts.marks import View
 from emu_core.data.demo import DEMO
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.columns import ColumnMapping

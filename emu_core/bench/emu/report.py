@@ -23,10 +23,10 @@ from emu_core.bench.emu.experiment import (
 from emu_core.bench.paper import differences, paper_numbers, paper_table, words
 from emu_core.bench.papers import EmuPart, Preset
 from emu_core.bench.peers import Peer
-from emu_core.bench.report import Picture, Report, bars_picture
+from emu_core.bench.pictures import IntentMaps, Picture, bars_picture
+from emu_core.bench.report import Report
 from emu_core.bench.results import COSTS, PAPER, OverSeeds, Results, Score, deviation, mean_score, spread
 from emu_core.bench.tables import MEMORY_NOTE, Row, Show, Table, system_table, warnings_of
-from emu_core.charts.report_figures import maps
 from emu_core.evaluation.arrays import pair_name
 from emu_core.evaluation.significance import binomial_interval, wilcoxon
 
@@ -371,7 +371,7 @@ def _figure_2(found: Accuracies) -> list[Picture]:
         if row.views
     }
     title = f"Figure 2: {' and '.join(found.experiment.shown)}"
-    return [Picture("figure2", title, NOTES["figure2"], maps(views))] if views else []
+    return [Picture("figure2", title, NOTES["figure2"], IntentMaps(views))] if views else []
 
 
 def _bars(table: Table, title: str, base: float) -> Picture:

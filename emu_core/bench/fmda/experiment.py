@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from emu_core.api.inputs import Data, labelled_set
 from emu_core.bench.experiment import Experiment
 from emu_core.bench.papers import FmdaBench, FmdaPart, Preset
+from emu_core.bench.pictures import View
 from emu_core.bench.results import Cell, CellResult, Draw, Key, cells_of, numbers, pair_names
-from emu_core.charts.marks import View
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.columns import ColumnMapping
 from emu_core.data.labelled.pairs import Pair, read_pairs

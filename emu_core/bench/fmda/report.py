@@ -9,10 +9,10 @@ import numpy as np
 from emu_core.bench.fmda.experiment import ABLATION, NEW, PAPERS_OWN, FmdaExperiment, System
 from emu_core.bench.paper import Line, differences, grid, paper_numbers, paper_table, words
 from emu_core.bench.papers import FmdaPart
-from emu_core.bench.report import Picture, Report, bars_picture
+from emu_core.bench.pictures import GroupMaps, Picture, bars_picture
+from emu_core.bench.report import Report
 from emu_core.bench.results import OverSeeds, Results, Score, Values, pair_names
 from emu_core.bench.tables import NOT_MEASURED, Table, costs_table
-from emu_core.charts.report_figures import group_maps
 from emu_core.data.labelled.pairs import Pair
 from emu_core.encoders.registry import encoder_kind
 from emu_core.evaluation.arrays import pair_name
@@ -312,7 +312,7 @@ def _figure_4(experiment: FmdaExperiment, make: FmdaTables) -> list[Picture]:
         title: rows[letter].views[letter] for letter, (_, title) in _PANELS.items() if rows[letter].views
     }
     title = f"Figure 4: {pair_name(*experiment.pairs[0])}"
-    return [Picture("figure4", title, NOTES["figure4"], group_maps(views))] if views else []
+    return [Picture("figure4", title, NOTES["figure4"], GroupMaps(views))] if views else []
 
 
 def _facts(experiment: FmdaExperiment) -> dict[str, Any]:

@@ -15,8 +15,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold
 from sklearn.preprocessing import StandardScaler
 
-from emu_core import load_encoder, train
-from emu_core.api.resume import resume
+from emu_core import load_encoder, resume, train
 from emu_core.data.demo import REFERENCE, reference_texts
 from emu_core.data.labelled import LabelledSet
 from emu_core.encoders.encode import once

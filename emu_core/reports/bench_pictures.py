@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from emu_core.charts.marks import View
+from emu_core.bench.pictures import Bars, Curves, Drawing, GroupMaps, IntentMaps, View, WordMaps
 from emu_core.charts.stills import drawing, key
 from emu_core.charts.style import short
 
@@ -19,26 +19,38 @@ _MOST_NAMED = 30
 _NAME = 30
 
 
-def bars(values: Mapping[str, tuple[float, ...]], base: float, label: str) -> str:
-    """Draw a bar for each system's mean in percent, with its standard deviation over seeds, and a line at `base`."""
+def svg_of(picture: Drawing) -> str:
+    """Return the `<svg>` element of a picture."""
+    match picture:
+        case Bars():
+            return _bars(picture)
+        case IntentMaps():
+            return _intent_maps(picture.views)
+        case GroupMaps():
+            return _group_maps(picture.views)
+        case WordMaps():
+            return _word_maps(picture)
+        case Curves():
+            return _curves(picture)
+
+
+def _bars(bars: Bars) -> str:
+    values = bars.values
     with drawing((8.5, 0.8 + 0.34 * len(values))) as figure:
         axis = figure.subplots()
         places = np.arange(len(values))[::-1]
         means, deviations = zip(*values.values(), strict=True)
         axis.barh(places, means, xerr=deviations, color="#6C8EBF")
-        axis.axvline(base, color="#D55E00", linewidth=1.2)
+        axis.axvline(bars.base, color="#D55E00", linewidth=1.2)
         axis.set_yticks(places, [short(name, 60) for name in values])
-        axis.set(xlabel=label, xlim=(0, 100))
+        axis.set(xlabel=bars.label, xlim=(0, 100))
         for side in ("top", "right"):
             axis.spines[side].set_visible(False)
         return _svg(figure)
 
 
-def maps(views: Mapping[str, View]) -> str:
-    """Draw sentences of two languages, a panel for each title, with a colour for each intent (`groups`).
-
-    The languages (`texts`) have the paper's markers: a ring for the first, a cross for the second.
-    """
+def _intent_maps(views: Mapping[str, View]) -> str:
+    # The languages have the paper's markers: a ring for the first, a cross for the second.
     names = sorted({name for view in views.values() for name in view.groups})
     languages = dict.fromkeys(code for view in views.values() for code in view.texts)
     marker_of = dict(zip(languages, _MARKERS, strict=False))
@@ -61,8 +73,7 @@ def maps(views: Mapping[str, View]) -> str:
         return _svg(figure)
 
 
-def group_maps(views: Mapping[str, View]) -> str:
-    """Draw a panel for each title, each with a legend of its own groups."""
+def _group_maps(views: Mapping[str, View]) -> str:
     with drawing((5.0 * len(views), 5.4)) as figure:
         for axis, title, view, points in _panels(figure, views):
             axis.set(title=title)
@@ -77,9 +88,8 @@ def group_maps(views: Mapping[str, View]) -> str:
         return _svg(figure)
 
 
-def word_maps(views: Mapping[str, View], languages: Sequence[str]) -> str:
-    """Draw words (`texts`) with a colour for each language (`groups`), a panel for each view, titled by its note."""
-    colours = _colours(languages)
+def _word_maps(maps: WordMaps) -> str:
+    views, colours = maps.views, _colours(maps.languages)
     with drawing((6.6 * len(views), 6.0)) as figure:
         for axis, _, view, _ in _panels(figure, views):
             for place, code, word in zip(view.points, view.groups, view.texts, strict=True):
@@ -88,17 +98,12 @@ def word_maps(views: Mapping[str, View], languages: Sequence[str]) -> str:
                 axis.annotate(short(word, _NAME), place, fontsize=8, color=colours[code], **beside)
             axis.margins(0.14)
             axis.set(title=short(view.note, 70))
-        _legend(figure, [key(code, colour, "o") for code, colour in colours.items()], len(languages))
+        _legend(figure, [key(code, colour, "o") for code, colour in colours.items()], len(maps.languages))
         return _svg(figure)
 
 
-def curves(
-    panels: Mapping[str, Mapping[str, Mapping[int, float]]], lines: Mapping[str, float], names: Sequence[str]
-) -> str:
-    """Draw accuracies by the number of training documents, with a panel for each title and a line for each system.
-
-    `lines` are the positions of the panels' dashed lines; `names` gives the systems' order.
-    """
+def _curves(curves: Curves) -> str:
+    panels, names = curves.panels, curves.names
     columns = min(2, len(panels))
     height = -(-len(panels) // columns)
     colours = _colours(names)
@@ -110,7 +115,7 @@ def curves(
         for axis, (title, systems) in zip(axes, panels.items(), strict=False):
             for name, values in systems.items():
                 axis.plot(*zip(*sorted(values.items()), strict=True), color=colours[name], **style)
-            axis.axhline(lines[title], color="#888888", linestyle="--", linewidth=1)
+            axis.axhline(curves.lines[title], color="#888888", linestyle="--", linewidth=1)
             axis.set(title=title, xlabel="training documents", ylabel="accuracy, %", xscale="log")
             sizes = sorted({size for values in systems.values() for size in values})
             axis.set_xticks(sizes, [f"{size:,}" for size in sizes])
