@@ -457,13 +457,14 @@ def test_the_command_hands_everything_on(
 ) -> None:
     given: dict[str, Any] = {}
 
-    def caught(name: str, data: list[str], **options: Any) -> Any:
-        given.update(options, paper=name, data=data)
+    def caught(writes: Any, name: str, data: list[str], **options: Any) -> Any:
+        given.update(options, writes=writes, paper=name, data=data)
         raise TrainingError("enough")
 
     monkeypatch.setattr("emu_core.bench.job.bench", caught)
     assert main(["bench", paper, *arguments.split(), "--out", "o"]) != 0
     assert "enough" in capsys.readouterr().err
+    assert given["writes"] is write_report
     assert given["paper"] == paper and given["data"] == ["x.en", "x.de"] and given["out"] == "o"
     assert {name: given[name] for name in expected} == expected
 
