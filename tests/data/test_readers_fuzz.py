@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import zipfile
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -12,6 +13,7 @@ from hypothesis import strategies as some
 from emu_core.data.labelled.load import labelled_from_frame
 from emu_core.data.readers.tables import read_table
 from emu_core.errors import DataError
+from tests.support.tables import workbook
 
 # The same examples on every machine and in every run.
 repeatable = settings(max_examples=80, deadline=None, derandomize=True, database=None)
@@ -21,6 +23,7 @@ JSON = some.recursive(
     lambda inner: some.lists(inner, max_size=3) | some.dictionaries(TEXT, inner, max_size=3),
     max_leaves=8,
 )
+EMPTY = workbook([])
 NAMES = some.sampled_from(["text", "intent", "language", "split", "id", "annotated", "x"])
 
 
@@ -85,3 +88,40 @@ def test_parquet(columns: dict[str, pa.Array]) -> None:
     out = io.BytesIO()
     pq.write_table(pa.table(columns), out)
     check(out.getvalue(), "x.parquet")
+
+
+REFERENCES = some.sampled_from(
+    ["", "A1", "A2", "B2", "c3", "XFD1", "A1048576", "A1048577", "ZZZZ1", "A0", "7", "$A$1"]
+)
+TYPES = some.sampled_from(["", "s", "str", "b", "d", "e", "n", "inlineStr", "other"])
+VALUES = some.sampled_from(
+    [
+        "",
+        "0",
+        "-1",
+        "1e400",
+        "nan",
+        "2958466",
+        "2020-01-02",
+        "2020-13-45",
+        "#N/A",
+        "&#65;",
+        "_xD800_",
+        "_x0000_",
+        "TRUE",
+    ]
+)
+
+
+@repeatable
+@given(some.lists(some.tuples(REFERENCES, TYPES, VALUES), max_size=5), some.sampled_from(["", "2", "0", "x"]))
+def test_xlsx(cells: list[tuple[str, str, str]], row: str) -> None:
+    body = "".join(f'<c r="{place}" t="{kind}"><v>{value}</v></c>' for place, kind, value in cells)
+    body = body.replace(' r=""', "").replace(' t=""', "")
+    header = '<row r="1"><c t="str"><v>text</v></c></row>'
+    sheet = f'<worksheet><sheetData>{header}<row r="{row}">{body}</row></sheetData></worksheet>'
+    out = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(EMPTY)) as archive, zipfile.ZipFile(out, "w") as changed:
+        for name in archive.namelist():
+            changed.writestr(name, sheet if name == "xl/worksheets/sheet1.xml" else archive.read(name))
+    check(out.getvalue(), "x.xlsx")
