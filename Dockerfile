@@ -57,6 +57,6 @@ WORKDIR /data
 VOLUME ["/runs", "/data"]
 EXPOSE 8501
 HEALTHCHECK --interval=30s --timeout=10s --start-period=60s \
-    CMD ["python", "-c", "from urllib.request import urlopen; urlopen('http://localhost:8501/_stcore/health', timeout=5)"]
-# Every address of the container, which nobody reaches before a port is published: publish it on 127.0.0.1.
-CMD ["python", "-m", "streamlit", "run", "/srv/emu/app/shell/served.py", "--server.address", "0.0.0.0", "--server.port", "8501", "--server.headless", "true", "--server.fileWatcherType", "none", "--browser.gatherUsageStats", "false"]
+    CMD ["python", "-P", "-c", "from urllib.request import urlopen; urlopen('http://localhost:8501/_stcore/health', timeout=5)"]
+# -P: no file in /data is taken for a module. Every address of the container, which nobody reaches before a port is published: publish it on 127.0.0.1.
+CMD ["python", "-P", "-m", "streamlit", "run", "/srv/emu/app/shell/served.py", "--server.address", "0.0.0.0", "--server.port", "8501", "--server.headless", "true", "--server.fileWatcherType", "none", "--browser.gatherUsageStats", "false"]

@@ -20,7 +20,7 @@ from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
 from emu_core.errors import EmuError, Message
-from emu_core.spawning import without_main
+from emu_core.spawning import isolated
 
 STOPPED = "the helper process stopped, perhaps for lack of memory; try again with fewer sentences"
 TOO_LONG = "this took over {limit_s:.0f} seconds and was ended; try again with a smaller or simpler file"
@@ -155,7 +155,7 @@ class Background:
         process = context.Process(
             target=self._work, args=(QUIET_S, other_end), name="emu helper", daemon=True
         )
-        with without_main():
+        with isolated():
             process.start()
         other_end.close()  # so that the pipe breaks when the process dies
         return process, connection

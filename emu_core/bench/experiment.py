@@ -22,7 +22,7 @@ from emu_core.errors import CancelledError, DataError, EmuError, RunError
 from emu_core.runs.config import RunConfig
 from emu_core.runs.costs import Clock, Took, gpu_megabytes, peak_memory
 from emu_core.runs.run import Run, Storable
-from emu_core.spawning import without_main
+from emu_core.spawning import isolated
 
 if TYPE_CHECKING:
     from emu_core.encoders.base import Encoder
@@ -230,7 +230,7 @@ def in_process(experiment: Experiment, cell: Cell) -> CellResult:
     with tempfile.NamedTemporaryFile() as output:
         given = type(experiment), experiment.folder, cell, sender, output.name
         process = context.Process(target=_measure, args=given)
-        with without_main():
+        with isolated():
             process.start()
         sender.close()  # the process has the other copy, so that its death ends the wait
         try:

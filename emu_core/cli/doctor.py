@@ -11,11 +11,11 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from importlib.metadata import PackageNotFoundError, metadata, requires, version
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from emu_core import __version__
+from emu_core.cli.serve import app_folder
 from emu_core.cli.verb import add_verb, option
 
 DISTRIBUTION = "emu-core"
@@ -176,8 +176,8 @@ def _encoders() -> Iterator[Check]:
 
 
 def _runs(folder: Path) -> Iterator[Check]:
-    app = find_spec("emu_app")
-    if app is not None and app.origin is not None and (Path(app.origin).parent / "main.py").is_file():
+    app = app_folder()
+    if app is not None and (app / "main.py").is_file():
         yield Check("runs", "app", State.READY, "emu app serves it")
     else:
         fix = "install the whole project: make setup"

@@ -13,6 +13,12 @@ from emu_core.cli.verb import add_verb, option
 from emu_core.errors import EmuError
 
 
+def app_folder() -> Path | None:
+    """Return the folder of the app's package, or None if it is not installed."""
+    package = find_spec("emu_app")
+    return None if package is None or package.origin is None else Path(package.origin).parent
+
+
 def serve(
     *, host: str = "localhost", port: int = 8501, runs: Path = Path("runs"), settings: Path | None = None
 ) -> int:
@@ -27,8 +33,8 @@ def serve(
     Raises:
         EmuError: the app or a package for signing in is not installed, or the settings are wrong.
     """
-    app = find_spec("emu_app")
-    if app is None or app.origin is None:
+    folder = app_folder()
+    if folder is None:
         raise EmuError("the app is not installed beside emu_core; install the whole project: make setup")
     found = ServerSettings() if settings is None else read_server_settings(settings)
     if found.sign_in and (find_spec("authlib") is None or find_spec("httpx") is None):
@@ -40,14 +46,8 @@ def serve(
         options["server.headless"] = "true"
     if found.sign_in:
         options["secrets.files"] = found.sign_in
-    command = [
-        sys.executable,
-        "-P",
-        "-m",
-        "streamlit",
-        "run",
-        str(Path(app.origin).parent / "shell" / "served.py"),
-    ]
+    # -P: a folder app or a file streamlit.py in the current folder is not imported.
+    command = [sys.executable, "-P", "-m", "streamlit", "run", str(folder / "shell" / "served.py")]
     command += [word for name, value in options.items() for word in (f"--{name}", value)]
     environment = os.environ | {"EMU_RUNS": str(runs.resolve())}
     if settings is not None:

@@ -22,7 +22,7 @@ from emu_app.work.background import (
     StoppedError,
 )
 from emu_core.errors import EncoderError, Message
-from emu_core.spawning import without_main
+from emu_core.spawning import isolated
 
 PATIENCE_S = 60.0
 
@@ -132,7 +132,7 @@ def test_processes_that_start_together_leave_the_main_module_in_place() -> None:
     entered, leave = ([threading.Event(), threading.Event()] for _ in range(2))
 
     def start(number: int) -> None:
-        with without_main():
+        with isolated():
             entered[number].set()
             leave[number].wait(PATIENCE_S)
 

@@ -21,7 +21,7 @@ from emu_core.errors import (
     TrainingError,
     in_words,
 )
-from emu_core.spawning import without_main
+from emu_core.spawning import isolated
 
 RAN_OUT = TrainingError("memory ran out; a batch of 32 fits: ", Fix("batch_size", 32))
 FOLDER = "runs/my run"
@@ -121,7 +121,7 @@ def test_an_error_of_another_process_keeps_its_parts() -> None:
     context = multiprocessing.get_context("spawn")
     receiver, sender = context.Pipe(duplex=False)
     process = context.Process(target=_raise_in_process, args=(sender,))
-    with without_main():
+    with isolated():
         process.start()
     assert receiver.recv().message == RAN_OUT.message
     process.join()

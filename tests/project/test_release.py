@@ -7,7 +7,6 @@ import re
 import shutil
 import subprocess
 import sys
-import sysconfig
 import tarfile
 import venv
 import zipfile
@@ -20,10 +19,28 @@ from conftest import free_port
 
 from emu_core import __version__
 from tests.support.paths import ROOT
+from tests.support.serving import drawn_elements, serving
+from tests.support.shadowing import shadowing_folder
+from tests.support.small import small_file
 from tools.licences import BEGIN, END, installed, licence
 from tools.licences import PAGE as THIRD_PARTY
 
 FOLDERS = ("emu_core", "app", "docs", "tests", "tools", "benchmarks")
+# Queues a run as the app's Train page does.
+QUEUE = """
+import sys
+from pathlib import Path
+from emu_app.work.jobs import JobManager
+from emu_core.api.train import plan_training
+from emu_core.data.labelled.load import read_labelled
+from emu_core.methods.registry import configure
+
+file, runs = map(Path, sys.argv[1:])
+labelled, _ = read_labelled([file])
+manager = JobManager(runs)
+run = manager.submit("queued", *plan_training(labelled, method="emu", config=configure("emu", "use", epochs=1)))
+print(manager.wait(run, 600).state)
+"""
 DATA = (".py", ".csv", ".json", ".svg", ".js", ".toml", ".typed")
 
 
@@ -110,8 +127,11 @@ def test_the_source_archive_can_be_tested_and_read(built: Path) -> None:
 
 
 def test_the_wheel_works_in_a_clean_environment(wheel: Path, tmp_path: Path) -> None:
-    """First alone, where it can only say what it lacks; then with its requirements, lent by this environment."""
-    place = tmp_path / "venv"
+    """First alone, where it can only say what it lacks; then with its requirements, lent by this environment.
+
+    The current folder has files with the names of modules that are needed.
+    """
+    place, folder = tmp_path / "venv", shadowing_folder(tmp_path / "project")
     venv.create(place, with_pip=False, symlinks=True)
     python, emu = place / "bin" / "python", place / "bin" / "emu"
     install: list[str | Path] = [
@@ -131,7 +151,7 @@ def test_the_wheel_works_in_a_clean_environment(wheel: Path, tmp_path: Path) -> 
 
     def run(*command: str | Path, **more: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            command, cwd=tmp_path, env=clean | more, capture_output=True, text=True, check=False
+            command, cwd=folder, env=clean | more, capture_output=True, text=True, check=False
         )
 
     assert run(emu, "--version").stdout == f"emu {__version__}\n"
@@ -140,10 +160,10 @@ def test_the_wheel_works_in_a_clean_environment(wheel: Path, tmp_path: Path) -> 
     assert alone["exit"] == 1 and state["pandas"] == state["torch"] == "missing"
     assert state["app"] == "ready"
 
-    lent = sysconfig.get_path("purelib")
-    where = run(
-        python, "-c", "import emu_core, emu_app; print(emu_core.__file__, emu_app.__file__)", PYTHONPATH=lent
-    )
+    lent = os.pathsep.join(path for path in sys.path if path.endswith("site-packages"))
+    origins = "import emu_core, emu_app; print(emu_core.__file__, emu_app.__file__)"
+    where = run(python, "-P", "-c", origins, PYTHONPATH=lent)
+    assert len(where.stdout.split()) == 2, where
     assert all(Path(path).is_relative_to(place) for path in where.stdout.split()), where
     whole = run(emu, "doctor", "--json", PYTHONPATH=lent)
     assert whole.returncode == 0, whole.stdout + whole.stderr
@@ -151,6 +171,14 @@ def test_the_wheel_works_in_a_clean_environment(wheel: Path, tmp_path: Path) -> 
     measured = run(emu, "evaluate", "demo", *options, PYTHONPATH=lent)
     assert measured.returncode == 0, measured.stderr
     assert json.loads(measured.stdout)["counts"] == {"en-en": 168}
+
+    port = free_port()
+    command = [python, "-m", "emu_core", "app", "--port", str(port), "--runs", folder / "runs"]
+    with serving(command, folder, clean | {"PYTHONPATH": lent}):
+        assert drawn_elements(port) > 10
+    small_file(tmp_path, ("en", "de"))
+    queued = run(python, "-P", "-c", QUEUE, tmp_path / "small.csv", folder / "runs", PYTHONPATH=lent)
+    assert queued.stdout == "finished\n", queued.stderr
 
 
 @pytest.mark.skipif(
