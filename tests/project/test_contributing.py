@@ -72,6 +72,16 @@ def test_losses_and_evaluation_know_no_model() -> None:
     assert not {"encoders", "methods", "training"} & (may["evaluation"] | may["losses"])
 
 
+def test_the_example_walks_through_every_file_of_its_method() -> None:
+    example = GUIDE.read_text("utf-8").partition("### Example: ")[2].partition("\n### ")[0]
+    (folder,) = re.findall(r"`(emu_core/methods/\w+)`", example)
+    files = {path.name for path in (ROOT / folder).glob("*.py")} - {"__init__.py"}
+    walked = re.findall(r"^\d\. `(\w+\.py)`", example, re.MULTILINE)
+    assert len(walked) == len(files) and set(walked) == files
+    named = re.findall(r"`(\w+/\w+\.py)`", example)
+    assert len(named) > 4 and [name for name in named if not (ROOT / "emu_core" / name).is_file()] == []
+
+
 @pytest.fixture(scope="module")
 def house(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the project in which every step of the guide was taken, but for the commands."""

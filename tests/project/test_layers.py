@@ -1,6 +1,7 @@
 """The imports of the packages: one way, without a circle, and no module of its own for a single importer."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -80,6 +81,26 @@ def test_imports_run_one_way(graph: dict[str, set[str]]) -> None:
 def test_only_faces_draw_and_write_for_people(package: str, graph: dict[str, set[str]]) -> None:
     drawing = {other for name, others in graph.items() if _package(name) == package for other in others}
     assert {_package(other) for other in drawing} & FACES == set()
+
+
+def test_the_parts_of_the_app_import_one_way(graph: dict[str, set[str]]) -> None:
+    guide = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    order = re.findall(
+        r"^- `(\w+)(?:\.py)?`: ", guide, re.MULTILINE
+    )  # a part may import those before it, and itself
+    parts = {name: name.split(".")[1] for name in graph if name.startswith("emu_app.")}
+    assert order[-1] == "main" and set(parts.values()) == {
+        "__init__",
+        *order,
+    }  # no other file is in none of them
+    place = {name: order.index(part) for name, part in parts.items() if part in order}
+    upward = [
+        f"{name} imports {other}"
+        for name in place
+        for other in graph[name]
+        if place.get(other, -1) > place[name]
+    ]
+    assert upward == []
 
 
 def test_no_import_runs_in_a_circle(graph: dict[str, set[str]]) -> None:
