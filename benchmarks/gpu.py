@@ -34,6 +34,7 @@ from emu_core.api.generate import generate
 from emu_core.data.demo import load_demo
 from emu_core.devices import has_bf16, pick_device
 from emu_core.errors import EmuError
+from emu_core.runs.log import Record
 from emu_core.runs.run import Run
 from tests.support.tiny_transformer import tiny_transformer
 
@@ -150,15 +151,18 @@ def _translations(rows: int) -> tuple[list[str], list[str]]:
     return wide["de"].tolist()[:rows], wide["en"].tolist()[:rows]
 
 
-def _losses(cpu: list[Facts], other: list[Facts]) -> Facts:
+def _losses(cpu: list[Record], other: list[Record]) -> Facts:
     """Compare the losses of the first step, since later ones drift apart."""
-    first = [next(record for record in log if "step" in record) for log in (cpu, other)]
-    names = [name for name in first[0] if isinstance(first[0][name], float) and "loss" in name]
-    differences = [abs(first[0][name] - first[1][name]) / max(abs(first[0][name]), 1e-6) for name in names]
-    if not differences:
-        return {"compared": sorted(first[0]), "equal": None}
-    worst = max(differences)
-    return {"loss_difference": float(f"{worst:.1e}"), "equal": worst <= LOSS_TOLERANCE, "losses": names}
+    on_cpu, on_device = (
+        {"loss": log[0].loss} | {name: value for name, value in log[0].figures.items() if "loss" in name}
+        for log in (cpu, other)
+    )
+    worst = max(abs(loss - on_device[name]) / max(abs(loss), 1e-6) for name, loss in on_cpu.items())
+    return {
+        "loss_difference": float(f"{worst:.1e}"),
+        "equal": worst <= LOSS_TOLERANCE,
+        "losses": list(on_cpu),
+    }
 
 
 def encoders(bench: Bench) -> Facts:
@@ -236,7 +240,7 @@ def _method(bench: Bench, data: str, name: str, changes: Facts, spec: str = "use
     start = partial(train, data, method=name, encoder=spec, config=config, **more)
     runs, facts = _on_both(bench, f"run-{name}", start)
     logs = [run.history() for run in runs]
-    if steps := [record for record in logs[1] if "step" in record]:
+    if steps := [record for record in logs[1] if record.is_step]:
         facts |= _losses(*logs) | {"steps": len(steps)}
     means = [run.metrics().get("mean_specialised") for run in runs]
     if None not in means:

@@ -109,7 +109,7 @@ def main() -> None:
             worst = min(metrics["specialised"][pair] - metrics["base"][pair] for pair in metrics["base"])
             found["gains"].append(round(metrics["mean_specialised"] - metrics["mean_base"], 1))
             found["worst_direction"].append(round(worst, 1))
-            found["training_s"].append(history[-1]["seconds"])
+            found["training_s"].append(history[-1].seconds)
         print(json.dumps({"setting": name, **found}), flush=True)
 
 

@@ -281,7 +281,7 @@ def say_trained_on(run: Run | None, source: Read) -> None:
         facts, reached, seed = run.data(), mean_p_at_1(run.metrics()), run.config().seed
     except RunError:
         return
-    if facts.get("sha256") == _trained_digest(source.key, seed, source.parallel):
+    if facts.sha256 == _trained_digest(source.key, seed, source.parallel):
         on_them = "" if reached is None else f", on which its mean P@1 was {reached:.1f} %"
         draw_note(
             "The run was trained on this text, except for the pairs that it held out"

@@ -1,6 +1,8 @@
 """The runs of a page: the watched one, live, and the list of all."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -38,6 +40,7 @@ from emu_core.data.languages import language_name, split_pair
 from emu_core.data.wording import counted
 from emu_core.errors import Message
 from emu_core.reports.figures_as_text import cross_validation_sentence
+from emu_core.runs.log import Record
 from emu_core.runs.run import (
     BESIDE_STEPS,
     MOST_NOTE,
@@ -291,32 +294,35 @@ def found_table(metrics: Mapping[str, Any]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(FOUND))
 
 
-def losses_of(history: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def losses_of(history: Sequence[Record]) -> list[Record]:
     """Return the log without P@1 and, if there are several tasks, with a separate loss for each."""
-    tasks = {record["task"] for record in history if "task" in record}
-    found = []
+    several = len({record.texts["task"] for record in history if "task" in record.texts}) > 1
+    losses = []
     for record in history:
-        shown = {_LOSSES.get(name, name): value for name, value in record.items() if name != "dev_accuracy"}
-        if len(tasks) > 1 and "task" in shown and "loss" in shown:
-            shown[f"loss of {shown['task']}"] = shown.pop("loss")
-        found.append(shown)
-    return found
+        loss, figures = (
+            record.loss,
+            {_LOSSES.get(name, name): value for name, value in record.figures.items()},
+        )
+        if several and (task := record.texts.get("task")):
+            loss, figures[f"loss of {task}"] = math.nan, loss
+        losses.append(replace(record, loss=loss, figures=figures, dev_accuracy=None))
+    return losses
 
 
 def _draw_curves(run: Run) -> None:
     """Draw a run's losses so far, and the last epoch's alarm if it gave one."""
     history = run.history()
     if is_from_scratch(run):
-        if any("dev_accuracy" in record for record in history):
+        if any(record.dev_accuracy is not None for record in history):
             st.markdown("**Translations found on held-out pairs, after each epoch**")
             draw_chart(
                 charts.held_out_curves({"": history}), "held-out", "P@1 on held-out pairs after each epoch."
             )
         history = losses_of(history)
     elif status_of(run).state is not RunState.FINISHED:  # which has the alarm among its warnings
-        last = [record for record in history if record.get("kind") == "epoch"][-1:]
-        if last and (alarm := last[0].get("alarm")):
-            text = f"Epoch {int(last[0]['epoch'])}: {sentence(alarm)}"
+        last = next((record for record in reversed(history) if not record.is_step), None)
+        if last is not None and (alarm := last.texts.get("alarm")):
+            text = f"Epoch {last.epoch}: {sentence(alarm)}"
             st.error(text, icon=":material/notification_important:")
     if history:
         st.markdown("**Training, step by step**")

@@ -76,7 +76,7 @@ def config_of(run: Run) -> RunConfig | None:
 
 def data_sha_of(run: Run) -> str:
     """Return the hash of a run's training data; "" if it can't be read."""
-    return str(_read(run.data, dict[str, Any]()).get("sha256", ""))
+    return _read(lambda: run.data().sha256, "")
 
 
 def can_resume(run: Run) -> bool:

@@ -22,6 +22,7 @@ from emu_core.evaluation.arrays import DistinctTexts
 from emu_core.evaluation.comparison import Comparison
 from emu_core.evaluation.film import Film
 from emu_core.evaluation.projection import aligned, project, stratified_sample
+from emu_core.runs.data_facts import LabelledFacts
 from emu_core.runs.run import Run
 from emu_core.runs.snapshots import read_film
 
@@ -182,7 +183,7 @@ def compare(
 def divided_as(runs: Sequence[Run], labelled: LabelledSet) -> LabelledSet:
     """Return a set with the splits of the first run that held out a share; unchanged if it has splits already."""
     for run in runs:
-        if not labelled.splits and (share := run.data().get("hold_out")):
+        if not labelled.splits and (share := run.data(LabelledFacts).hold_out):
             return labelled.hold_out(share, run.config().seed)
     return labelled
 
@@ -222,7 +223,7 @@ def training_notes(
 
     These are the measured split, or "all", of the whole set. If known already, its hash spares the time to compute it.
     """
-    if run.data().get("sha256") != (sha256 or labelled.sha256()):
+    if run.data().sha256 != (sha256 or labelled.sha256()):
         return [
             f"The run {run.name} was trained on {shown(run.config().data)}, and not on "
             f"{shown(title or labelled.name)} as it is now: sentences that are in both are measured like new ones."

@@ -109,7 +109,7 @@ def evaluate(
 def _trained_on(run: Run, labelled: LabelledSet) -> bool:
     """Return whether a run was trained on a set; False if its folder does not tell."""
     try:
-        return run.data().get("sha256") == labelled.sha256()
+        return run.data().sha256 == labelled.sha256()
     except EmuError:
         return False
 

@@ -125,7 +125,7 @@ def small_set(run: Run) -> tuple[list[ParallelText], str]:
         DataError: the encoder knows fewer than two of their languages.
     """
     trained_on, demo = run.data(), load_demo()
-    if trained_on.get("sha256") == demo.sha256() or DEMO in str(trained_on.get("name", "")).casefold():
+    if trained_on.sha256 == demo.sha256() or DEMO in trained_on.name.casefold():
         found, what = generate_commands(COMMANDS, COMMANDS_MEASURED, seed=0), "commands to a home"
         source = "generated from the sentence templates of Home Assistant Intents, CC BY 4.0"
     else:

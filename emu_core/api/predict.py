@@ -258,7 +258,7 @@ def unseen_rows(encoder: str, pool: LabelledSet, sha256: str = "") -> NDArray[np
     """
     seen = np.zeros(len(pool), dtype=bool)
     run = run_of(encoder)
-    if run is not None and run.data().get("sha256") == (sha256 or pool.sha256()):
+    if run is not None and run.data().sha256 == (sha256 or pool.sha256()):
         seen[:] = (pool.frame["split"] == "train") | (not pool.splits)
     return np.flatnonzero(~seen)
 

@@ -8,7 +8,7 @@ import tempfile
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from multiprocessing.connection import Connection
@@ -21,6 +21,7 @@ from emu_core.data.labelled.pairs import Pair
 from emu_core.errors import CancelledError, DataError, EmuError, RunError
 from emu_core.runs.config import RunConfig
 from emu_core.runs.costs import Clock, Took, gpu_megabytes, peak_memory
+from emu_core.runs.data_facts import DataFacts
 from emu_core.runs.run import Run, Storable
 from emu_core.spawning import isolated
 
@@ -59,9 +60,9 @@ class Outlook:
         return self.passes * PASS_S + self.cells * BESIDE_S
 
 
-def fixed_of(config: RunConfig, facts: Mapping[str, Any]) -> dict[str, Any]:
+def fixed_of(config: RunConfig, facts: DataFacts) -> dict[str, Any]:
     """Return the values of the `FIXED` fields."""
-    values = {**vars(config), **config.hyperparameters, **facts}
+    values = {**vars(config), **config.hyperparameters, **vars(facts)}
     return {name: values.get(name) for name in FIXED}
 
 
@@ -106,9 +107,10 @@ class Experiment(ABC):
         return tuple(self.settings.seeds)
 
     @cached_property
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> DataFacts:
         """The facts of the data, as in data.json."""
-        return dict(self.data.facts(self.config))
+        facts: DataFacts = self.data.facts(self.config)
+        return facts
 
     def shared_facts(self) -> dict[str, Any]:
         """Return the facts that every report shows."""
@@ -116,7 +118,7 @@ class Experiment(ABC):
         return {
             **({"encoder": config.encoder} if config.encoder else {}),
             "data": config.data,
-            "data_sha256": self.facts["sha256"],
+            "data_sha256": self.facts.sha256,
             "seeds": list(self.seeds),
             "device": config.device,
             "versions": dict(config.versions),

@@ -38,7 +38,8 @@ def create_bench(folder: str | Path, config: RunConfig, data: Storable) -> Run:
             raise RunError(f"{folder} is in use and holds no benchmark; {elsewhere}")
         if old.method != config.method:
             raise RunError(f"{folder} holds the benchmark of another paper; {elsewhere}")
-        before, now = fixed_of(old, run.data()), fixed_of(config, data.facts(config))
+        facts = data.facts(config)
+        before, now = fixed_of(old, run.data(type(facts))), fixed_of(config, facts)
         for name, words in FIXED.items():
             if before[name] != now[name]:
                 values = "" if name.endswith("sha256") else f" ({before[name]}, not {now[name]})"

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import pandas as pd
@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
 from emu_core.charts.style import CLOSEST, GREY, PALETTE, on_page, plain, short
+from emu_core.runs.log import Record, RecordKind
 
-_NOT_PARTS = {"kind", "stage", "step", "epoch", "seconds", "learning_rate"}
+_NOT_DRAWN = {"learning_rate"}
 _TITLES = {"loss": "Loss: all parts", "dev_accuracy": "Accuracy on dev"}  # of other parts, the name
 MOST_POINTS = 600  # of a curve; longer ones are drawn as means over equal stretches
 LOG_FROM = 10.0  # times the minimum of a positive curve: from this maximum on, its scale is logarithmic
@@ -25,7 +26,7 @@ SYMBOLS = ("circle", "diamond-open")
 BINS = 40
 
 Curve = tuple[NDArray[np.float64], NDArray[np.float64]]
-History = Sequence[dict[str, Any]]
+History = Sequence[Record]
 
 
 def loss_curves(history: History | Mapping[str, History]) -> go.Figure:
@@ -34,9 +35,8 @@ def loss_curves(history: History | Mapping[str, History]) -> go.Figure:
     The end of each epoch is marked if there is only one run.
 
     Args:
-        history: the run's log, or the logs of several runs by name: dicts of kind "step", each with `step`, `epoch`,
-            perhaps `stage`, and the parts by name; and of kind "epoch", whose `dev_accuracy` is drawn. A value that is
-            not finite leaves a gap; steps without a part are skipped.
+        history: the run's log, or the logs of several runs by name. Loss and figures of the steps are drawn, and the
+            `dev_accuracy` of the epochs. A value that is not finite leaves a gap; steps without a part are skipped.
     """
     histories = history if isinstance(history, Mapping) else {"": history}
     logs = {name: _Log.of(one) for name, one in histories.items()}
@@ -104,26 +104,26 @@ class _Log:
 
     @classmethod
     def of(cls, history: History) -> Self:
-        steps, epochs = ([one for one in history if one.get("kind") == kind] for kind in ("step", "epoch"))
-        over = {record["epoch"] for record in epochs}
-        ends = {one["epoch"]: float(one["step"]) for one in steps if one.get("epoch") in over}
+        steps, epochs = ([record for record in history if record.kind is kind] for kind in RecordKind)
+        over = {record.epoch for record in epochs}
+        ends = {record.epoch: float(record.step) for record in steps if record.epoch in over}
         stages: dict[str, float] = {}
         curves: dict[str, Curve] = {}
         for record in steps:
-            if "stage" in record:
-                stages.setdefault(str(record["stage"]), float(record["step"]))
-        names = dict.fromkeys(name for record in steps for name in record if name not in _NOT_PARTS)
-        for name in sorted(names, key=lambda name: name != "loss"):
-            points = [(one["step"], _number(one[name])) for one in steps if name in one]
+            if record.stage:
+                stages.setdefault(record.stage, float(record.step))
+        parts = [(record.step, {"loss": record.loss, **record.figures}) for record in steps]
+        for name in dict.fromkeys(name for _, part in parts for name in part if name not in _NOT_DRAWN):
+            points = [(step, part[name]) for step, part in parts if name in part]
             x, y = np.array(points, dtype=np.float64).T
+            y[~np.isfinite(y)] = math.nan
             if np.isfinite(y).any():
                 curves[name] = _thinned(x, y)
-        measured = [one for one in epochs if not math.isnan(_number(one.get("dev_accuracy")))]
         found: list[tuple[float, float]] = []
-        for _, stage in groupby(measured, key=lambda record: record.get("stage")):
+        for _, stage in groupby(_measured(epochs), key=lambda measured: measured[0].stage):
             # A gap between stages, which may measure different things.
             found += [(math.nan, math.nan)] * bool(found)
-            found += [(ends.get(one["epoch"], math.nan), one["dev_accuracy"]) for one in stage]
+            found += [(ends.get(record.epoch, math.nan), score) for record, score in stage]
         if found:
             x, y = np.array(found, dtype=np.float64).T
             curves["dev_accuracy"] = x, y
@@ -183,11 +183,7 @@ def held_out_curves(histories: Mapping[str, History]) -> go.Figure:
     figure = go.Figure()
     every = list[tuple[int, float]]()
     for place, (name, history) in enumerate(histories.items()):
-        found = [
-            (int(record["epoch"]), float(record["dev_accuracy"]))
-            for record in history
-            if record.get("kind") == "epoch" and isinstance(record.get("dev_accuracy"), int | float)
-        ]
+        found = [(record.epoch, score) for record, score in _measured(history)]
         every += found
         best = max(found, key=lambda one: one[1], default=None)  # of equals the first, as in training
         text = "" if best is None else f"best: {best[1]:.1f} %, epoch {best[0]}"
@@ -237,9 +233,10 @@ def _title(part: str) -> str:
     return _TITLES.get(part, part.replace("_", " ").capitalize())
 
 
-def _number(value: Any) -> float:
-    """Return a finite number as it is, and NaN for anything else."""
-    return value if isinstance(value, int | float) and math.isfinite(value) else math.nan
+def _measured(history: History) -> list[tuple[Record, float]]:
+    """Return the epochs that have a finite score, with their scores."""
+    scores = ((record, record.dev_accuracy) for record in history if not record.is_step)
+    return [(record, score) for record, score in scores if score is not None and math.isfinite(score)]
 
 
 def _thinned(x: NDArray[np.float64], y: NDArray[np.float64]) -> Curve:

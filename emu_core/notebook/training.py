@@ -9,6 +9,7 @@ from typing import Any
 
 from emu_core.charts.curves import small_curves
 from emu_core.reports.markup import block, escaped, paragraph
+from emu_core.runs.log import Record
 from emu_core.runs.progress import OnProgress
 from emu_core.runs.run import Run, RunState, Status
 
@@ -70,12 +71,14 @@ class LiveProgress:
             self._bar = tqdm(total=1.0, bar_format=BAR, leave=False, file=StringIO(), ncols=100)
         self._handle = display(self._box or HTML(""), display_id=True)
 
-    def _draw(self, status: Status, history: Sequence[dict[str, Any]]) -> None:
-        bar, latest = self._bar, {key: value for record in history for key, value in record.items()}
+    def _draw(self, status: Status, history: Sequence[Record]) -> None:
+        bar = self._bar
         bar.n = status.progress
         bar.set_description_str(_line(status), refresh=False)
-        figures = {"loss": latest.get("loss"), "held-out": latest.get("dev_accuracy")}
-        bar.set_postfix({name: value for name, value in figures.items() if value is not None}, refresh=False)
+        losses = [record.loss for record in history]
+        scores = [record.dev_accuracy for record in history if record.dev_accuracy is not None]
+        latest = {name: values[-1] for name, values in (("loss", losses), ("held-out", scores)) if values}
+        bar.set_postfix(latest, refresh=False)
         if self._box is None:
             self._show([f"<pre>{escaped(bar)}</pre>", small_curves(history)])
         else:

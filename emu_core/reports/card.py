@@ -14,6 +14,7 @@ from emu_core.files import write_whole
 from emu_core.reports import figures_as_text as metric_rows
 from emu_core.reports.figures_as_text import named, text_rows
 from emu_core.runs.config import RunConfig
+from emu_core.runs.data_facts import DataFacts, LabelledFacts, ParallelFacts
 from emu_core.runs.run import Run
 
 Facts = Mapping[str, Any]
@@ -26,12 +27,11 @@ def write_card(run: Run) -> None:
 
 
 def model_card(
-    name: str, config: RunConfig, data: Facts, metrics: Facts, forgetting: pd.DataFrame | None = None
+    name: str, config: RunConfig, data: DataFacts, metrics: Facts, forgetting: pd.DataFrame | None = None
 ) -> str:
     """Return the card in Markdown: what was trained on what, what got better and what got worse.
 
-    `data` and `metrics` are the contents of the run's JSON files of these names, `forgetting` what `read_forgetting`
-    returns.
+    `metrics` is the content of the run's metrics.json, and `forgetting` what `read_forgetting` returns.
     """
     if config.encoder:
         sections = [_results(metrics), _guard(metrics), _new_intents(metrics), _leakage(metrics)]
@@ -54,32 +54,37 @@ vectors = load_encoder("run:{name}").encode(["{sentence}"])
     return "\n\n".join([*parts, code])
 
 
-def _specialised(config: RunConfig, data: Facts) -> str:
+def _specialised(config: RunConfig, data: DataFacts) -> str:
     unlabelled = ", ".join(config.unlabelled_languages)
     if config.hyperparameters.get("adversary", "none") == "none":
         unlabelled = ""
+    size = (
+        f"{data.labelled:,} labelled sentences of {data.intents} intents"
+        if isinstance(data, LabelledFacts)
+        else ""
+    )
     return (
-        f"`{config.encoder}` specialised with the method `{config.method}` on {_literal(data['name'])}: "
-        f"{data['labelled']:,} labelled sentences of {data['intents']} intents in "
+        f"`{config.encoder}` specialised with the method `{config.method}` on {_literal(data.name)}: {size} in "
         f"{', '.join(config.train_languages)}; "
         f"{f'sentences in {unlabelled} without their labels' if unlabelled else 'no unlabelled sentences were used'}."
     )
 
 
-def _from_scratch(config: RunConfig, data: Facts) -> str:
-    pairs = ", ".join(f"{count:,} of {pair}" for pair, count in data["pairs"].items())
+def _from_scratch(config: RunConfig, data: DataFacts) -> str:
+    texts = data if isinstance(data, ParallelFacts) else ParallelFacts()
+    pairs = ", ".join(f"{count:,} of {pair}" for pair, count in texts.pairs.items())
     more = "".join(
-        f"; {data[kind]:,} {what}"
-        for kind, what in (
-            ("dialogues", "comments with responses"),
-            ("running_text", "sentences of running text"),
-            ("nli", "NLI pairs"),
+        f"; {count:,} {what}"
+        for count, what in (
+            (texts.dialogues, "comments with responses"),
+            (texts.running_text, "sentences of running text"),
+            (texts.nli, "NLI pairs"),
         )
-        if data[kind]
+        if count
     )
     return (
         f"A sentence encoder for {', '.join(config.languages)}, trained from scratch with the method "
-        f"`{config.method}` on {_literal(data['name'])}: {pairs} sentence pairs{more}."
+        f"`{config.method}` on {_literal(data.name)}: {pairs} sentence pairs{more}."
     )
 
 

@@ -8,12 +8,13 @@ from emu_core.reports import figures_as_text as metric_rows
 from emu_core.reports.figures_as_text import TextTable, named, text_rows
 from emu_core.reports.markup import cards, escaped, html_table, new_intent_verdict, paragraph
 from emu_core.runs.config import RunConfig
+from emu_core.runs.log import Record
 
 Facts = Mapping[str, Any]
 
 
 def run_summary(
-    name: str, config: RunConfig, metrics: Facts, history: Sequence[dict[str, Any]], unfinished: str
+    name: str, config: RunConfig, metrics: Facts, history: Sequence[Record], unfinished: str
 ) -> Iterator[str]:
     """Yield a run as HTML for a notebook: settings, results, guards and curves.
 

@@ -9,9 +9,12 @@ from pathlib import Path
 from types import UnionType
 from typing import Any, Self, get_args, get_origin, get_type_hints
 
+import msgspec
+
 from emu_core import __version__
 from emu_core.errors import RunError
 from emu_core.files import other_format
+from emu_core.runs.checked import fits
 
 FORMAT = 1  # of run folders; raised by a version that can't read those before it
 Scalar = float | int | str | bool | None
@@ -75,23 +78,18 @@ class RunConfig:
             RunError: the folder has another format, or a field is missing, unknown, or not of its type.
         """
         check_format(values, folder)
-        hints = get_type_hints(cls)
-        known = {"format": int, **hints}
-        wrong = [
-            name for name, value in values.items() if name not in known or not has_shape(value, known[name])
+        hints = {"format": int, **get_type_hints(cls)}
+        damaged = [
+            name
+            for name in {**hints, **values}
+            if name not in hints or name not in values or not fits(values[name], hints[name])
         ]
-        missing = [name for name in known if name not in values]
-        if wrong or missing:
+        if damaged:
             raise RunError(
-                f"{folder / 'config.json'} is damaged: {', '.join(wrong + missing)[:200]} can't be read; delete the "
-                "run's folder"
+                f"{folder / 'config.json'} is damaged: {', '.join(damaged)[:200]} can't be read; delete the run's "
+                "folder"
             )
-        found = {name: values[name] for name in hints}
-        for name in ("train_languages", "unlabelled_languages", "languages"):
-            found[name] = tuple(found[name])
-        found["pairs"] = tuple((first, second) for first, second in found["pairs"])
-        found["task"] = Task(found["task"])
-        return cls(**found)
+        return msgspec.convert(values, cls)
 
 
 def check_format(values: Mapping[str, Any], folder: Path) -> None:

@@ -2,16 +2,24 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TypedDict
 
 import psutil
 
+from emu_core.runs.log import Record
 from emu_core.runs.run import Status
 
 INTERVAL_S = 0.02
+
+
+class Costs(TypedDict):
+    """A span of time as fields of a result."""
+
+    seconds: float
+    cpu_seconds: float
 
 
 @dataclass(frozen=True)
@@ -21,7 +29,7 @@ class Took:
     seconds: float = 0.0  # wall-clock time
     cpu_seconds: float = 0.0  # of all threads of this process; varies less on a busy machine
 
-    def costs(self) -> dict[str, Any]:
+    def costs(self) -> Costs:
         """Return both by name, rounded to milliseconds."""
         return {"seconds": round(self.seconds, 3), "cpu_seconds": round(self.cpu_seconds, 3)}
 
@@ -69,10 +77,10 @@ class Pace:
     cpu_seconds: float = 0.0  # their CPU time
     _last: Took | None = field(default=None, repr=False)
 
-    def __call__(self, record: Mapping[str, Any]) -> None:
+    def __call__(self, record: Record) -> None:
         """Receive the record of a step or an epoch."""
         moment = now()
-        if record["kind"] == "step" and self._last is not None:
+        if record.is_step and self._last is not None:
             took = since(self._last, moment)
             self.steps, self.seconds = self.steps + 1, self.seconds + took.seconds
             self.cpu_seconds += took.cpu_seconds

@@ -14,12 +14,11 @@ from typing import Any, TextIO
 
 from emu_core.errors import CancelledError, Message
 from emu_core.files import write_whole
-from emu_core.runs.run import Run, RunState, Status, record_of
+from emu_core.runs.log import LOG, Record, read_log
+from emu_core.runs.run import Run, RunState, Status
 
-Record = dict[str, float | int | str]
 OnProgress = Callable[[Status], None]
 OnRecord = Callable[[Record], None]
-LOG = "log.jsonl"
 INTERVAL_S = 0.25  # between two writes of the status; a step may take milliseconds
 
 
@@ -102,11 +101,11 @@ class Progress:
         return time.time() - min(self.status.started_at, self.status.training_since or self.status.started_at)
 
     def _record(self, record: Record, log: TextIO) -> None:
-        seconds = round(time.time() - self.status.training_since, 3)
-        log.write(json.dumps({**record, "seconds": seconds}) + "\n")
+        record = replace(record, seconds=round(time.time() - self.status.training_since, 3))
+        log.write(json.dumps(record.values()) + "\n")
         if due := self._due:
             log.flush()
-        self._change(when=due, step=int(record["step"]), epoch=int(record["epoch"]))
+        self._change(when=due, step=record.step, epoch=record.epoch)
 
     @property
     def _due(self) -> bool:
@@ -128,13 +127,10 @@ class Progress:
 
 def _forget_after(log: Path, epoch: int, step: int) -> float:
     """Drop records of steps after `step` and of epochs from `epoch` on; return the seconds of the rest."""
-    kept, seconds = [], 0.0
-    for line in log.read_text("utf-8").splitlines() if log.exists() else []:
-        record = record_of(line)
-        if record is None:  # cut short when the process died
-            continue
-        if record["epoch"] < epoch if record["kind"] == "epoch" else record["step"] <= step:
-            kept.append(line + "\n")
-            seconds = max(seconds, record.get("seconds", 0.0))
-    write_whole(log, "".join(kept))
-    return seconds
+    kept = [
+        record
+        for record in read_log(log)
+        if (record.step <= step if record.is_step else record.epoch < epoch)
+    ]
+    write_whole(log, "".join(json.dumps(record.values()) + "\n" for record in kept))
+    return max((record.seconds for record in kept), default=0.0)

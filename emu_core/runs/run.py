@@ -1,26 +1,31 @@
 """The folder of a run: everything that training leaves, complete or visibly unfinished."""
 
-import json
 import os
 import re
 import shutil
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
+from functools import partial
 from itertools import count
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any, Protocol, get_type_hints
+from typing import Annotated, Any, Protocol, TypeVar, overload
 
+import msgspec
 import psutil
 from filelock import FileLock, Timeout
 
 from emu_core.errors import Message, RunError
 from emu_core.files import disk_fault, read_json, remove_partial, whole_folder, write_json, write_whole
+from emu_core.runs.checked import exactly
 from emu_core.runs.config import RunConfig, Task, has_shape
+from emu_core.runs.data_facts import DataFacts, facts_of
+from emu_core.runs.log import LOG, Record, read_log
 
+T = TypeVar("T")
+FactsT = TypeVar("FactsT", bound=DataFacts)
 # Windows reserves these names for devices, whatever follows the dot.
 NAME = re.compile(r"(?!(?:con|prn|aux|nul|(?:com|lpt)[0-9])(?:\.|\Z))[a-z0-9][a-z0-9._-]{0,79}")
 LOCK = ".emu-lock"
@@ -43,18 +48,10 @@ _METRICS: Mapping[str, Any] = {
     "translation": {str: _FOUND | {"candidates": int, "trained": bool}},
     "eigen_similarity": {str: {"mean": float, "variance": float, "standard_error": float}},
 }
-_DATA: Mapping[str, Any] = {
-    **dict.fromkeys(("name", "sha256"), str),
-    **dict.fromkeys(("rows", "labelled", "intents"), int),
-    "audit": list[str],
-    "hold_out": float,
-}
-_RECORD = {"step": int, "epoch": int, **dict.fromkeys(("seconds", "loss", "dev_accuracy"), float)}
-_REMARKS: Mapping[str, Any] = {"note": str, "tags": list[str]}
 REMARKS = "remarks.json"
 MOST_NOTE, MOST_TAG, MOST_TAGS = 2_000, 40, 20  # characters of a note and of a tag; tags of a run
 TRASH = ".deleted"  # in the folder of the runs; no run can have this name
-MOST = 1e11  # of any number in a status; as a time in seconds, the year 5138
+MAX_STATUS_NUMBER = 10**11  # as a time in seconds, the year 5138
 BESIDE_STEPS = frozenset(
     {"loading", "encoding", "fitting", "leaving intents out", "measuring the parts", "evaluating", "saving"}
 )
@@ -76,6 +73,10 @@ class RunState(StrEnum):
     def is_over(self) -> bool:
         """Whether the run is neither queued nor running."""
         return self not in (RunState.QUEUED, RunState.RUNNING)
+
+
+_Count = Annotated[int, msgspec.Meta(ge=0, le=MAX_STATUS_NUMBER)]
+_Number = Annotated[float, msgspec.Meta(ge=0, le=MAX_STATUS_NUMBER)]
 
 
 @dataclass(frozen=True)
@@ -100,16 +101,16 @@ class Status:
 
     state: RunState = RunState.QUEUED
     phase: str = ""
-    step: int = 0
-    steps: int = 0
-    epoch: int = 0
-    epochs: int = 0
-    done: float = 0.0
-    phase_since: float = 0.0
-    training_since: float = 0.0
-    started_at: float = 0.0
-    updated_at: float = 0.0
-    pid: int = 0
+    step: _Count = 0
+    steps: _Count = 0
+    epoch: _Count = 0
+    epochs: _Count = 0
+    done: _Number = 0.0
+    phase_since: _Number = 0.0
+    training_since: _Number = 0.0
+    started_at: _Number = 0.0
+    updated_at: _Number = 0.0
+    pid: _Count = 0
     message: Message = field(default_factory=Message)
 
     @property
@@ -132,6 +133,14 @@ class Status:
         if not self.step or not self.steps:
             return None
         return (self.updated_at - self.training_since) / self.step * (self.steps - self.step)
+
+
+@dataclass(frozen=True)
+class Remarks:
+    """What a user wrote about a run: the contents of remarks.json."""
+
+    note: str = ""
+    tags: tuple[str, ...] = ()
 
 
 class Run:
@@ -206,12 +215,15 @@ class Run:
     @property
     def note(self) -> str:
         """The user's note about the run; "" for none. Raises RunError where remarks.json is damaged."""
-        return str(self._read(REMARKS, _REMARKS).get("note", ""))
+        return self._remarks().note
 
     @property
     def tags(self) -> tuple[str, ...]:
         """The user's tags of the run. Raises RunError where remarks.json is damaged."""
-        return tuple(self._read(REMARKS, _REMARKS).get("tags", ()))
+        return self._remarks().tags
+
+    def _remarks(self) -> Remarks:
+        return self._read(REMARKS, partial(exactly, kind=Remarks), Remarks())
 
     def annotate(self, *, note: str | None = None, tags: Iterable[str] | None = None) -> None:
         """Store a note or tags in the run's folder; None leaves them unchanged.
@@ -220,7 +232,7 @@ class Run:
             RunError: the folder is not a run's, the note or a tag is too long, there are too many tags, or the folder
                 can't be written.
         """
-        self._read("status.json", required=True)
+        self.status()
         note = (self.note if note is None else note).strip()
         words = (" ".join(tag.split()) for tag in (self.tags if tags is None else tags))
         kept = [tag for tag in dict.fromkeys(words) if tag]
@@ -229,7 +241,7 @@ class Run:
                 f"a note has at most {MOST_NOTE:,} characters, and a run {MOST_TAGS} tags of {MOST_TAG}; shorten them"
             )
         try:
-            self.write(REMARKS, {"note": note, "tags": kept})
+            self.write(REMARKS, asdict(Remarks(note, tuple(kept))))
         except OSError as error:
             raise cant_write(self.folder, disk_fault(error)) from None
 
@@ -243,10 +255,11 @@ class Run:
         check_name(name)
         above = []
         for run in list_runs(self.folder.parent):
-            config = {}
-            with suppress(RunError):  # damaged
-                config = run._read("config.json")
-            if config.get("encoder") != f"run:{self.folder}":
+            try:
+                config = run.config()
+            except RunError:  # damaged
+                continue
+            if config.encoder != f"run:{self.folder}":
                 continue
             if not run.status().state.is_over:
                 raise RunError(
@@ -257,7 +270,7 @@ class Run:
         for run, config in above:
             path = run.folder / "config.json"
             written = path.stat()
-            run.write("config.json", config | {"encoder": f"run:{new.folder}"})
+            run.write("config.json", replace(config, encoder=f"run:{new.folder}").to_json())
             os.utime(path, ns=(written.st_atime_ns, written.st_mtime_ns))  # runs are listed by it
         with suppress(OSError):  # an unfinished run has no card
             card = (new.folder / "README.md").read_text("utf-8")
@@ -309,14 +322,8 @@ class Run:
         Raises:
             RunError: there is no readable status.json.
         """
-        values = self._read("status.json", required=True)
-        try:
-            message = Message.from_json(values.pop("message", ""))
-            if not _is_status(values):
-                raise ValueError
-        except ValueError:
-            raise RunError(f"{self.folder / 'status.json'} is damaged; delete the run's folder") from None
-        status = Status(**values | {"state": RunState(values["state"]), "message": message})
+        read_status = partial(exactly, kind=Status, readers={"message": Message.from_json})
+        status = self._read("status.json", read_status)
         if status.state is RunState.RUNNING and not _is_alive(status.pid, status.updated_at):
             return replace(
                 status, state=RunState.INTERRUPTED, message=Message("its process ended before the run did")
@@ -325,23 +332,30 @@ class Run:
 
     def config(self) -> RunConfig:
         """Read config.json. Raises RunError if it is missing, damaged or of another format."""
-        return RunConfig.from_json(self._read("config.json", required=True), self.folder)
+        return self._read("config.json", partial(RunConfig.from_json, folder=self.folder))
 
-    def data(self) -> dict[str, Any]:
-        """Read data.json: hash and counts of the training data. Raises RunError if it is damaged."""
-        return self._read("data.json", _DATA)
+    @overload
+    def data(self) -> DataFacts: ...
+
+    @overload
+    def data(self, kind: type[FactsT]) -> FactsT: ...
+
+    def data(self, kind: type[DataFacts] | None = None) -> DataFacts:
+        """Read data.json: hash and counts of the data, as the facts of its own kind, or as a kind that is asked for.
+
+        Raises:
+            RunError: it is damaged.
+        """
+        parse = facts_of if kind is None else partial(msgspec.convert, type=kind)
+        return self._read("data.json", parse, (kind or DataFacts)())
 
     def metrics(self) -> dict[str, Any]:
         """Read metrics.json; empty until the run is finished. Raises RunError if it is damaged."""
-        return self._read("metrics.json", _METRICS)
+        return self._read("metrics.json", _checked_metrics, {})
 
-    def history(self) -> list[dict[str, Any]]:
+    def history(self) -> list[Record]:
         """Return the log so far: a record for each step and each epoch; other lines are skipped."""
-        try:
-            text = (self.folder / "log.jsonl").read_text("utf-8", "replace")
-        except OSError:
-            return []
-        return [record for line in text.splitlines() if (record := record_of(line)) is not None]
+        return read_log(self.folder / LOG)
 
     def uncancel(self) -> None:
         """Undo `cancel` before the run is started again."""
@@ -366,27 +380,34 @@ class Run:
         self.write("status.json", {**asdict(status), "message": status.message.to_json()})
         return status
 
-    def _read(
-        self, name: str, shapes: Mapping[str, Any] = MappingProxyType({}), *, required: bool = False
-    ) -> dict[str, Any]:
+    def _read(self, name: str, parse: Callable[[dict[str, Any]], T], default: T | None = None) -> T:
+        """Read a JSON file; `default` stands for one that is missing.
+
+        Raises:
+            RunError: it is missing without a default, can't be read, or `parse` raises a ValidationError.
+        """
         fix = "delete it" if name == REMARKS else "delete the run's folder"
         try:
             values = read_json(self.folder / name)
+            return parse(msgspec.convert(values, dict[str, Any]))
         except FileNotFoundError:
-            if not required:
-                return {}
+            if default is not None:
+                return default
             if (self.folder / LOCK).exists():
                 raise RunError(
                     f"{self.folder} was left half made; run the command that made it again, or delete it"
                 ) from None
             raise RunError(f"{self.folder} is not a run: it has no {name}") from None
+        except msgspec.ValidationError:
+            raise RunError(f"{self.folder / name} is damaged; {fix}") from None
         except (OSError, ValueError):
             raise RunError(f"{self.folder / name} can't be read; {fix}") from None
-        if not isinstance(values, dict) or not all(
-            has_shape(values[field], shape) for field, shape in shapes.items() if field in values
-        ):
-            raise RunError(f"{self.folder / name} is damaged; {fix}")
-        return values
+
+
+def _checked_metrics(values: dict[str, Any]) -> dict[str, Any]:
+    if not all(has_shape(values[name], shape) for name, shape in _METRICS.items() if name in values):
+        raise msgspec.ValidationError
+    return values
 
 
 class Storable(Protocol):
@@ -395,7 +416,7 @@ class Storable(Protocol):
     def store(self, folder: Path) -> None:
         """Write all data into an empty folder."""
 
-    def facts(self, config: RunConfig) -> dict[str, Any]:
+    def facts(self, config: RunConfig) -> DataFacts:
         """Return hash and counts, the contents of data.json."""
 
 
@@ -415,7 +436,7 @@ def create_run(folder: Path, config: RunConfig, data: Storable) -> Run:
             run.delete_training()
             remove_partial(folder)
             run.write("config.json", config.to_json())
-            run.write("data.json", data.facts(config))
+            run.write("data.json", asdict(data.facts(config)))
             with whole_folder(run.training_folder) as partial:
                 data.store(partial)
             run.write_status(Status())  # last: a folder without one is no run
@@ -451,21 +472,6 @@ def new_run_name(root: Path, method: str, encoder: str) -> str:
     return next(name for name in names if not (root / name).exists())
 
 
-def record_of(line: str) -> dict[str, Any] | None:
-    """Return the record in a line of the log; None for an invalid line, such as one that is still being written."""
-    try:
-        record = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    sound = (
-        isinstance(record, dict)
-        and record.get("kind") in ("step", "epoch")
-        and {"step", "epoch"} <= record.keys()
-        and all(has_shape(value, _RECORD.get(name, float | str | bool)) for name, value in record.items())
-    )
-    return record if sound else None
-
-
 def check_name(name: str) -> None:
     """Raise a RunError unless a run can have the name."""
     if not NAME.fullmatch(name):
@@ -483,17 +489,6 @@ def empty_trash(root: Path, kept_s: float = 0.0) -> None:
     for folder in (root / TRASH).glob("*"):
         if time.time() - folder.stat().st_mtime >= kept_s:
             shutil.rmtree(folder, ignore_errors=True)
-
-
-def _is_status(values: Mapping[str, Any]) -> bool:
-    """Return whether values have the names, types and sizes of a status without its message."""
-    hints = get_type_hints(Status)
-    return "state" in values and all(
-        name in hints
-        and has_shape(value, hints[name])
-        and (isinstance(value, str) or 0 <= value <= MOST)  # which no NaN is
-        for name, value in values.items()
-    )
 
 
 def _is_alive(pid: int, at: float) -> bool:

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import pandas as pd
 
@@ -14,6 +14,7 @@ from emu_core.data.texts.tasks import Tasks, read_texts, write_texts
 from emu_core.data.wording import counted
 from emu_core.errors import DataError, RunError
 from emu_core.runs.config import RunConfig
+from emu_core.runs.data_facts import LabelledFacts, ParallelFacts
 
 _LABELLED, _UNLABELLED = "labelled.parquet", "unlabelled.parquet"
 
@@ -28,19 +29,19 @@ class LabelledData:
     hold_out: float = 0.0  # the share drawn as split test, with the run's seed, where the data had no splits
     file: ClassVar[str] = _LABELLED  # the name of the file of labelled rows
 
-    def facts(self, config: RunConfig) -> dict[str, Any]:
+    def facts(self, config: RunConfig) -> LabelledFacts:
         """Return hash and counts, the contents of data.json."""
         counts = self.labelled.frame.groupby(["language", "split"]).size()
-        return {
-            "name": self.labelled.name,
-            "sha256": self.labelled.sha256(),
-            "rows": len(self.labelled),
-            "labelled": self._rows(config),
-            "intents": len(self.labelled.intents),
-            "counts": {f"{language} {split}".strip(): int(n) for (language, split), n in counts.items()},
-            "audit": list(self.audit),
-            "hold_out": self.hold_out,
-        }
+        return LabelledFacts(
+            name=self.labelled.name,
+            sha256=self.labelled.sha256(),
+            rows=len(self.labelled),
+            labelled=self._rows(config),
+            intents=len(self.labelled.intents),
+            counts={f"{language} {split}".strip(): int(n) for (language, split), n in counts.items()},
+            audit=self.audit,
+            hold_out=self.hold_out,
+        )
 
     def size(self, config: RunConfig) -> str:
         """Return the amount of training data in words."""
@@ -74,16 +75,22 @@ class ParallelData:
     dev: Sequence[ParallelText]  # pairs on which the epoch is selected
     test: Sequence[ParallelText] = ()  # pairs on which the encoder is measured; if empty, those of `dev`
 
-    def facts(self, config: RunConfig) -> dict[str, Any]:
+    def facts(self, config: RunConfig) -> ParallelFacts:
         """Return hash and counts, the contents of data.json."""
-        pairs = {"pairs": self.tasks.translation, "dev": self.dev, "test": self.test}
-        others = ("dialogues", "running_text", "nli")
-        return {
-            "name": config.data,
-            "sha256": texts_digest(self.tasks.translation),
-            **{part: {"-".join(text.languages): len(text) for text in pairs[part]} for part in pairs},
-            **{kind: sum(map(len, getattr(self.tasks, kind))) for kind in others},
-        }
+        pairs, dev, test = (
+            {"-".join(text.languages): len(text) for text in texts}
+            for texts in (self.tasks.translation, self.dev, self.test)
+        )
+        return ParallelFacts(
+            name=config.data,
+            sha256=texts_digest(self.tasks.translation),
+            pairs=pairs,
+            dev=dev,
+            test=test,
+            dialogues=sum(map(len, self.tasks.dialogues)),
+            running_text=sum(map(len, self.tasks.running_text)),
+            nli=sum(map(len, self.tasks.nli)),
+        )
 
     def size(self, config: RunConfig) -> str:
         """Return the amount of training data in words."""

@@ -8,7 +8,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Generic, TypeVar
 
 import torch
@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from emu_core.errors import CancelledError, TrainingError
 from emu_core.processes import ALONE, Processes
 from emu_core.runs.checkpoint import Checkpoint, Place, State
-from emu_core.runs.progress import Record
+from emu_core.runs.log import Record, RecordKind, Values
 
 Weights = dict[str, Tensor]
 BatchT = TypeVar("BatchT", bound=Sized)
@@ -143,8 +143,8 @@ class Trainer(ABC, Generic[BatchT]):
         """Return facts about a batch for the record of its step, such as its language."""
         return {}
 
-    def end_epoch(self) -> Record:
-        """Return additional entries for the epoch's record; called once after the epoch's last step."""
+    def end_epoch(self) -> Values:
+        """Return figures and texts for the epoch's record; called once after the epoch's last step."""
         return {}
 
     def weights(self) -> Weights:
@@ -236,9 +236,10 @@ def fit(
                     if checkpoint is not None and checkpoint.due:
                         write()
                 trainer.model.eval()
-                record = _header("epoch", at, stage) | {"loss": at.loss / at.weight} | trainer.end_epoch()
+                record = _record(RecordKind.EPOCH, at, stage, at.loss / at.weight, trainer.end_epoch())
                 if stage.score is not None:
-                    record["dev_accuracy"] = score = stage.score()
+                    score = stage.score()
+                    record = replace(record, dev_accuracy=score)
                     if score > at.best_score:
                         at.best_score, at.best_epoch = score, at.epoch
                         best = {name: tensor.detach().clone() for name, tensor in trainer.weights().items()}
@@ -268,12 +269,20 @@ def _step(trainer: Trainer[BatchT], batch: BatchT, at: Position, stage: Stage) -
             )
     weight = len(batch) if trainer.weighs_by_size else 1
     at.loss, at.weight = at.loss + losses["loss"] * weight, at.weight + weight
-    return {**_header("step", at, stage), **facts, **losses}
+    parts: Values = {name: value for name, value in losses.items() if name != "loss"}
+    return _record(RecordKind.STEP, at, stage, losses["loss"], {**facts, **parts})
 
 
-def _header(kind: str, at: Position, stage: Stage) -> Record:
-    record: Record = {"kind": kind, "step": at.step, "epoch": at.epoch}
-    return record | {"stage": stage.name} if stage.name else record
+def _record(kind: RecordKind, at: Position, stage: Stage, loss: float, values: Values) -> Record:
+    return Record(
+        kind=kind,
+        step=at.step,
+        epoch=at.epoch,
+        loss=loss,
+        stage=stage.name,
+        figures={name: value for name, value in values.items() if not isinstance(value, str)},
+        texts={name: value for name, value in values.items() if isinstance(value, str)},
+    )
 
 
 def _state(trainer: Trainer[BatchT], at: Position, best: Weights | None) -> State:

@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -233,7 +233,7 @@ def test_without_files_the_small_set_is_taken_that_the_run_was_not_trained_on(
     assert read_forgetting(run).attrs["measured_on"] == result["measured_on"]
     assert [done for done, _ in seen] == sorted(done for done, _ in seen) and seen[-1] == (432, 432)
 
-    run.write("data.json", run.data() | {"name": "Demo"})
+    run.write("data.json", asdict(replace(run.data(), name="Demo")))
     assert main(["forgetting", str(run.folder)]) == 0
     printed = capsys.readouterr().out
     assert "measured on 6 commands to a home in 3 languages" in printed and "translations % en-ru" in printed

@@ -16,6 +16,7 @@ from emu_core.errors import CancelledError, DataError, RunError, TrainingError
 from emu_core.methods.emu.settings import Trained
 from emu_core.methods.registry import configure
 from emu_core.runs.config import RunConfig
+from emu_core.runs.data_facts import ParallelFacts
 from emu_core.runs.run import Run, RunState, Status, create_run
 from emu_core.runs.stored_data import ParallelData, load_data
 from emu_core.settings import Settings
@@ -73,13 +74,13 @@ def test_a_run_is_whole_and_its_encoder_opens(method: str, files: list[Path], tm
     assert run.config().languages == ("en", "de") and run.config().encoder == ""
     metrics = run.metrics()
     assert set(metrics["translation"]) == {"en-de", "de-en"}
-    assert metrics["translation"]["en-de"]["candidates"] == run.data()["dev"]["en-de"] > 0
-    assert run.data()["pairs"]["en-de"] + run.data()["dev"]["en-de"] <= 150
+    assert metrics["translation"]["en-de"]["candidates"] == run.data(ParallelFacts).dev["en-de"] > 0
+    assert run.data(ParallelFacts).pairs["en-de"] + run.data(ParallelFacts).dev["en-de"] <= 150
     vectors = load_encoder(f"run:{run.folder}").encode(["dog runs", "hund rennt", "", "unheard"])
     assert vectors.shape == (4, 16) and np.isfinite(vectors).all()
     assert vectors.any(axis=1).all()  # a zero vector has no cosine
-    steps = [record for record in run.history() if record["kind"] == "step"]
-    assert len(steps) == run.status().steps == steps[-1]["step"]
+    steps = [record for record in run.history() if record.is_step]
+    assert len(steps) == run.status().steps == steps[-1].step
     card = (run.folder / "README.md").read_text("utf-8")
     assert f"method `{method}`" in card and "| en-de |" in card
 
@@ -117,9 +118,7 @@ def test_a_stopped_run_goes_on_to_the_same_weights(
     assert resumed.status().state is RunState.FINISHED
     for name in ("model.safetensors", "config.json"):
         assert (resumed.encoder_folder / name).read_bytes() == (whole.encoder_folder / name).read_bytes()
-    assert [r["step"] for r in resumed.history() if r["kind"] == "step"] == [
-        r["step"] for r in whole.history() if r["kind"] == "step"
-    ]
+    assert [r.step for r in resumed.history() if r.is_step] == [r.step for r in whole.history() if r.is_step]
 
 
 def test_a_run_stores_its_texts_until_it_is_finished(tmp_path: Path) -> None:
@@ -183,8 +182,8 @@ def test_pairs_with_an_empty_side_are_an_error_or_left_out(
     assert main(command) != 0
     assert "line 2 is empty in de" in (said := capsys.readouterr().err) and "--drop-empty" in said
     assert main([*command, "--drop-empty"]) == 0
-    facts = Run(tmp_path / "r").data()
-    assert facts["pairs"]["en-de"] + facts["dev"]["en-de"] == 149
+    facts = Run(tmp_path / "r").data(ParallelFacts)
+    assert facts.pairs["en-de"] + facts.dev["en-de"] == 149
 
 
 def test_what_does_not_fit_is_said(files: list[Path], tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from safetensors.torch import load_file
 
 from emu_core import configure, resume, train
 from emu_core.errors import CancelledError, RunError
+from emu_core.runs.log import Record
 from emu_core.runs.run import Run, RunState, Status, create_run
 from tests.support.processes import exit_code, resume_and_die
 from tests.support.short_plans import SETTINGS, Plan, plan, with_dev
@@ -43,8 +44,8 @@ def wholes(plans: Callable[[str], Plan], tmp_path_factory: pytest.TempPathFactor
     return whole
 
 
-def records(run: Run) -> list[dict[str, object]]:
-    return [{k: v for k, v in record.items() if k != "seconds"} for record in run.history()]
+def records(run: Run) -> list[Record]:
+    return [replace(record, seconds=0.0) for record in run.history()]
 
 
 def snapshots(run: Run) -> dict[str, bytes]:
@@ -176,7 +177,7 @@ def test_snapshots_change_nothing(
     method: str, plans: Callable[[str], Plan], wholes: Callable[[str], Run], tmp_path: Path
 ) -> None:
     whole = wholes(method)
-    epochs = sum(record["kind"] == "epoch" for record in whole.history())
+    epochs = sum(not record.is_step for record in whole.history())
     assert set(snapshots(whole)) == {
         "sentences.parquet",
         "checksums.json",

@@ -17,6 +17,7 @@ from emu_core.methods.emu.method import CHOSEN_ON_MEASURED
 from emu_core.methods.emu.method import METHODS as EMU_METHODS
 from emu_core.methods.emu.settings import EmuConfig
 from emu_core.methods.registry import configure
+from emu_core.runs.data_facts import LabelledFacts
 from emu_core.runs.run import Run, RunState, Status
 from tests.support.small import small_set
 
@@ -43,12 +44,12 @@ def test_a_run_is_whole(run: Run) -> None:
     assert status.state is RunState.FINISHED and status.step == status.steps == 5 and status.progress == 1
     assert run.config().hyperparameters["epochs"] == 1
     assert run.config().unlabelled_languages == ("de", "ja")
-    assert run.data()["rows"] == 324 and run.data()["labelled"] == 72
-    steps = [record for record in run.history() if record["kind"] == "step"]
-    assert [record["step"] for record in steps] == [1, 2, 3, 4, 5]
-    assert {"loss", "softmax", "center", "adversarial", "critic"} <= set(steps[0])
-    parts = steps[0]["softmax"] + steps[0]["center"] + steps[0]["adversarial"]
-    assert steps[0]["loss"] == pytest.approx(parts, rel=1e-5)
+    assert (facts := run.data(LabelledFacts)).rows == 324 and facts.labelled == 72
+    steps = [record for record in run.history() if record.is_step]
+    assert [record.step for record in steps] == [1, 2, 3, 4, 5]
+    assert {"softmax", "center", "adversarial", "critic"} == steps[0].figures.keys()
+    parts = sum(steps[0].figures[part] for part in ("softmax", "center", "adversarial"))
+    assert steps[0].loss == pytest.approx(parts, rel=1e-5)
 
 
 def test_the_metrics_are_those_of_evaluate(run: Run) -> None:
@@ -114,7 +115,7 @@ def test_every_method_trains(method: str, tmp_path: Path) -> None:
     small = small_set(("en", "de"))
     run = train(small, out=tmp_path / "r", method=method, device="cpu", config=config)
     assert run.status().state is RunState.FINISHED
-    parts = set(run.history()[0])
+    parts = run.history()[0].figures
     assert ("critic" in parts) == (method in ("emu-parallel", "emu-anchored"))
     assert ("center" in parts) == (method in ("emu-parallel", "emu-anchored", "emu-without-ld"))
 
@@ -128,7 +129,7 @@ def test_two_training_languages_take_turns(tmp_path: Path) -> None:
         method="emu",
         config=ONE_EPOCH,
     )
-    assert {r["language"] for r in run.history() if r["kind"] == "step"} == {"en", "de"}
+    assert {r.texts["language"] for r in run.history() if r.is_step} == {"en", "de"}
 
 
 def test_labels_of_other_languages_and_the_test_rows_are_never_read(run: Run, tmp_path: Path) -> None:
@@ -149,7 +150,7 @@ def test_dev_rows_choose_the_epoch_by_the_training_languages_only(tmp_path: Path
     labelled = LabelledSet(frame, "with dev")
     config = replace(ONE_EPOCH, epochs=3, learning_rate=1e-2)
     run = train(labelled, out=tmp_path / "r", device="cpu", method="emu", config=config)
-    accuracies = [r["dev_accuracy"] for r in run.history() if r["kind"] == "epoch"]
+    accuracies = [r.dev_accuracy for r in run.history() if not r.is_step]
     best = max(accuracies)
     assert run.metrics()["selected_epoch"] == 1 + accuracies.index(best)
     assert run.metrics()["specialised"]["en-en"] == pytest.approx(best)
@@ -165,7 +166,7 @@ def test_nothing_is_said_where_what_is_measured_chose_nothing(
     frame.loc[tests, "split"] = ["dev" if row % 2 else measured_on for row in range(len(tests))]
     config = replace(ONE_EPOCH, epochs=epochs)
     run = train(LabelledSet(frame, "with dev"), out=tmp_path / "r", device="cpu", method="emu", config=config)
-    assert all("dev_accuracy" in r for r in run.history() if r["kind"] == "epoch")
+    assert all(r.dev_accuracy is not None for r in run.history() if not r.is_step)
     assert CHOSEN_ON_MEASURED not in run.metrics()["warnings"]
 
 

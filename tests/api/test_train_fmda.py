@@ -94,8 +94,8 @@ def test_a_run_says_what_each_embedding_is_good_for(run: Run) -> None:
 
 
 def test_the_log_names_stages_and_counts_epochs_through(run: Run) -> None:
-    epochs = [record for record in run.history() if record["kind"] == "epoch"]
-    assert [(record["stage"], record["epoch"]) for record in epochs] == [
+    epochs = [record for record in run.history() if not record.is_step]
+    assert [(record.stage, record.epoch) for record in epochs] == [
         ("template", 1), ("template", 2), ("rest", 3), ("rest", 4),
     ]  # fmt: skip
     assert run.status().epochs == 4

@@ -448,7 +448,7 @@ def test_the_curves_of_a_and_b_lie_over_each_other(own_run: Run) -> None:
     another = own_run.folder.parent / "another"
     shutil.copytree(own_run.folder, another)
     records = own_run.history()
-    (another / "log.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records[:3]))
+    (another / "log.jsonl").write_text("".join(json.dumps(record.values()) + "\n" for record in records[:3]))
     app = linked()
     app.query_params["a"] = "run:another"
     app = compare(app, "Training", own_run.name)

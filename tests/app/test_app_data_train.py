@@ -20,6 +20,7 @@ from emu_core.data.readers.formats import FILE_ENDINGS
 from emu_core.errors import Message
 from emu_core.evaluation.guard import LanguageChange
 from emu_core.methods.registry import configure
+from emu_core.runs.data_facts import LabelledFacts
 from emu_core.runs.run import Run, RunState, Status
 from emu_core.runs.stored_data import LabelledData, load_data
 from tests.support.app_pages import new_session
@@ -462,7 +463,7 @@ def test_the_run_holds_what_was_asked_and_the_data(app: AppTest, root: Path) -> 
     data = load_data(run.training_folder, config.data)
     assert isinstance(data, LabelledData) and data.unlabelled is not None
     assert data.labelled.frame["text"].tolist() == table()["text"].tolist()
-    assert run.data()["name"] == "a.csv"
+    assert run.data().name == "a.csv"
     run.cancel()
 
 
@@ -471,7 +472,7 @@ def test_a_run_is_followed_left_found_again_and_cancelled(app: AppTest, root: Pa
     button(app, "Start the run").click().run()
     run = Run(root / "emu-use-1")
     until(lambda: run.status().state is RunState.RUNNING)
-    assert run.data()["rows"] == 3024
+    assert run.data(LabelledFacts).rows == 3024
     app.switch_page("views/data.py").run()
     for session in (
         app,
@@ -513,7 +514,9 @@ def test_a_language_that_loses_is_flagged_where_the_run_is_finished(root: Path) 
     metrics = {
         "mean_base": 70.0, "mean_specialised": 72.5, "mean_over": "all directions", "warnings": [],
         "guard": {code: change.facts() for code, change in changes.items()},
-        "new_intents": {"base": 50.0, "specialised": 48.0, **changes["[x](y)"].facts(), "divisions": 2},
+        "new_intents": {
+            "base": 50.0, "specialised": 48.0, **changes["[x](y)"].facts(), "divisions": 2, "strength": None,
+        },
     }  # fmt: skip
     past(root, "harmful", Status(state=RunState.FINISHED, started_at=1.0), metrics)
     app = train_page(new_session().run())

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import math
 import re
 from dataclasses import asdict
 from pathlib import Path
@@ -24,6 +25,7 @@ from emu_core.runs.run import Run, RunState, Status
 from emu_core.runs.stored_data import ParallelData, load_data
 from tests.support.app_pages import new_session
 from tests.support.fake_runs import PATIENCE_S, manager, past, until
+from tests.support.records import record
 
 FOUND = {"p_at_1": 80.0, "p_at_3": 90.0, "p_at_10": 95.0, "low": 70.0, "high": 88.0, "candidates": 50}
 
@@ -285,16 +287,14 @@ def test_a_damaged_run_is_no_exception(root: Path, app: AppTest) -> None:
 
 def test_losses_of_several_tasks_have_a_curve_each() -> None:
     history = [
-        {"kind": "step", "step": 1, "epoch": 1, "task": "translation", "loss": 1.0},
-        {"kind": "step", "step": 2, "epoch": 1, "task": "nli", "loss": 2.0},
-        {"kind": "epoch", "step": 2, "epoch": 1, "dev_accuracy": 3.0},
+        record("step", task="translation", loss=1.0),
+        record("step", step=2, task="nli", loss=2.0),
+        record("epoch", step=2, dev_accuracy=3.0),
     ]
-    found = losses_of(history)
-    assert [sorted(set(record) & {"loss", "loss of translation", "loss of nli"}) for record in found] == [
-        ["loss of translation"], ["loss of nli"], [],
-    ]  # fmt: skip
-    assert "dev_accuracy" not in found[2]
-    assert "loss" in losses_of(history[:1])[0]
+    shown = losses_of(history)
+    assert [one.figures for one in shown] == [{"loss of translation": 1.0}, {"loss of nli": 2.0}, {}]
+    assert all(math.isnan(one.loss) for one in shown[:2]) and shown[2].dev_accuracy is None
+    assert losses_of(history[:1])[0].loss == 1.0
 
 
 def test_codes_may_have_a_hyphen_of_their_own() -> None:

@@ -82,7 +82,7 @@ def test_texts_are_read_back_from_their_folder(tmp_path: Path) -> None:
     assert again.facts(config) == whole.facts(config) != texts.facts(config)
     other = [ParallelText(one.source, one.target, one.first, one.second, "other") for one in whole.train]
     renamed = BenchTexts(Tasks(other, running_text=running), texts.test, texts.documents, texts.sts)
-    assert renamed.facts(config)["sha256"] == whole.facts(config)["sha256"]
+    assert renamed.facts(config).sha256 == whole.facts(config).sha256
 
 
 def test_pairs_are_held_out_and_never_trained_on() -> None:

@@ -130,8 +130,8 @@ def test_inference_pairs_to_measure_are_those_of_the_languages_and_are_kept(tmp_
     assert [(one.language, one.premises, one.labels.tolist()) for one in again.test_nli] == [
         (one.language, one.premises, one.labels.tolist()) for one in inference_pairs("en", "de")
     ]
-    assert again.facts(config)["sha256"] == made.data.facts(config)["sha256"]
-    assert planned("dual-encoder", nli=learnt).data.facts(config)["sha256"] != again.facts(config)["sha256"]
+    assert again.facts(config).sha256 == made.data.facts(config).sha256
+    assert planned("dual-encoder", nli=learnt).data.facts(config).sha256 != again.facts(config).sha256
     with pytest.raises(DataError, match="--test-nli are in en, de, fr"):
         planned("dual-encoder", nli=learnt, test_nli=inference_pairs("ja"))
 

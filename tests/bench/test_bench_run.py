@@ -399,7 +399,7 @@ def test_the_report_holds_every_part_and_no_hostile_name_acts_in_it(paper: str, 
         assert not frame.map(lambda value: bool(FORMULA.match(value))).to_numpy().any()
         for texts in table.texts:
             assert "| " + " | ".join(map(plain, texts)) + " |" in markdown and html.escape(texts[-1]) in text
-    assert values["data_sha256"] == Run(tmp_path / "out").data()["sha256"]
+    assert values["data_sha256"] == Run(tmp_path / "out").data().sha256
     assert {row.key for table in report.tables for row in table.rows if row.key and not row.missing} >= {
         key for table in report.tables for key in table.data if "not_measured" not in table.data[key]
     }

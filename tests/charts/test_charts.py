@@ -17,14 +17,14 @@ from emu_core.charts.stills import maps_file
 from emu_core.charts.style import GREY
 from emu_core.data.languages import language_name
 from emu_core.reports.map_pages import maps_page
+from emu_core.runs.log import Record
+from tests.support.records import record
 
 HOSTILE = "<script>alert(1)</script> $x_1$"
 
 
-def step(number: int, epoch: int = 1, **parts: float) -> dict[str, Any]:
-    return {
-        "kind": "step", "step": number, "epoch": epoch, "seconds": 0.1, "learning_rate": 1e-3, **parts,
-    }  # fmt: skip
+def step(number: int, epoch: int = 1, **parts: float) -> Record:
+    return record("step", step=number, epoch=epoch, seconds=0.1, learning_rate=1e-3, **parts)
 
 
 def curve(figure: go.Figure, title: str) -> go.Scatter:
@@ -91,7 +91,7 @@ def test_loss_curves_have_a_panel_for_each_part() -> None:
 
 
 def test_the_names_of_many_epochs_do_not_overlap() -> None:
-    log = [one for n in range(1, 21) for one in (step(n, epoch=n, loss=1.0), {"kind": "epoch", "epoch": n})]
+    log = [one for n in range(1, 21) for one in (step(n, epoch=n, loss=1.0), record("epoch", epoch=n))]
     figure = charts.loss_curves(log)
     assert len(figure.layout.shapes) == 20
     names = [note.text for note in figure.layout.annotations if "epoch" in note.text]
@@ -100,7 +100,7 @@ def test_the_names_of_many_epochs_do_not_overlap() -> None:
 
 def test_only_epochs_that_are_over_are_marked() -> None:
     steps = [step(n, epoch=1 + (n > 5), loss=1.0) for n in range(1, 9)]
-    ends = [{"kind": "epoch", "epoch": 1, "seconds": 1.0, "dev_accuracy": 61.5}]
+    ends = [record("epoch", seconds=1.0, dev_accuracy=61.5)]
     figure = charts.loss_curves([*steps[:5], *ends, *steps[5:]])
     assert [note.text for note in figure.layout.annotations if "epoch" in note.text] == ["epoch 1"]
     accuracy = curve(figure, "Accuracy on dev")

@@ -1,15 +1,15 @@
 """The pictures of FMDA hold the numbers they were given."""
 
-from typing import Any
-
 import pytest
 
 from emu_core import charts
 from emu_core.charts.attention import Bar, TokenKind
+from emu_core.runs.log import Record
+from tests.support.records import record
 
 
-def step(number: int, stage: str, **parts: float) -> dict[str, Any]:
-    return {"kind": "step", "step": number, "epoch": number, "stage": stage, "seconds": 0.1, **parts}
+def step(number: int, stage: str, **parts: float) -> Record:
+    return record("step", step=number, epoch=number, stage=stage, seconds=0.1, **parts)
 
 
 def test_attention_has_a_bar_for_each_token_even_where_a_word_comes_twice() -> None:
@@ -42,9 +42,9 @@ def test_stages_are_told_apart_and_negative_losses_are_drawn() -> None:
     history = [
         step(1, "template", template=0.4, loss=0.4),
         step(2, "template", template=0.2, loss=0.2),
-        {"kind": "epoch", "stage": "template", "epoch": 2, "step": 2, "loss": 0.2, "dev_accuracy": 50.0},
+        record("epoch", stage="template", epoch=2, step=2, loss=0.2, dev_accuracy=50.0),
         step(3, "rest", meaning_contrast=-0.9, loss=-0.9),
-        {"kind": "epoch", "stage": "rest", "epoch": 3, "step": 3, "loss": -0.9, "dev_accuracy": 90.0},
+        record("epoch", stage="rest", epoch=3, step=3, loss=-0.9, dev_accuracy=90.0),
     ]
     figure = charts.loss_curves(history)
     names = [trace.name for trace in figure.data]

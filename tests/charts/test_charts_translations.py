@@ -10,6 +10,7 @@ import pytest
 from emu_core import charts
 from emu_core.charts.curves import BINS
 from emu_core.charts.scatter import MOST_WRITTEN
+from tests.support.records import record
 
 
 def traces(figure: Any) -> list[Any]:
@@ -18,11 +19,11 @@ def traces(figure: Any) -> list[Any]:
 
 def test_held_out_pairs_epoch_by_epoch_with_the_first_best_marked() -> None:
     history = [
-        {"kind": "step", "step": 1, "epoch": 1, "loss": 2.0},
-        {"kind": "epoch", "step": 1, "epoch": 1, "dev_accuracy": 50.0},
-        {"kind": "epoch", "step": 2, "epoch": 2, "dev_accuracy": 75.5},
-        {"kind": "epoch", "step": 3, "epoch": 3, "dev_accuracy": 75.5},
-        {"kind": "epoch", "step": 4, "epoch": 4},  # nothing was held out
+        record("step", loss=2.0),
+        record("epoch", dev_accuracy=50.0),
+        record("epoch", step=2, epoch=2, dev_accuracy=75.5),
+        record("epoch", step=3, epoch=3, dev_accuracy=75.5),
+        record("epoch", step=4, epoch=4),  # nothing was held out
     ]
     figure = charts.held_out_curves({"": history})
     (line,) = traces(figure)
@@ -32,7 +33,7 @@ def test_held_out_pairs_epoch_by_epoch_with_the_first_best_marked() -> None:
 
 
 def test_runs_that_are_compared_have_a_line_each_and_a_legend() -> None:
-    epochs = [{"kind": "epoch", "epoch": number, "dev_accuracy": 10.0 * number} for number in (1, 2)]
+    epochs = [record("epoch", epoch=number, dev_accuracy=10.0 * number) for number in (1, 2)]
     figure = charts.held_out_curves({"a<b>": epochs, "other": epochs[:1]})
     assert [(line.name, list(line.y)) for line in traces(figure)] == [
         ("a&lt;b&gt;, best: 20.0 %, epoch 2", [10, 20]),
@@ -42,7 +43,7 @@ def test_runs_that_are_compared_have_a_line_each_and_a_legend() -> None:
 
 
 def test_no_epoch_is_no_error() -> None:
-    figure = charts.held_out_curves({"": [{"kind": "step", "step": 1, "epoch": 1, "loss": 2.0}]})
+    figure = charts.held_out_curves({"": [record("step")]})
     assert not figure.layout.annotations and not list(traces(figure)[0].x)
 
 

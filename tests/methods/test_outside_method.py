@@ -58,7 +58,7 @@ def test_the_command_trains_and_explains_it(
     facts = json.loads(capsys.readouterr().out)
     assert run.config().hyperparameters == {"epochs": 2, "batch_size": 8, "stretch": 0.01}
     assert facts["specialised"] != facts["base"] and facts["selected_epoch"] == 2
-    assert len([line for line in run.history() if line["kind"] == "epoch"]) == 2
+    assert len([line for line in run.history() if not line.is_step]) == 2
     assert "`linear-map`" in (run.folder / "README.md").read_text("utf-8")
     with pytest.raises(SystemExit, match="0"):
         main(["train", "--method", "linear-map", "--help"])
@@ -83,8 +83,8 @@ def test_cancelled_and_resumed_it_ends_where_it_would_have(
     assert main(["resume", str(run.folder)]) == 0
     mine, its = (load_encoder(f"run:{one.folder}").encode(TEXTS) for one in (run, whole))
     np.testing.assert_array_equal(mine, its)
-    kinds = [(line["kind"], line["step"], line["loss"]) for line in run.history()]
-    assert kinds == [(line["kind"], line["step"], line["loss"]) for line in whole.history()]
+    kinds = [(line.kind, line.step, line.loss) for line in run.history()]
+    assert kinds == [(line.kind, line.step, line.loss) for line in whole.history()]
 
 
 @pytest.mark.usefixtures("outside")

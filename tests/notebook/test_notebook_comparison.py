@@ -45,6 +45,9 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
         "low": -15.0,
         "high": -5.0,
         "verdict": "loses",
+        "queries": 20,
+        "divisions": 2,
+        "strength": None,
     }
     run.write("metrics.json", {"new_intents": new, "warnings": ["the vectors have collapsed"]})
     return run

@@ -1,5 +1,6 @@
 """Training in a real kernel: a bar and curves, a stop that leaves a checkpoint, and resuming to the end."""
 
+import math
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -14,6 +15,7 @@ from emu_core.errors import DataError
 from emu_core.notebook.run import NotebookRun
 from emu_core.notebook.training import live_progress
 from emu_core.runs.run import Run, RunState
+from tests.support.records import record
 
 CELLS = (
     """
@@ -122,7 +124,7 @@ def test_without_widgets_the_bar_is_text(notebook: NotebookNode) -> None:
 def test_it_is_resumed_to_its_end(notebook: NotebookNode, folder: Path) -> None:
     run = Run(folder / "run")
     assert run.status().state is RunState.FINISHED
-    assert [record["step"] for record in run.history() if record["kind"] == "step"] == list(
+    assert [record.step for record in run.history() if record.is_step] == list(
         range(1, run.status().steps + 1)
     )
     (page,) = pages(notebook.cells[3])
@@ -147,8 +149,6 @@ def test_what_is_no_run_says_so(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["<script>", "a" * 90])
 def test_names_are_no_markup(name: str) -> None:
-    history: list[dict[str, Any]] = [
-        {"kind": "step", "step": n, "epoch": 1, name: float(n)} for n in range(1, 40)
-    ]
+    history = [record("step", step=n, loss=math.nan, **{name: float(n)}) for n in range(1, 40)]
     page = small_curves(history)
     assert "<script" not in page and page.count("<polyline") == 1 and page.count(",") == 39

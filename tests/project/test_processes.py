@@ -83,10 +83,10 @@ def test_two_processes_train_as_one_does(method: str, one: Path, two: Path) -> N
     alone, together = Run(one / method), Run(two / method)
     assert together.status().state is RunState.FINISHED
     assert (alone.config().processes, together.config().processes) == (1, 2)
-    losses = [[r["loss"] for r in run.history() if r["kind"] == "step"] for run in (alone, together)]
+    losses = [[r.loss for r in run.history() if r.is_step] for run in (alone, together)]
     assert len(losses[0]) == len(losses[1]) == 11
     assert losses[1] == pytest.approx(losses[0], abs=1e-4)
-    assert [r["step"] for r in together.history()] == [r["step"] for r in alone.history()]
+    assert [r.step for r in together.history()] == [r.step for r in alone.history()]
     # Adam steps by a gradient's sign, so rounding moves weights whose gradient is next to nothing; vectors tell.
     texts = ["Where is the pool?", "Wo ist der Pool?", "プールはどこですか"]
     vectors = [load_encoder(f"run:{run.folder}").encode(texts) for run in (alone, together)]

@@ -8,9 +8,10 @@ from emu_core.evaluation.guard import LanguageChange
 from emu_core.evaluation.leakage import Leakage
 from emu_core.reports.card import model_card
 from emu_core.runs.config import RunConfig
+from emu_core.runs.data_facts import LabelledFacts
 
 CONFIG = RunConfig("emu", "small", {"adversary": "none"}, encoder="use", train_languages=("en",))
-DATA = {"name": "small", "labelled": 9, "intents": 2}
+DATA = LabelledFacts(name="small", labelled=9, intents=2)
 
 
 def card(**metrics: Any) -> str:

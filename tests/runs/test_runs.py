@@ -11,6 +11,7 @@ import pytest
 
 from emu_core.errors import Fix, Message, RunError
 from emu_core.runs.config import FORMAT, RunConfig, Task
+from emu_core.runs.data_facts import LabelledFacts
 from emu_core.runs.run import (
     NAME,
     Run,
@@ -49,8 +50,8 @@ class Texts:
     def store(self, folder: Path) -> None:
         (folder / "texts.txt").write_text("a\n")
 
-    def facts(self, config: RunConfig) -> dict[str, object]:
-        return {"name": config.data, "rows": 1}
+    def facts(self, config: RunConfig) -> LabelledFacts:
+        return LabelledFacts(name=config.data, rows=1)
 
 
 def created(folder: Path, config: RunConfig = CONFIG) -> Run:
@@ -62,7 +63,7 @@ def test_a_new_run_is_queued_with_all_that_it_needs(config: RunConfig, tmp_path:
     run = created(tmp_path / "emu-use-1", config)
     assert run.status().state is RunState.QUEUED and run.can_resume
     assert run.config() == config
-    assert run.data() == {"name": config.data, "rows": 1}
+    assert run.data() == LabelledFacts(name=config.data, rows=1)
     assert [path.name for path in run.training_folder.iterdir()] == ["texts.txt"]
     assert run.metrics() == {} and run.history() == []
     run.delete_training()
@@ -209,7 +210,7 @@ def test_new_names_are_free_and_can_be_opened(tmp_path: Path) -> None:
 
 def test_half_a_line_in_the_log_is_passed_over(tmp_path: Path) -> None:
     run = created(tmp_path / "r")
-    record = {"kind": "step", "step": 1, "epoch": 1}
+    record = {"kind": "step", "step": 1, "epoch": 1, "loss": 2.0, "softmax": 1.5, "language": "en"}
     lines = [
         json.dumps(record),
         "[1]",
@@ -219,7 +220,14 @@ def test_half_a_line_in_the_log_is_passed_over(tmp_path: Path) -> None:
         '{"kind": "st',
     ]
     (run.folder / "log.jsonl").write_text("\n".join(lines))
-    assert run.history() == [record]
+    (read,) = run.history()
+    assert (read.kind, read.loss, read.figures, read.texts) == (
+        "step",
+        2.0,
+        {"softmax": 1.5},
+        {"language": "en"},
+    )
+    assert read.values() == record | {"seconds": 0.0}
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,7 @@ def test_a_set_comes_back_as_it_was(labelled: LabelledSet, tmp_path: Path) -> No
     run = create_run(tmp_path / "r", CONFIG, LabelledData(labelled, pool))
     back = load_data(run.training_folder, labelled.name)
     assert isinstance(back, LabelledData) and back.unlabelled is not None
-    assert back.labelled.sha256() == labelled.sha256() == run.data()["sha256"]
+    assert back.labelled.sha256() == labelled.sha256() == run.data().sha256
     assert back.unlabelled.frame["text"].tolist() == pool.frame["text"].tolist()
     assert {path.name for path in tmp_path.iterdir()} == {"r"}
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from emu_app.work.jobs import JobManager
 from emu_core.runs.config import RunConfig, Task
+from emu_core.runs.data_facts import DataFacts
 from emu_core.runs.run import Run, Status, create_run
 
 PATIENCE_S = 180.0
@@ -57,9 +58,9 @@ class NoData:
     def store(self, folder: Path) -> None:
         """Write nothing into the folder, which then says that all is there."""
 
-    def facts(self, config: RunConfig) -> dict[str, Any]:
+    def facts(self, config: RunConfig) -> DataFacts:
         """Return nothing."""
-        return {}
+        return DataFacts()
 
 
 def config(device: str = "cpu", method: str = "emu", **changes: Any) -> RunConfig:

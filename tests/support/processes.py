@@ -20,6 +20,7 @@ from emu_core import resume
 from emu_core.cli import main
 from emu_core.runs.checkpoint import Checkpoint
 from emu_core.runs.config import RunConfig
+from emu_core.runs.log import Record
 from emu_core.runs.progress import Progress
 from emu_core.runs.run import Storable, create_run
 from tests.support.paths import ROOT
@@ -109,10 +110,10 @@ def resume_and_die(folder: str, step: int, every: int) -> None:
     """Start a run, or go on with it, with a checkpoint after each `every`-th step; die within a step, by SIGKILL."""
     record, steps = Progress._record, 0
 
-    def counted(self: Progress, values: dict[str, Any], log: Any) -> None:
+    def counted(self: Progress, values: Record, log: Any) -> None:
         nonlocal steps
         record(self, values, log)
-        if values["kind"] == "step":
+        if values.is_step:
             steps += 1
             if steps == step:
                 log.flush()

@@ -30,7 +30,7 @@ from emu_core.methods.fmda.batches import prepare_disentangling
 from emu_core.methods.fmda.settings import FmdaConfig, MeaningLanguageConfig
 from emu_core.methods.fmda.trainer import DisentangleTrainer
 from emu_core.runs.checkpoint import Checkpoint, Place, State
-from emu_core.runs.progress import Record
+from emu_core.runs.log import Record
 from emu_core.training.fit import Fitted, Stage, Trainer, fit, ran_out
 from tests.support.slot_set import slot_set
 from tests.support.tiny_encoder import CLASSES, TinyEncoder, sentences
@@ -174,7 +174,7 @@ def trained(
 
     def hear(record: Record) -> None:
         records.append(record)
-        if record["kind"] == "step" and record["step"] == kill_at:
+        if record.is_step and record.step == kill_at:
             raise InterruptedError
 
     steps = count()
@@ -217,24 +217,21 @@ def test_stopped_training_goes_on_to_the_same_weights(
     make: Make, whole: tuple[State, Fitted, list[Record]], tmp_path: Path
 ) -> None:
     weights, done, records = whole
-    steps = [record for record in records if record["kind"] == "step"]
-    epochs = [record for record in records if record["kind"] == "epoch"]
+    steps = [record for record in records if record.is_step]
+    epochs = [record for record in records if not record.is_step]
     trainer = make()
     assert (len(steps), len(epochs)) == (trainer.total_steps, trainer.total_epochs)
-    assert [record["step"] for record in steps] == list(range(1, len(steps) + 1))
-    assert [record["epoch"] for record in epochs] == list(range(1, len(epochs) + 1))
-    ends = [int(epoch["step"]) for epoch in epochs]
+    assert [record.step for record in steps] == list(range(1, len(steps) + 1))
+    assert [record.epoch for record in epochs] == list(range(1, len(epochs) + 1))
+    ends = [epoch.step for epoch in epochs]
     # Before the first step, in an epoch, at its end, and in the last.
     for number, stop in enumerate((0, 2, ends[0], ends[-2] + 1, ends[-1] - 1)):
         found, its_done, rest = resumed(make, tmp_path / f"stop-{number}", stop_at=stop)
         assert same(found, weights) and its_done == done
         assert (
-            rest
-            == [r for r in records if int(r["step"]) > stop or (r["kind"], r["step"]) == ("epoch", stop)][
-                -len(rest) :
-            ]
+            rest == [r for r in records if r.step > stop or (r.kind, r.step) == ("epoch", stop)][-len(rest) :]
         )
-        assert [r["step"] for r in rest if r["kind"] == "step"] == list(range(stop + 1, len(steps) + 1))
+        assert [r.step for r in rest if r.is_step] == list(range(stop + 1, len(steps) + 1))
     # Killed after the first step and at an epoch's last: the step is done again.
     for number, kill in enumerate((1, ends[1])):
         found, its_done, rest = resumed(make, tmp_path / f"kill-{number}", kill_at=kill)
@@ -257,7 +254,7 @@ def test_of_equal_epochs_the_first_is_kept(make_plain: Make) -> None:
     done, records = trained(trainer)
     earlier = trainer.total_epochs - EPOCHS
     assert done.selected_epoch == earlier + 2
-    assert [record["dev_accuracy"] for record in records if "dev_accuracy" in record] == [10, 30, 30, 20]
+    assert [record.dev_accuracy for record in records if record.dev_accuracy is not None] == [10, 30, 30, 20]
     assert same(copy_of(trainer.model), states[1]) and not same(states[1], states[3])
 
 
@@ -268,7 +265,7 @@ def test_training_ends_when_nothing_gets_better(make_plain: Make) -> None:
     assert len(states) == 3 and same(copy_of(trainer.model), states[1])
     earlier = trainer.total_epochs - EPOCHS
     assert done.selected_epoch == earlier + 2
-    assert records[-1]["epoch"] == earlier + 3
+    assert records[-1].epoch == earlier + 3
 
 
 def test_the_last_epoch_is_kept_without_a_score(make_plain: Make) -> None:
@@ -278,7 +275,7 @@ def test_the_last_epoch_is_kept_without_a_score(make_plain: Make) -> None:
     done, records = trained(trainer)
     trained(scored_trainer)
     assert done.selected_epoch == trainer.total_epochs
-    assert "dev_accuracy" not in records[-1]
+    assert records[-1].dev_accuracy is None
     assert same(copy_of(trainer.model), states[-1])
     assert all(weight.requires_grad for weight in trainer.model.parameters())
     assert not trainer.model.training
@@ -346,8 +343,8 @@ def test_a_trainer_of_few_lines_is_enough(tmp_path: Path) -> None:
     trainer = Line()
     done, records = trained(trainer)
     assert done == Fitted(2, ()) and trainer.model.weight.item() == 2 + 1 + 2 + 2
-    assert [r["loss"] for r in records] == [2, 1, (6 + 1) / 4, 2, 2, (6 + 2) / 4]
-    assert [(r["kind"], r["step"], r["epoch"]) for r in records][2:4] == [("epoch", 2, 1), ("step", 3, 2)]
+    assert [r.loss for r in records] == [2, 1, (6 + 1) / 4, 2, 2, (6 + 2) / 4]
+    assert [(r.kind, r.step, r.epoch) for r in records][2:4] == [("epoch", 2, 1), ("step", 3, 2)]
     weights, its_done, _ = resumed(Line, tmp_path, stop_at=3)
     assert same(weights, copy_of(trainer.model)) and its_done == done
 

@@ -34,6 +34,7 @@ from emu_core.evaluation.leave_one_out import leave_one_out
 from emu_core.evaluation.projection import Projection, project, stratified_sample
 from emu_core.methods.registry import configure, method_named, methods_that_need
 from emu_core.runs.config import RunConfig
+from emu_core.runs.data_facts import LabelledFacts
 from emu_core.runs.stored_data import LabelledData
 from emu_core.settings import Settings, infos
 from emu_core.training.method import Needs
@@ -62,6 +63,13 @@ NOT_TRANSLATED = (
 )
 
 
+@dataclass(frozen=True)
+class TranslatedFacts(LabelledFacts):
+    """The facts of sentences with machine translations."""
+
+    translations_sha256: str = ""  # "" without any
+
+
 @dataclass(frozen=True, eq=False)
 class BenchData(LabelledData):
     """Rows of split train followed by rows of split test, in the same languages."""
@@ -80,11 +88,11 @@ class BenchData(LabelledData):
         """The rows to measure."""
         return self.labelled.select(splits=["test"])
 
-    def facts(self, config: RunConfig) -> dict[str, Any]:
+    def facts(self, config: RunConfig) -> TranslatedFacts:
         """Return checksums and counts, as in data.json."""
         texts = json.dumps(sorted(self.translations.items())).encode()
         translated = hashlib.sha256(texts).hexdigest() if self.translations else ""
-        return {**super().facts(config), "translations_sha256": translated}
+        return TranslatedFacts(**vars(super().facts(config)), translations_sha256=translated)
 
     def store(self, folder: Path) -> None:
         """Write the data into an empty folder."""

@@ -31,11 +31,21 @@ from emu_core.data.wording import listed
 from emu_core.errors import DataError
 from emu_core.evaluation.arrays import pair_name
 from emu_core.runs.config import RunConfig
+from emu_core.runs.data_facts import DataFacts
 from emu_core.runs.stored_data import ParallelData
 
 QUICK_PAIRS = 3_000
 _DOCUMENTS, _STS, _NLI = "documents.parquet", "sts.parquet", "nli"
 _DOCUMENT = ["language", "part", "text", "label"]  # part 0 is to train on, and part 1 to test on
+
+
+@dataclass(frozen=True)
+class BenchTextsFacts(DataFacts):
+    """The facts of a benchmark's texts: the number of pairs by language pair, and of documents by language."""
+
+    pairs: Mapping[str, int] = field(default_factory=dict)
+    test: Mapping[str, int] = field(default_factory=dict)
+    documents: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,15 +76,15 @@ class BenchTexts:
         )
         return train, test
 
-    def facts(self, config: RunConfig) -> dict[str, Any]:
+    def facts(self, config: RunConfig) -> BenchTextsFacts:
         """Return the checksum and counts, as in data.json."""
-        return {
-            "name": names_of(self.train),
-            "sha256": self._sha256(),
-            "pairs": dict(zip(pair_names(self.pairs), map(len, self.train), strict=True)),
-            "test": dict(zip(pair_names(self.pairs), map(len, self.test), strict=True)),
-            "documents": {code: len(train.texts) for code, (train, _) in self.documents.items()},
-        }
+        return BenchTextsFacts(
+            name=names_of(self.train),
+            sha256=self._sha256(),
+            pairs=dict(zip(pair_names(self.pairs), map(len, self.train), strict=True)),
+            test=dict(zip(pair_names(self.pairs), map(len, self.test), strict=True)),
+            documents={code: len(train.texts) for code, (train, _) in self.documents.items()},
+        )
 
     def _sha256(self) -> str:
         """Return a checksum of all texts, but not of file names."""

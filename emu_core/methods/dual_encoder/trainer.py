@@ -20,7 +20,7 @@ from emu_core.methods.dual_encoder.relations import Relations
 from emu_core.methods.dual_encoder.settings import DualEncoderConfig, Optimizer
 from emu_core.methods.dual_encoder.tasks import Inference, Translation, mine, prepare
 from emu_core.runs.checkpoint import State
-from emu_core.runs.progress import Record
+from emu_core.runs.log import Values
 from emu_core.training.fit import Stage, Trainer, Weights
 
 _BETAS = (0.9, 0.98)
@@ -193,7 +193,7 @@ class DualEncoderTrainer(Trainer[Batch]):
         """Return the task's name."""
         return {"task": self.tasks[batch.task].name}
 
-    def end_epoch(self) -> Record:
+    def end_epoch(self) -> Values:
         """Return each task's mean loss."""
         named = list(zip(self.tasks, self._losses, strict=True))
         self._losses = [(0.0, 0)] * len(self.tasks)

@@ -40,7 +40,7 @@ from emu_core.methods.emu.settings import (
 )
 from emu_core.processes import ALONE, Processes
 from emu_core.runs.checkpoint import State
-from emu_core.runs.progress import Record
+from emu_core.runs.log import Values
 from emu_core.threads import one_thread_for_small_products
 from emu_core.training.fit import Stage, Trainer, Weights
 from emu_core.training.intent_regression import sampled_rows, weights_of_all
@@ -377,7 +377,7 @@ class EmuTrainer(Trainer[Batch]):
             keys = draw_rows(len(pool), len(rows), self.rng)
         return [self.data.tokens(pool[key]) for key in keys]
 
-    def end_epoch(self) -> Record:
+    def end_epoch(self) -> Values:
         """Return the spread of the vectors, the shares of useless steps, and the alarms."""
         self._spread = self._measured()
         alarms = self._alarms(self._spread)

@@ -19,7 +19,7 @@ from emu_core.methods.bicvm.trainer import (
     other_rows,
     untrained_encoder,
 )
-from emu_core.runs.progress import Record
+from emu_core.runs.log import Record
 from emu_core.training.fit import fit
 
 COLOURS = {"en": "red blue green white", "de": "rot blau grün weiß", "fr": "rouge bleu vert blanc"}
@@ -48,7 +48,7 @@ def fitted(
     records: list[Record] = []
     trainer = BicvmTrainer(encoder, pairs, config, seed=seed)
     fit(trainer, on_record=records.append, should_stop=lambda: False)
-    assert records[-1]["step"] == trainer.total_steps
+    assert records[-1].step == trainer.total_steps
     return encoder, records
 
 
@@ -117,8 +117,8 @@ def test_an_epochs_l2_adds_up_to_the_objectives(word_dropout: float) -> None:
     _, with_l2 = fitted(config, encoder=encoder)
     encoder = untrained_encoder([text("de")], config, seed=0)
     norm = encoder.table.detach().square().sum().item()
-    steps = [record for record in with_l2 if record["kind"] == "step"]
-    l2 = sum(4 * (float(record["loss"]) - float(record["hinge"])) for record in steps)
+    steps = [record for record in with_l2 if record.is_step]
+    l2 = sum(4 * (record.loss - record.figures["hinge"]) for record in steps)
     assert len(steps) == 4
     assert l2 == pytest.approx(0.35 * norm, rel=1e-3)
 
@@ -189,7 +189,7 @@ def test_both_ways_is_the_loss_and_its_mirror(noise: int) -> None:
     for config, pairs in ((both, text("de")), (one, text("de")), (one, text("de").turned())):
         with torch.no_grad():
             encoder.table.copy_(start)
-        losses.append(float(fitted(config, [pairs], encoder=encoder)[1][0]["hinge"]))
+        losses.append(fitted(config, [pairs], encoder=encoder)[1][0].figures["hinge"])
     if noise == 0:
         assert losses[0] == pytest.approx(losses[1] + losses[2], rel=1e-5)
     else:
@@ -208,15 +208,15 @@ def test_translations_find_each_other(composition: Composition, noise: int) -> N
     a, b = encoder.encode(pairs.first), encoder.encode(pairs.second)
     nearest = ((a[:, None] - b) ** 2).sum(-1).argmin(1)
     assert (nearest == np.arange(16)).mean() > 0.9
-    losses = [float(record["loss"]) for record in records if record["kind"] == "epoch"]
+    losses = [record.loss for record in records if not record.is_step]
     assert losses[-1] < 0.2 * losses[0]
 
 
 def test_a_pivot_joins_two_languages_without_a_pair() -> None:
     config = BicvmConfig(dim=16, noise=0, both_ways=True, epochs=40, batch_size=8, margin=4.0, l2_weight=0.0)
     encoder, records = fitted(config, [text("de"), text("fr")])
-    assert {record["pair"] for record in records if record["kind"] == "step"} == {"en-de", "en-fr"}
-    first_epoch = [record["pair"] for record in records if record["kind"] == "step" and record["epoch"] == 1]
+    assert {record.texts["pair"] for record in records if record.is_step} == {"en-de", "en-fr"}
+    first_epoch = [record.texts["pair"] for record in records if record.is_step and record.epoch == 1]
     assert first_epoch.count("en-de") == first_epoch.count("en-fr") == 2
     a, b = encoder.encode(text("de").second), encoder.encode(text("fr").second)
     assert (((a[:, None] - b) ** 2).sum(-1).argmin(1) == np.arange(16)).mean() > 0.9

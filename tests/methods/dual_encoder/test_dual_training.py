@@ -23,7 +23,7 @@ from emu_core.methods.dual_encoder.relations import FILE, Relations
 from emu_core.methods.dual_encoder.settings import DualEncoderConfig, Optimizer
 from emu_core.methods.dual_encoder.tasks import Translation, mine, neighbours, prepare
 from emu_core.methods.dual_encoder.trainer import DualEncoderTrainer, Plan, rate_factor
-from emu_core.runs.progress import Record
+from emu_core.runs.log import Record
 from emu_core.training.fit import fit as fit_trainer
 from tests.support.toy_tasks import (
     ALL,
@@ -52,16 +52,16 @@ def same(a: DualEncoder, b: DualEncoder) -> bool:
 
 def test_one_task_a_step_in_turn_after_translation_alone() -> None:
     records = fit(dual_encoder(), ALL)
-    names = [record["task"] for record in records if record["kind"] == "step"]
+    names = [record.texts["task"] for record in records if record.is_step]
     assert len(names) == 2 * 4 * 4  # epochs, batches of the 16 pairs, tasks
     assert names[:8] == ["en-de"] * 8  # a quarter of the training, then hard negatives are mined
     assert names[8:] == ["en-de", "conversation en", "quick-thought de", "nli en"] * 6
-    epochs = [record for record in records if record["kind"] == "epoch"]
-    assert [(record["epoch"], record["step"]) for record in epochs] == [(1, 16), (2, 32)]
-    steps = [record for record in records if record["kind"] == "step" and record["epoch"] == 2]
-    nli = [float(record["loss"]) for record in steps if record["task"] == "nli en"]
-    assert epochs[1]["loss nli en"] == pytest.approx(np.mean(nli))
-    assert epochs[1]["loss"] == pytest.approx(np.mean([float(record["loss"]) for record in steps]))
+    epochs = [record for record in records if not record.is_step]
+    assert [(record.epoch, record.step) for record in epochs] == [(1, 16), (2, 32)]
+    steps = [record for record in records if record.is_step and record.epoch == 2]
+    nli = [record.loss for record in steps if record.texts["task"] == "nli en"]
+    assert epochs[1].figures["loss nli en"] == pytest.approx(np.mean(nli))
+    assert epochs[1].loss == pytest.approx(np.mean([record.loss for record in steps]))
 
 
 def test_without_hard_negatives_turns_begin_at_once() -> None:
@@ -69,7 +69,7 @@ def test_without_hard_negatives_turns_begin_at_once() -> None:
     records = fit(
         dual_encoder(), replace(ALL, translation=[EN_DE, french]), replace(TINY, hard_negatives=0, steps=7)
     )
-    names = [record["task"] for record in records if record["kind"] == "step"]
+    names = [record.texts["task"] for record in records if record.is_step]
     assert names == ["en-de", "en-fr", "conversation en", "quick-thought de", "nli en", "en-de", "en-fr"]
 
 
@@ -81,7 +81,7 @@ def test_any_task_can_be_the_only_one() -> None:
     }.items():
         before, model = dual_encoder(), dual_encoder()
         records = fit(model, tasks)
-        assert {str(record["task"]).split()[0] for record in records if record["kind"] == "step"} == {part}
+        assert {record.texts["task"].split()[0] for record in records if record.is_step} == {part}
         assert not same(before, model)
 
 
@@ -280,7 +280,7 @@ def test_other_tasks_weigh_less_beside_translation_only() -> None:
             middle, end = dual_encoder(one), dual_encoder(one)
             fit(middle, tasks, replace(one, steps=1))
             records = fit(end, tasks, one)
-            assert records[1]["task"] == "conversation en"
+            assert records[1].texts["task"] == "conversation en"
             moves.append(end.words.detach() - middle.words.detach())
     torch.testing.assert_close(moves[1], 0.25 * moves[0], rtol=1e-2, atol=1e-7)
     assert torch.equal(moves[2], moves[3])

@@ -5,7 +5,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -33,7 +32,7 @@ from emu_core.methods.emu.settings import EmuConfig
 from emu_core.methods.emu.trainer import EmuTrainer
 from emu_core.methods.registry import configure
 from emu_core.runs.checkpoint import Checkpoint
-from emu_core.runs.progress import Record
+from emu_core.runs.log import Record
 from emu_core.training.fit import Fitted, fit
 from tests.support.sentences import cosine
 from tests.support.small import small_set
@@ -60,7 +59,7 @@ def fitted(
         EmuTrainer(fresh, data, config, seed=0), on_record=records.append, checkpoint=checkpoint,
         should_stop=lambda: bool(stop_at) and next(steps) == stop_at,
     )  # fmt: skip
-    return done, [record for record in records if record["kind"] == "epoch"], fresh
+    return done, [record for record in records if not record.is_step], fresh
 
 
 def test_the_mean_cosine_is_that_of_plain_loops() -> None:
@@ -156,13 +155,13 @@ def test_each_epoch_says_how_far_apart_the_vectors_are(
     before, after = spread(encoder.encode_ids(ids)), spread(trained.encode_ids(ids))
     assert len(epochs) == 2
     for record in epochs:
-        assert record["base_mean_cosine"] == pytest.approx(before.mean_cosine)
-        assert record["base_effective_rank"] == pytest.approx(before.effective_rank)
-        assert (record["one_class_share"], record["dead_share"]) == (0, 0)
-        assert "alarm" not in record
-    assert epochs[1]["mean_cosine"] == pytest.approx(after.mean_cosine)
-    assert epochs[1]["effective_rank"] == pytest.approx(after.effective_rank)
-    assert epochs[0]["mean_cosine"] != epochs[1]["mean_cosine"]
+        assert record.figures["base_mean_cosine"] == pytest.approx(before.mean_cosine)
+        assert record.figures["base_effective_rank"] == pytest.approx(before.effective_rank)
+        assert (record.figures["one_class_share"], record.figures["dead_share"]) == (0, 0)
+        assert not record.texts
+    assert epochs[1].figures["mean_cosine"] == pytest.approx(after.mean_cosine)
+    assert epochs[1].figures["effective_rank"] == pytest.approx(after.effective_rank)
+    assert epochs[0].figures["mean_cosine"] != epochs[1].figures["mean_cosine"]
     assert done.warnings == ()
 
 
@@ -209,9 +208,10 @@ def test_a_collapse_is_logged_as_it_happens_and_ends_in_the_card(
     run = train(
         small_set(), out=tmp_path / "r", method="emu-without-ld-cl", device="cpu", config=SETTINGS
     )  # fmt: skip
-    first, second = (record for record in run.history() if record["kind"] == "epoch")
-    assert "alarm" not in first
-    assert "collapsed towards one direction" in second["alarm"] and "into few directions" in second["alarm"]
+    first, second = (record for record in run.history() if not record.is_step)
+    assert not first.texts
+    alarm = second.texts["alarm"]
+    assert "collapsed towards one direction" in alarm and "into few directions" in alarm
     warnings = run.metrics()["warnings"]
     assert [("one direction" in w, "few directions" in w) for w in warnings] == [(True, False), (False, True)]
     card = (run.folder / "README.md").read_text("utf-8")
@@ -234,7 +234,8 @@ def test_steps_without_a_gradient_are_counted_through_a_stop(
     spoil(monkeypatch, from_step=3, gradient=gradient)
     whole, epochs, _ = fitted(data)
     assert "8 of 10 steps left the encoder unchanged" in whole.warnings[0]
-    assert epochs[0]["dead_share"] == pytest.approx(3 / 5) and "3 of 5 steps" in str(epochs[0]["alarm"])
+    assert epochs[0].figures["dead_share"] == pytest.approx(3 / 5)
+    assert "3 of 5 steps" in epochs[0].texts["alarm"]
 
     monkeypatch.undo()
     spoil(monkeypatch, from_step=3, gradient=gradient)
@@ -248,8 +249,8 @@ def test_steps_without_a_gradient_are_counted_through_a_stop(
 def test_single_class_batches_are_an_alarm_when_they_are_many(data: TrainingData) -> None:
     one = {"en": replace(data.labelled["en"], labels=[0] * 60 + [1] * 12)}
     done, epochs, _ = fitted(replace(data, labelled=one), replace(SETTINGS, batch_size=2, epochs=1))
-    share: Any = epochs[0]["one_class_share"]
-    assert share >= 0.2 and f"{round(share * 36)} of 36 batches held one intent" in str(epochs[0]["alarm"])
+    share = epochs[0].figures["one_class_share"]
+    assert share >= 0.2 and f"{round(share * 36)} of 36 batches held one intent" in epochs[0].texts["alarm"]
     assert sum("batches held one intent" in warning for warning in done.warnings) == 1
 
 

@@ -224,7 +224,7 @@ def test_the_first_stage_trains_the_template_encoder_and_the_second_leaves_it(
     seen = [weights()]
     fit(
         trainer,
-        on_record=lambda record: seen.append(weights()) if record["kind"] == "epoch" else None,
+        on_record=lambda record: seen.append(weights()) if not record.is_step else None,
         should_stop=lambda: False,
     )
     template = {id(weight) for weight in model.template_layers()}
