@@ -4,10 +4,7 @@ import gc
 import multiprocessing
 import os
 import re
-import socket
-import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -19,6 +16,8 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_play
 
 from emu_core.cli.doctor import find_browser
 from emu_core.runs.run import list_runs
+from tests.support.paths import ROOT
+from tests.support.serving import free_port, serving
 
 if TYPE_CHECKING:
     from jupyter_client.manager import AsyncKernelManager
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
 
     from emu_core.data.labelled import LabelledSet
 
-ROOT = Path(__file__).parent.parent
 LAB = ("Pretrain", "Translations", "Split", "Evidence", "Encoders")  # pages behind one button
 PATIENCE_MS = 180_000  # how long a condition may take to come true on a busy machine
 FIRST = (
@@ -62,14 +60,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: places.get(item.path.name, len(FIRST)))
 
 
-def free_port() -> int:
-    """Return a port that nobody listens on."""
-    with socket.socket() as free:
-        free.bind(("localhost", 0))
-        port: int = free.getsockname()[1]
-    return port
-
-
 @pytest.fixture(scope="session")
 def runs_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of runs of `app_url`."""
@@ -81,32 +71,11 @@ def app_url(runs_folder: Path) -> Iterator[str]:
     """The address of an app that is served for this session."""
     port = free_port()
     command = [sys.executable, "-P", "-m", "streamlit", "run", "app/shell/served.py"]
-    options = ["--server.headless", "true", "--server.port", str(port), "--server.fileWatcherType", "none"]
-    environment = os.environ | {"EMU_RUNS": str(runs_folder), "PYTHONUNBUFFERED": "1"}
-    server = subprocess.Popen(
-        [*command, *options],
-        cwd=ROOT,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    try:
-        assert server.stdout is not None
-        said = []
-        for line in server.stdout:  # ends when the server does
-            said.append(line)
-            if "URL:" in line:
-                break
-        else:
-            pytest.fail(f"the app does not start: {''.join(said)}")
-        threading.Thread(target=server.stdout.read, daemon=True).start()  # a full pipe would stop the server
+    options = ["--server.port", str(port), "--server.fileWatcherType", "none"]
+    with serving([*command, *options], ROOT, os.environ | {"EMU_RUNS": str(runs_folder)}):
         yield f"http://localhost:{port}"
-    finally:
         for run in list_runs(runs_folder):
             run.cancel()  # runs outlive the server, and a test that failed may have left one
-        server.terminate()
-        server.wait()
 
 
 @pytest.fixture(scope="session")

@@ -7,10 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import free_port
 
 from emu_core.cli import main, serve
-from tests.support.serving import drawn_elements, serving
+from tests.support.serving import drawn_elements, free_port, serving
 from tests.support.shadowing import shadowing_folder
 
 EMU = Path(sys.executable).with_name("emu")

@@ -6,16 +6,14 @@ import re
 import shlex
 import subprocess
 import sys
-import threading
 import tomllib
 from pathlib import Path
 
-import pytest
 import yaml
-from conftest import free_port
 from packaging.requirements import Requirement
 
 from tests.support.paths import ROOT
+from tests.support.serving import free_port, serving
 
 DOCKERFILE = (ROOT / "Dockerfile").read_text("utf-8")
 
@@ -148,25 +146,6 @@ def test_the_server_answers_the_health_check(tmp_path: Path) -> None:
     check = [word.replace("8501", port) for word in exec_form("HEALTHCHECK")]
     command[0] = check[0] = sys.executable
     assert subprocess.run(check, capture_output=True, check=False).returncode != 0  # nobody is there yet
-    environment = os.environ | {
-        "EMU_RUNS": str(tmp_path / "runs"),
-        "PYTHONUNBUFFERED": "1",
-        "HOME": str(tmp_path),
-    }
-    server = subprocess.Popen(
-        command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    )
-    try:
-        assert server.stdout is not None
-        said = []
-        for line in server.stdout:  # ends when the server does
-            said.append(line)
-            if "URL:" in line:
-                break
-        else:
-            pytest.fail("".join(said))
-        threading.Thread(target=server.stdout.read, daemon=True).start()
+    environment = os.environ | {"EMU_RUNS": str(tmp_path / "runs"), "HOME": str(tmp_path)}
+    with serving(command, tmp_path, environment):
         assert subprocess.run(check, capture_output=True, check=False).returncode == 0
-    finally:
-        server.terminate()
-        server.wait()

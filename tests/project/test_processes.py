@@ -10,13 +10,13 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 import torch
-from conftest import free_port
 
 from emu_core import load_encoder
 from emu_core.cli import main
 from emu_core.processes import ALONE, Processes, join_processes
 from emu_core.runs.run import Run, RunState
 from tests.support.paths import ROOT
+from tests.support.serving import free_port
 from tests.support.small import small_file
 
 # 72 sentences in batches of 7: parts of unequal length, and a smaller last batch. The discriminator's own dropout is

@@ -15,11 +15,10 @@ from urllib.request import urlopen
 
 import pytest
 import yaml
-from conftest import free_port
 
 from emu_core import __version__
 from tests.support.paths import ROOT
-from tests.support.serving import drawn_elements, serving
+from tests.support.serving import drawn_elements, free_port, serving
 from tests.support.shadowing import shadowing_folder
 from tests.support.small import small_file
 from tools.licences import BEGIN, END, installed, licence
@@ -203,17 +202,11 @@ def test_pip_installs_the_wheel_and_all_it_needs(wheel: Path, tmp_path: Path) ->
     run(emu, "train", "demo", "--out", "runs/demo", "--json")
     measured = json.loads(run(emu, "evaluate", "demo", "--run", "runs/demo", "--split", "test", "--json"))
     assert measured["mean"] > 30  # percent; the base has 25.8
-    port = str(free_port())
-    command = [emu, "app", "--port", port, "--runs", tmp_path / "runs"]
-    with subprocess.Popen(command, cwd=tmp_path, env=clean, stdout=subprocess.PIPE, text=True) as server:
-        try:
-            assert server.stdout is not None
-            assert any("URL:" in line for line in server.stdout)  # ends with the server
-            for path in ("", "_stcore/health"):
-                with urlopen(f"http://localhost:{port}/{path}", timeout=30) as page:
-                    assert page.status == 200
-        finally:
-            server.terminate()
+    port = free_port()
+    with serving([emu, "app", "--port", str(port), "--runs", tmp_path / "runs"], tmp_path, clean):
+        for path in ("", "_stcore/health"):
+            with urlopen(f"http://localhost:{port}/{path}", timeout=30) as page:
+                assert page.status == 200
     for package in ("laserembeddings-fork", "transliterate"):  # as THIRD_PARTY_NOTICES.md offers
         run(python, "-m", "pip", "uninstall", "-q", "-y", package)
     run(emu, "train", "demo", "--out", "runs/again", "--json")

@@ -1,6 +1,7 @@
 """The app as a server: start it, wait until it listens, and have it draw a page."""
 
 import os
+import socket
 import subprocess
 import sys
 import threading
@@ -12,13 +13,21 @@ from tests.support.paths import ROOT
 from tools.container import VISIT
 
 
+def free_port() -> int:
+    """Return a port that nobody listens on."""
+    with socket.socket() as free:
+        free.bind(("localhost", 0))
+        port: int = free.getsockname()[1]
+    return port
+
+
 @contextmanager
 def serving(command: Sequence[str | Path], folder: Path, environment: Mapping[str, str]) -> Iterator[None]:
     """Run a server in a folder until the end of the block, which begins once the server has printed its address."""
     server = subprocess.Popen(
         command,
         cwd=folder,
-        env=environment | {"PYTHONUNBUFFERED": "1", "STREAMLIT_SERVER_HEADLESS": "true"},
+        env={**environment, "PYTHONUNBUFFERED": "1", "STREAMLIT_SERVER_HEADLESS": "true"},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
