@@ -81,7 +81,8 @@ def has_bf16(device: str) -> bool:
 
     if device.startswith("cuda"):
         return torch.cuda.is_bf16_supported(including_emulation=False)
-    return device == "cpu" and (torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported())
+    instructions = torch.cpu.get_capabilities() if device == "cpu" else {}
+    return any(instructions.get(name, False) for name in ("avx512_bf16", "amx_tile"))
 
 
 def reduced_precision(device: "torch.device") -> AbstractContextManager[object]:

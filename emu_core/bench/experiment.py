@@ -148,12 +148,14 @@ class Experiment(ABC):
         Returns:
             The trained encoder, the time that training took, and facts for the report.
         """
-        import torch._dynamo  # noqa: F401 - optimisers import it, which must not count as training time
+        import torch
 
         from emu_core.api.execute import Face
         from emu_core.api.train import train
         from emu_core.encoders.registry import load_encoder
 
+        # The first optimiser of a process imports much, which must not count as training time.
+        torch.optim.SGD([torch.zeros(1)])
         clock, config = Clock(), self.config
         run = train(
             Face(write_card=_no_card),

@@ -2,6 +2,7 @@
 
 import io
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from enum import StrEnum
@@ -64,8 +65,8 @@ def project(
         vectors: (N, d).
         method: PCA takes any N; t-SNE and UMAP need `FEWEST` different directions.
         seed: 0 to 2**32 - 1.
-        on_map: called at least every second with the progress of t-SNE or UMAP (0 to 1) and the map (N, 2) so far. An
-            exception that it raises stops the work.
+        on_map: called at least every second with the progress of t-SNE or UMAP (0 to 1) and the map (N, 2) so far, for
+            UMAP where it starts from. An exception that it raises stops the work.
 
     Returns:
         Points (N, 2), float32, in the order of `vectors`.
@@ -338,52 +339,41 @@ def _umap(
 ) -> NDArray[np.float32]:
     """Optimise UMAP from `start` (N, 2)."""
     progress = _Progress(tell, start)
-    # The steps of `UMAP.fit`, which has no callback. The import takes 3 to 15 seconds.
-    from umap.layouts import optimize_layout_euclidean
-    from umap.umap_ import (
-        compute_membership_strengths,
-        find_ab_params,
-        fuzzy_simplicial_set,
-        make_epochs_per_sample,
-        smooth_knn_dist,
-    )
+    n = len(units)
+    k, epochs = min(NEIGHBOURS, n - 1), EPOCHS if n <= MANY else EPOCHS_OF_MANY
+    rows, far = _neighbours(units, k - 1, lambda share: progress(0.4 * share))
+    itself = np.arange(n)[:, None]
+
+    class Bar(io.StringIO):
+        """The stream that UMAP's progress bar is written to, a number of epochs at a time."""
+
+        def write(self, text: str) -> int:
+            if text.strip().isdigit():
+                progress(0.4 + 0.6 * int(text) / epochs)
+            return len(text)
+
+    from umap import UMAP  # takes 3 to 15 seconds
+    from umap.umap_ import compute_membership_strengths, smooth_knn_dist
 
     with suppress(RuntimeError):  # no folder to write to
         for compiled in (smooth_knn_dist, compute_membership_strengths):
             compiled.enable_caching()  # their compilation is most of ten seconds in each process
 
-    n = len(units)
-    k = min(NEIGHBOURS, n - 1)
-    rows, far = _neighbours(units, k - 1, lambda share: progress(0.4 * share))
-    random = np.random.RandomState(seed)
-    graph, *_ = fuzzy_simplicial_set(
-        units, k, random, "cosine",
-        knn_indices=np.hstack([np.arange(n)[:, None], rows]),
-        knn_dists=np.hstack([np.zeros((n, 1), dtype=np.float32), far]),
-    )  # fmt: skip
-    graph = graph.tocoo()
-    epochs = EPOCHS if n <= MANY else EPOCHS_OF_MANY
-    graph.data[graph.data < graph.data.max() / epochs] = 0
-    graph.eliminate_zeros()
-    low, high = start.min(axis=0), start.max(axis=0)
-    places = np.ascontiguousarray(10 * (start - low) / (high - low), dtype=np.float32)
-
-    class Bar(io.StringIO):
-        """The stream of tqdm's progress bar; the map is changed in place meanwhile."""
-
-        def write(self, text: str) -> int:
-            if text.strip().isdigit():
-                progress(0.4 + 0.6 * int(text) / epochs, places)
-            return len(text)
-
-    optimize_layout_euclidean(
-        places, places, graph.row, graph.col, epochs, n,
-        make_epochs_per_sample(graph.data, epochs),
-        *find_ab_params(1.0, 0.1),
-        random.randint(np.iinfo(np.int32).min + 1, np.iinfo(np.int32).max, 3).astype(np.int64),
+    mapper = UMAP(
+        n_neighbors=k,
+        metric="cosine",
+        n_epochs=epochs,
+        init=start,
+        random_state=seed,
+        n_jobs=1,
+        disconnection_distance=np.inf,  # opposite vectors are neighbours if there are no others
+        precomputed_knn=(np.hstack([itself, rows]), np.hstack([np.zeros((n, 1), dtype=np.float32), far])),
         tqdm_kwds={
             "disable": tell is None, "file": Bar(), "bar_format": "{n}", "mininterval": EVERY_S / 2, "leave": False,
         },
-        move_other=True,
     )  # fmt: skip
-    return places
+    with warnings.catch_warnings():
+        # It can't add sentences without a search index; `place_on_map` does.
+        warnings.filterwarnings("ignore", r"precomputed_knn\[2\]", UserWarning)
+        points: NDArray[np.float32] = mapper.fit_transform(units)
+    return points

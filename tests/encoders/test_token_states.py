@@ -1,5 +1,6 @@
 """A frozen transformer's token states, and its tokens with slots or templates hidden."""
 
+from copy import deepcopy
 from pathlib import Path
 
 import numpy as np
@@ -178,9 +179,8 @@ def test_an_encoder_without_token_states_says_so() -> None:
         require_transformer(load_encoder("use"))
 
 
-def test_a_tokenizer_without_mask_token_says_so(
-    tiny: TransformerEncoder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(tiny.model.tokenizer._special_tokens_map, "mask_token", None)
+def test_a_tokenizer_without_mask_token_says_so(tiny: TransformerEncoder) -> None:
+    without = deepcopy(tiny)
+    without.model.tokenizer.mask_token = None
     with pytest.raises(EncoderError, match="no mask token"):
-        masked_ids(tiny, [TEXTS[0]], [[(0, 5)]])
+        masked_ids(without, [TEXTS[0]], [[(0, 5)]])

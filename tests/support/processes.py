@@ -43,11 +43,10 @@ IMPORTED = (
     "pyarrow.parquet",
     "pytest",
     "sacrebleu",
-    "sentence_transformers",
+    "sentence_transformers",  # and with it what an optimiser's first step imports
     "sklearn.linear_model",
     "sklearn.neighbors",
     "tests.support.killed_bench",
-    "torch._dynamo",  # by an optimiser's first step
 )
 
 

@@ -270,9 +270,8 @@ def language_loss(critic: nn.Module, adversary: Adversary, u: Tensor, v: Tensor)
 @pytest.mark.parametrize("adversary", [Adversary.CROSS_ENTROPY, Adversary.WASSERSTEIN])
 def test_each_critic_update_is_adam_on_its_own_batch_then_the_clip(adversary: Adversary) -> None:
     trainer, encoder = trainer_of(critic_steps=4, critic_dropout=0.0, critic_clip=0.2, adversary=adversary)
-    seen = watch(trainer, encoder)
     critic = deepcopy(trainer.critics["en"])
-    critic._forward_pre_hooks.clear()
+    seen = watch(trainer, encoder)
     optimizer = torch.optim.Adam(critic.parameters(), lr=trainer.config.critic_learning_rate)
     for step in range(2):  # Adam's moments go on from step to step
         trainer.step(batch_of(trainer, start=SIZE * step))
