@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from emu_core.errors import TrainingError
+from emu_core.errors import Fix, TrainingError
 from emu_core.processes import launched, own_device
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def pick_device(name: str = "auto") -> str:
 
 
 def pick_precision(name: str | None, device: str) -> Precision:
-    """Return the named precision, or else that of `accelerate launch --mixed_precision`, or else float32.
+    """Return the named precision, or else that of the launcher (accelerate), or else float32.
 
     Raises:
         TrainingError: the name is unknown, or the device has no bf16.
@@ -71,7 +71,7 @@ def pick_precision(name: str | None, device: str) -> Precision:
     except ValueError:
         raise TrainingError(f"no precision '{asked}'; there are: {', '.join(Precision)}") from None
     if precision is Precision.BF16 and not has_bf16(device):
-        raise TrainingError(f"the device '{device}' has no bf16; use --precision fp32")
+        raise TrainingError(f"the device '{device}' has no bf16; use fp32: ", Fix("precision", "fp32"))
     return precision
 
 

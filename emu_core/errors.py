@@ -5,8 +5,8 @@ it names as data, between its texts, and each face puts them into its own words:
 
     raise TrainingError("memory ran out; a smaller batch fits: ", Fix("batch_size", 32))
 
-The error ends in "batch_size=32" in Python, "--batch-size 32" in the command and "set Batch size to 32" in the app.
-Nothing in a text is replaced, so that it may quote whatever a user typed.
+That ends in "batch_size=32" in Python, in the option's flag and 32 in the command, and in "set Batch size to 32" in the
+app. Nothing in a text is replaced, so that it may quote whatever a user typed.
 """
 
 from collections.abc import Callable
@@ -34,7 +34,7 @@ class Call:
     """A function of the library that a message names, which is also a verb of the command or a page of the app.
 
     Attributes:
-        function: its path in emu_core, such as "resume".
+        function: its name in emu_core, which is also the verb's, such as "resume".
         argument: a folder or a file; "" only names the function.
     """
 
@@ -147,7 +147,7 @@ def in_python(named: Named) -> str:
 def in_words(named: Named) -> str:
     """Return an option or a function in words for files that every face shows, such as reports: batch size 32."""
     if isinstance(named, Call):
-        return f"{named.function.rpartition('.')[2]} {named.argument}".strip()
+        return f"{named.function} {named.argument}".strip()
     return " ".join((named.option.replace("_", " "), *value_words(named))).strip()
 
 

@@ -1,4 +1,4 @@
-"""The base class of settings, whose fields carry the description for checks, `--help`, forms and documentation."""
+"""The base class of settings, whose fields carry the description for checks, help, forms and documentation."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -9,7 +9,7 @@ from numbers import Real
 from types import NoneType, UnionType
 from typing import Any, Union, cast, get_args, get_origin, get_type_hints
 
-from emu_core.errors import TrainingError
+from emu_core.errors import Fix, TrainingError
 
 OURS = "ours"
 CHOSEN_ON = "ours, chosen on {} (benchmarks/README.md)"
@@ -36,7 +36,7 @@ class SettingInfo:
         above: exclusive lower bound.
         below: exclusive upper bound.
         choices: labels of the enum members that a form offers; by default all members. Empty for other types.
-        group: heading of the field on a form and in `--help`.
+        group: heading of the field on a form and in the command's help.
         common: whether a form shows the field first.
         fixed: whether the method determines the value, so that neither form nor command offers it.
         matters: returns whether the field has any effect under given settings.
@@ -113,7 +113,7 @@ class SettingInfo:
                 return tuple(map(self._checked, value))
         except (ValueError, OverflowError):
             pass
-        raise TrainingError(f"{self.name} must be {self.expected}, not {value}")
+        raise TrainingError(Fix(self.name), f" must be {self.expected}, not {value}")
 
     def _checked(self, value: Any) -> Any:
         if issubclass(self.kind, StrEnum):

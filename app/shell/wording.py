@@ -15,22 +15,21 @@ _FILE_NAME = re.compile(r"\S*\w\.\w")  # in the first word
 _UNSEEN = "\u2060"  # a word joiner: no width, no break
 # The labels of options that are no hyper-parameters.
 CONTROLS = {
-    "dialogues": "Dialogues",
     "drop_empty": "Leave out pairs with an empty side",
+    "encoder": "Encoder",
+    "format": "Format",
     "hold_out": "Held out, percent",
     "intent_column": "Intent",
     "language": "Language of the sentences",
-    "languages": "Languages of files that don't state theirs",
     "nli": "Inference pairs",
     "out": "name",
-    "running_text": "Running text",
+    "seeds": "Seeds",
     "snapshots": "Keep each epoch's vectors",
     "text_column": "Sentence",
     "train_languages": "Labels in",
     "unlabelled": "Sentences without labels in",
 }
 _CALLS = {
-    "encoders.laser.download.download": "emu encoders download laser in a terminal",
     "pretrain": "the page Pretrain",
     "resume": "Resume",
     "train": "the page Train",

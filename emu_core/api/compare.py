@@ -17,7 +17,7 @@ from emu_core.data.labelled.columns import ColumnMapping
 from emu_core.data.wording import counted, shown
 from emu_core.devices import pick_device
 from emu_core.encoders.registry import load_encoder
-from emu_core.errors import DataError
+from emu_core.errors import DataError, Fix
 from emu_core.evaluation.arrays import DistinctTexts
 from emu_core.evaluation.comparison import Comparison
 from emu_core.evaluation.film import Film
@@ -86,7 +86,8 @@ class RunComparison(Comparison):
         """
         if self.run is None:
             raise DataError(
-                "two encoders have no epochs to play; compare a run that was trained with --snapshots with its base"
+                "two encoders have no epochs to play; compare with its base a run that was trained with ",
+                Fix("snapshots", True),
             )
         return read_film(self.run)
 

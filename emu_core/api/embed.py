@@ -25,7 +25,7 @@ from emu_core.data.readers.formats import (
 from emu_core.devices import pick_device
 from emu_core.encoders.encode import shared_encode
 from emu_core.encoders.registry import load_encoder
-from emu_core.errors import DataError
+from emu_core.errors import DataError, Fix
 from emu_core.files import disk_fault, whole_file
 from emu_core.methods.fmda.encoder import part_encode
 from emu_core.processes import join_processes
@@ -156,5 +156,6 @@ def writing(
             yield write
     except OSError as error:
         raise DataError(
-            f"can't write {target}: {disk_fault(error)}; choose another file with --out"
+            f"can't write {target}: {disk_fault(error)}; choose another ",
+            Fix("out"),
         ) from None

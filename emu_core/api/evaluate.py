@@ -11,7 +11,7 @@ from emu_core.data.wording import counted
 from emu_core.devices import pick_device
 from emu_core.encoders.base import Encoder
 from emu_core.encoders.registry import load_encoder
-from emu_core.errors import EmuError
+from emu_core.errors import EmuError, in_words
 from emu_core.evaluation.arrays import Encode, rows_by_language
 from emu_core.evaluation.classifier import logistic_regression
 from emu_core.evaluation.comparison import COLUMNS
@@ -131,7 +131,7 @@ def _not_trained_on(
         return asked, []
     left_out = counted(int((~new).sum()), "sentence")
     note = (
-        f"Left out: {left_out} of split {TRAIN}, which the run {run.name} was trained on. --split {ALL} measures them "
+        f"Left out: {left_out} of split {TRAIN}, which the run {run.name} was trained on. The split {ALL} has them, "
         "too."
     )
     return LabelledSet(asked.frame[new].reset_index(drop=True), asked.name), [note]
@@ -146,7 +146,7 @@ def _guarded(
             return {}
         base = load_encoder(spec, device=device)
     except EmuError as error:
-        reason = f"the encoder it was trained from can't be opened: {error}"
+        reason = f"the encoder it was trained from can't be opened: {error.message.worded(in_words)}"
         return {"guard": None, "guard_note": reason}
     return {"guard": {language: change.facts() for language, change in guard(measure(base), found).items()}}
 

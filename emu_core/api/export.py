@@ -6,7 +6,7 @@ from pathlib import Path
 from emu_core.api.inputs import RUN, finished_run
 from emu_core.encoders.base import Progress
 from emu_core.encoders.registry import available_encoders, load_encoder
-from emu_core.errors import EmuError, EncoderError, RunError
+from emu_core.errors import EmuError, EncoderError, Fix, RunError
 from emu_core.exporting import ExportFormat
 from emu_core.exporting.writers import write_onnx, write_sentence_transformers
 from emu_core.files import disk_fault, whole_folder
@@ -46,7 +46,7 @@ def export(
         raise EncoderError(f"no format '{format}'; there are: {', '.join(ExportFormat)}") from None
     target = Path(out).absolute()
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise RunError(f"{out} is in use; choose another folder with --out, or delete it")
+        raise RunError(f"{out} is in use; choose another ", Fix("out"), ", or delete it")
     tell = on_progress or (lambda done, parts: None)
     specs, title, card = [RUN, *(info.spec for info in available_encoders())], str(source), ""
     if isinstance(source, str) and any(

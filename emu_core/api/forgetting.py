@@ -17,7 +17,7 @@ from emu_core.data.texts.scored_pairs import read_scored_pairs
 from emu_core.devices import pick_device
 from emu_core.encoders.base import FloatArray, Progress
 from emu_core.encoders.registry import available_encoders, load_encoder
-from emu_core.errors import DataError, RunError
+from emu_core.errors import Call, DataError, Fix, RunError
 from emu_core.evaluation.arrays import DistinctTexts, pair_name
 from emu_core.evaluation.forgetting import PARTS, MeasureChange, retrieval_change, similarity_change
 from emu_core.runs.run import Run
@@ -68,7 +68,9 @@ def forgetting(
     if not run.config().encoder:
         raise RunError(
             f"{run.folder} was trained from scratch, so there is nothing that it could have forgotten; specialise its "
-            f"encoder with emu train DATA --encoder run:{run.folder}, and measure that run"
+            "encoder (",
+            Fix("encoder", f"run:{run.folder}"),
+            "), and measure that run",
         )
     scored = {} if sts is None else read_scored_pairs(Path(sts))
     parallel = [] if translations is None else read_translations(Path(translations))
@@ -101,7 +103,7 @@ def forgetting(
         try:
             change = measure(*((vectors[rows[0]], vectors[rows[1]]) for vectors in both), truth)
         except DataError as error:
-            raise DataError(f"{PARTS[part].short} of {name}: {error}") from None
+            raise DataError(f"{PARTS[part].short} of {name}: ", error) from None
         found[part][name] = change.facts()
     flagged = [
         f"{PARTS[part].short} {name}"
@@ -140,7 +142,10 @@ def small_set(run: Run) -> tuple[list[ParallelText], str]:
     if len(languages) < 2:
         raise DataError(
             f"the run's encoder knows no two languages of the small set ({', '.join(found.languages)}); name a folder "
-            "with --sts or --translations"
+            "with ",
+            Fix("sts"),
+            " or ",
+            Fix("translations"),
         )
     table = found.frame.pivot(index="id", columns="language", values="text")[languages].dropna()
     first, *others = languages
@@ -170,7 +175,9 @@ def read_forgetting(run: Run) -> pd.DataFrame | None:
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        raise RunError(f"{path} can't be read; make it again with emu forgetting") from None
+        raise RunError(
+            f"{path} can't be read; make it again with ", Call("forgetting", str(run.folder))
+        ) from None
     table = pd.DataFrame(rows, columns=FORGETTING_COLUMNS)
     table.attrs["measured_on"] = measured_on
     return table

@@ -14,7 +14,7 @@ from emu_core.data.texts.nli import Nli, read_nli
 from emu_core.data.texts.running_text import RunningText, read_running_text
 from emu_core.data.texts.tasks import Tasks
 from emu_core.devices import pick_device
-from emu_core.errors import TrainingError
+from emu_core.errors import Call, TrainingError
 from emu_core.methods.registry import default_method, method_named
 from emu_core.processes import ALONE
 from emu_core.runs.config import RunConfig, versions
@@ -128,7 +128,7 @@ def plan_pretraining(
     chosen = method_named(method or default_method(Needs.PARALLEL_TEXT))
     method = chosen.name
     if chosen.needs is not Needs.PARALLEL_TEXT:
-        raise TrainingError(f"the method {method} learns from {chosen.needs}; use emu train for it")
+        raise TrainingError(f"the method {method} learns from {chosen.needs}; use ", Call("train"), " for it")
     values = chosen.check_settings(config if config is not None else chosen.configure(""))
     if not chosen.reads_tasks and len(tasks.all) > len(tasks.translation):
         raise TrainingError(

@@ -12,7 +12,7 @@ from emu_core.data.labelled.pairs import Pair, read_pairs
 from emu_core.data.languages import language_code
 from emu_core.devices import pick_device, pick_precision
 from emu_core.encoders.registry import encoder_kind
-from emu_core.errors import DataError, TrainingError
+from emu_core.errors import Call, DataError, Fix, TrainingError
 from emu_core.methods.registry import default_method, method_named, methods_that_need
 from emu_core.processes import join_processes
 from emu_core.runs.config import RunConfig, versions
@@ -91,9 +91,13 @@ def train(
     labelled, audit = labelled_set(data, mapping=mapping, language=language)
     if hold_out:
         if labelled.splits:
-            raise DataError(f"the data have splits already ({', '.join(labelled.splits)}); omit --hold-out")
+            raise DataError(
+                f"the data have splits already ({', '.join(labelled.splits)}); omit ", Fix("hold_out")
+            )
         if not 0 < hold_out < 1:
-            raise DataError(f"--hold-out {hold_out:g} is no share between 0 and 1; 0.2 holds a fifth out")
+            raise DataError(
+                Fix("hold_out"), f" must be a share between 0 and 1, not {hold_out:g}; 0.2 holds a fifth out"
+            )
         labelled = labelled.hold_out(hold_out, seed)
     place = pick_device(device)
     processes = join_processes(place)
@@ -147,7 +151,9 @@ def plan_training(
     chosen = method_named(method or default_method())
     method = chosen.name
     if chosen.needs is Needs.PARALLEL_TEXT:
-        raise TrainingError(f"the method {method} learns from parallel text; use emu pretrain for it")
+        raise TrainingError(
+            f"the method {method} learns from parallel text; use ", Call("pretrain"), " for it"
+        )
     encoder = encoder or chosen.encoder
     settings = config if config is not None else chosen.configure(encoder_kind(encoder))
     values = chosen.check_settings(settings)
@@ -155,8 +161,8 @@ def plan_training(
     there = labelled.train_part().languages
     if missing := [code for code in learnt if code not in there]:
         raise DataError(
-            f"no labelled sentence to train on in {missing[0]}; there are: {', '.join(there)}. "
-            "Choose one with --train-language"
+            f"no labelled sentence to train on in {missing[0]}; there are: {', '.join(there)}. Choose one: ",
+            Fix("train_languages", there[:1]),
         )
     pool: UnlabelledSet | None = None
     paired: tuple[Pair, ...] = ()
@@ -209,5 +215,5 @@ def _unlabelled(
 def _codes(languages: Sequence[str]) -> list[str]:
     named = [languages] if isinstance(languages, str) else list(languages)
     if not named:
-        raise TrainingError("no training language is named; name one with --train-language en")
+        raise TrainingError("no training language is named; name one: ", Fix("train_languages", ("en",)))
     return list(dict.fromkeys(language_code(name) or name for name in named))

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from emu_core.bench.results import Cell, CellResult, read_cell, write_cell
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.pairs import Pair
-from emu_core.errors import CancelledError, DataError, EmuError, RunError
+from emu_core.errors import CancelledError, DataError, EmuError, Fix, RunError, in_words
 from emu_core.runs.config import RunConfig
 from emu_core.runs.costs import Clock, Took, gpu_megabytes, peak_memory
 from emu_core.runs.data_facts import DataFacts
@@ -190,7 +190,9 @@ class Experiment(ABC):
         result, facts = read_cell(path)
         if facts.get("fingerprint") != self.fingerprint(cell):
             raise RunError(
-                f"{path} was made with other settings than these; choose another folder with --out, or delete the file"
+                f"{path} was made with other settings than these; choose another ",
+                Fix("out"),
+                ", or delete the file",
             )
         return result
 
@@ -263,7 +265,7 @@ def _measure(kind: type[Experiment], folder: Path, cell: Cell, sender: Connectio
     try:
         result = measure_cell(kind.open(Run(folder)), cell)
     except EmuError as error:
-        result = CellResult(error=str(error))
+        result = CellResult(error=error.message.worded(in_words))
     except Exception as error:  # a bug ends only this cell, and the report shows it
         result = CellResult(error=f"{type(error).__name__}: {error}")
     sender.send(result)

@@ -11,7 +11,7 @@ from emu_core.bench.experiment import FIXED, Experiment, fixed_of, in_process
 from emu_core.bench.papers import paper_named
 from emu_core.bench.report import Report
 from emu_core.bench.results import Cell, CellResult, Results
-from emu_core.errors import Message, RunError, TrainingError
+from emu_core.errors import Fix, Message, RunError, TrainingError
 from emu_core.runs.config import RunConfig, Task
 from emu_core.runs.progress import OnProgress
 from emu_core.runs.run import Run, RunState, Status, Storable, create_run
@@ -33,17 +33,17 @@ def create_bench(folder: str | Path, config: RunConfig, data: Storable) -> Run:
     if not (run.folder / "status.json").exists():
         return create_run(run.folder, config, data)
     with run.locked():
-        elsewhere, old = "choose another folder with --out", run.config()
+        elsewhere, old = Message("choose another ", Fix("out")), run.config()
         if old.task is not Task.BENCH:
-            raise RunError(f"{folder} is in use and holds no benchmark; {elsewhere}")
+            raise RunError(f"{folder} is in use and holds no benchmark; ", elsewhere)
         if old.method != config.method:
-            raise RunError(f"{folder} holds the benchmark of another paper; {elsewhere}")
+            raise RunError(f"{folder} holds the benchmark of another paper; ", elsewhere)
         facts = data.facts(config)
         before, now = fixed_of(old, run.data(type(facts))), fixed_of(config, facts)
         for name, words in FIXED.items():
             if before[name] != now[name]:
                 values = "" if name.endswith("sha256") else f" ({before[name]}, not {now[name]})"
-                raise RunError(f"{folder} holds cells that differ in {words}{values}; {elsewhere}")
+                raise RunError(f"{folder} holds cells that differ in {words}{values}; ", elsewhere)
         run.write("config.json", config.to_json())
         return queue_again(run)
 

@@ -7,7 +7,7 @@ from pkgutil import resolve_name
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
 
-from emu_core.errors import RunError, TrainingError
+from emu_core.errors import Fix, RunError, TrainingError
 from emu_core.runs.config import RunConfig, Task, versions
 from emu_core.settings import Settings, infos, setting
 from emu_core.training.method import Needs
@@ -103,7 +103,9 @@ class BenchSettings(Settings):
         """Raise a TrainingError if there is no seed."""
         object.__setattr__(self, "seeds", tuple(dict.fromkeys(self.seeds)))
         if not self.seeds:
-            raise TrainingError("there is no seed; give one or more whole numbers, 0 or more, with --seeds")
+            raise TrainingError(
+                "there is no seed; give one or more whole numbers, 0 or more, with ", Fix("seeds")
+            )
 
     @property
     def changes(self) -> dict[str, Any]:

@@ -87,7 +87,7 @@ class SentenceModel:
     """
 
     def __init__(self, spec: str, device: str) -> None:
-        """Load an encoder; a transformer is exported first, as by `emu export`."""
+        """Load an encoder; a transformer is exported first."""
         encoder = load_encoder(spec)
         self.dim = encoder.dim
         self.model: Any

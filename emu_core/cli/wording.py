@@ -6,18 +6,17 @@ from emu_core.cli.parser import command_parser
 from emu_core.cli.verb import FLAGS
 from emu_core.errors import Call, Named, in_words, value_words
 
-_VERBS = {
-    "encoders.laser.download.download": "encoders download laser"
-}  # those that are not called like the function
-
 
 def in_command(named: Named) -> str:
     """Return an option or a function as the command names it: --batch-size 32, emu resume runs/a."""
     if isinstance(named, Call):
-        verb = f"emu {_VERBS.get(named.function, named.function)}"
-        return f"{verb} {shlex.quote(named.argument)}" if named.argument else verb
+        return " ".join(("emu", named.function, *([shlex.quote(named.argument)] if named.argument else [])))
     flag = flag_of(named.option)
-    return " ".join((flag, *map(shlex.quote, value_words(named)))) if flag else in_words(named)
+    if not flag:
+        return in_words(named)
+    if named.value is False:
+        return flag.replace("--", "--no-", 1)
+    return " ".join((flag, *map(shlex.quote, value_words(named))))
 
 
 def flag_of(option: str) -> str:

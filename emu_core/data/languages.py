@@ -9,7 +9,7 @@ import pandas as pd
 
 from emu_core.data.readers.formats import without_endings
 from emu_core.data.wording import shown
-from emu_core.errors import DataError
+from emu_core.errors import DataError, Fix
 
 _TABLE = files("emu_core.data").joinpath("languages.csv").read_text(encoding="utf-8")
 # code, other codes for the same language, English name, the language's own name, scripts in use
@@ -133,7 +133,8 @@ def stated_language(language: str | None, name: str) -> str:
     if code is None:
         stem, dot, ending = name.partition(".")
         raise DataError(
-            f"{shown(name)} does not say its language; name it (in the command: --language en), or put it into the "
-            f"file's name, as in {shown(stem, 30)}.en{dot}{ending}"
+            f"{shown(name)} does not say its language; name it (",
+            Fix("language", "en"),
+            f"), or put it into the file's name, as in {shown(stem, 30)}.en{dot}{ending}",
         )
     return code

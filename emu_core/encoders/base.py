@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from emu_core.encoders.onnx_parts import OnnxParts
-from emu_core.errors import EncoderError
+from emu_core.errors import EncoderError, Fix
 
 Features = dict[str, Tensor]
 TokenIds = list[int]
@@ -108,7 +108,8 @@ class Encoder(nn.Module, ABC):
             EncoderError: the encoder has no such graph.
         """
         raise EncoderError(
-            f"the encoder '{self.spec}' can't be exported to ONNX; export it with --format sentence-transformers"
+            f"the encoder '{self.spec}' can't be exported to ONNX; export it for sentence-transformers: ",
+            Fix("format", "sentence-transformers"),
         )
 
     @property
@@ -152,7 +153,9 @@ class Encoder(nn.Module, ABC):
         if not np.isfinite(vectors).all():
             raise EncoderError(
                 "the encoder's vectors are not finite numbers: its weights are damaged, or its training diverged; "
-                "train it again, with a lower --learning-rate"
+                "lower ",
+                Fix("learning_rate"),
+                " and train it again",
             )
         return vectors
 

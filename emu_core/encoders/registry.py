@@ -17,7 +17,7 @@ from pathlib import Path
 
 from emu_core.encoders.base import Encoder, EncoderInfo
 from emu_core.encoders.saved import CONFIG, check_files, read_config
-from emu_core.errors import EncoderError
+from emu_core.errors import EncoderError, in_words
 
 ENTRY_POINTS = "emu.encoders"
 BASE = "base"  # the folder of the encoder under a saved encoder's own layers
@@ -60,7 +60,7 @@ def available_encoders() -> tuple[EncoderInfo, ...]:
         try:
             info = encoder_class(kind).info()
         except EncoderError as error:  # another package's, which must not hide the others
-            info = EncoderInfo(kind, kind, 0, (), 0, "", False, str(error))
+            info = EncoderInfo(kind, kind, 0, (), 0, "", False, error.message.worded(in_words))
         if info is not None:
             found.append(info)
     return tuple(found)

@@ -93,7 +93,7 @@ class Comparison:
         base: (N, d) vectors of the reference encoder.
         other: (N, e) vectors of the encoder whose gain is measured.
         names: the names of the two.
-        forgetting: the results of `emu forgetting`, as `read_forgetting` returns them; None if it was not run.
+        forgetting: the results of `emu_core.forgetting`, as `read_forgetting` returns them; None if it was not run.
         notes: remarks for readers of the figures, such as that the sentences were trained on.
     """
 

@@ -6,7 +6,7 @@ from typing import Any
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.slots.template_pairs import TemplatePairs, template_pairs
 from emu_core.data.slots.utterances import SlotPairs, Utterance, slot_pairs
-from emu_core.errors import DataError
+from emu_core.errors import DataError, in_words
 from emu_core.evaluation.arrays import DistinctTexts, Vectors, pair_name
 from emu_core.evaluation.leakage import Leakage, language_leakage
 from emu_core.evaluation.retrieval import (
@@ -70,7 +70,7 @@ def disentangled_metrics(
     try:
         paired = slot_pairs(held_out, [(a, b) for a, b in pairs])
     except DataError as error:
-        return {**found, "counts": counts, "notes": [str(error)]}
+        return {**found, "counts": counts, "notes": [error.message.worded(in_words)]}
     utterances: dict[str, dict[str, Utterance]] = {}
     for pair in paired:
         for code, side in ((pair.source, pair.first), (pair.target, pair.second)):
@@ -80,7 +80,7 @@ def disentangled_metrics(
         try:
             templates[code] = template_pairs(list(own.values()), distinct_templates=True)
         except DataError as error:
-            notes.append(f"{code}: {error}")
+            notes.append(f"{code}: {error.message.worded(in_words)}")
     every = [one for own in utterances.values() for one in own.values()]
     made = [text for one in templates.values() for text in (*one.source_texts, *one.target_texts)]
     embedded = Embedded(embed, parts, [*(one.text for one in every), *made])
@@ -97,5 +97,5 @@ def disentangled_metrics(
         for part in parts:
             found[part]["probe"] = round(embedded.leakage(part, every).probe, 2)
     except DataError as error:
-        notes.append(str(error))
+        notes.append(error.message.worded(in_words))
     return {**found, "counts": counts, "notes": notes}

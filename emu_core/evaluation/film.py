@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from emu_core.errors import DataError
+from emu_core.errors import DataError, Fix
 from emu_core.evaluation.arrays import Vectors, pair_name, unit_vectors
 from emu_core.evaluation.leave_one_out import leave_one_out
 from emu_core.evaluation.projection import principal_axes, turned_onto, with_a_sign
@@ -45,7 +45,7 @@ def film(sentences: pd.DataFrame, frames: Sequence[Vectors], titles: Sequence[st
         DataError: there is no frame, or a vector is zero or not finite.
     """
     if not frames:
-        raise DataError("there are no snapshots to draw; train with --snapshots")
+        raise DataError("there are no snapshots to draw; train with ", Fix("snapshots", True))
     dim = max(frame.shape[1] for frame in frames)
     units = [np.pad(unit_vectors(frame), ((0, 0), (0, dim - frame.shape[1]))) for frame in frames]
     translations = bool((sentences["intent"] == "").all())

@@ -33,8 +33,8 @@ def labelled_metrics(
     """Return the accuracy of both encoders on held-out sentences, the language guard and the leakage."""
     if held_out is None or base is None or specialised is None:
         return {
-            "note": "no rows of split test or dev, so nothing was measured and no language could be guarded: measure "
-            "on other sentences with emu evaluate FILE --run DIR",
+            "note": "no rows of split test or dev, so nothing was measured and no language could be guarded: evaluate "
+            "the run on other sentences",
             "guard": None,
             "leakage": None,
         }

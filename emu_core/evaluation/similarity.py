@@ -153,4 +153,4 @@ def _correlation(first: Vectors, second: Vectors, scores: Sequence[float], what:
     try:
         return correlation(angular_similarity(first, second), scores)
     except DataError as error:
-        raise DataError(f"STS of {what}: {error}") from None
+        raise DataError(f"STS of {what}: ", error) from None

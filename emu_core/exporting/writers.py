@@ -14,7 +14,7 @@ from emu_core.encoders.base import Encoder, FloatArray, TokenIds, evaluation_mod
 from emu_core.encoders.onnx_parts import Graph
 from emu_core.encoders.transformer.encoder import TransformerEncoder
 from emu_core.encoders.transformer.opening import quiet_loggers, quietly
-from emu_core.errors import EncoderError
+from emu_core.errors import EncoderError, Fix
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
@@ -123,7 +123,8 @@ def write_graph(encoder: Encoder, graph: Graph, path: Path) -> None:
     except torch.onnx.OnnxExporterError as error:
         raise EncoderError(
             f"the encoder '{encoder.spec}' can't be exported to ONNX, because torch can't make a graph of this model; "
-            "export it with --format sentence-transformers"
+            "export it for sentence-transformers: ",
+            Fix("format", "sentence-transformers"),
         ) from error
     if program is None:
         raise TypeError("torch exported without its ONNX program")
@@ -152,7 +153,8 @@ def lowest_cosine(encoder: Encoder, path: Path, ids: Sequence[TokenIds]) -> floa
     if not lowest >= LOWEST_COSINE:  # not a number fails too
         raise EncoderError(
             f"the ONNX graph of '{encoder.spec}' is not its encoder: a cosine to torch's vector is {lowest:.6f}; "
-            "export it with --format sentence-transformers, and report this model"
+            "report this model, and export it for sentence-transformers: ",
+            Fix("format", "sentence-transformers"),
         )
     return float(lowest)
 

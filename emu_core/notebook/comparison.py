@@ -75,7 +75,7 @@ class NotebookComparison(RunComparison):
         return Explorer(self, *self.layout(method, sentences), colour_by)
 
     def to_html(self, path: str | Path) -> Path:
-        """Write the page of `emu compare --html`, with interactive charts; it needs no network.
+        """Write a page with the comparison and interactive charts; it needs no network.
 
         Raises:
             RunError: the file can't be written.
@@ -186,7 +186,7 @@ class Plots:
         return on_white(charts.sentence_maps(maps, points, colour_by))
 
     def forgetting(self, part: str | None = None) -> go.Figure:
-        """Draw what the run's encoder has forgotten, as `emu forgetting` measured it.
+        """Draw what the run's encoder has forgotten, as `emu_core.forgetting` measured it.
 
         Args:
             part: "sts" or "translations"; None takes the first that was measured.

@@ -17,7 +17,7 @@ import msgspec
 import psutil
 from filelock import FileLock, Timeout
 
-from emu_core.errors import Message, RunError
+from emu_core.errors import Fix, Message, RunError
 from emu_core.files import disk_fault, read_json, remove_partial, whole_folder, write_json, write_whole
 from emu_core.runs.checked import exactly
 from emu_core.runs.config import RunConfig, Task, has_shape
@@ -192,8 +192,8 @@ class Run:
             lock.acquire()
         except Timeout:
             raise RunError(
-                f"another process is training in {self.folder}; wait until it has ended, or choose another folder "
-                "with --out"
+                f"another process is training in {self.folder}; wait until it has ended, or choose another ",
+                Fix("out"),
             ) from None
         except OSError as error:
             raise cant_write(self.folder, disk_fault(error)) from None
@@ -426,7 +426,7 @@ def create_run(folder: Path, config: RunConfig, data: Storable) -> Run:
     Raises:
         RunError: the folder is in use, or can't be written.
     """
-    run, in_use = Run(folder), f"{folder} is in use; choose another folder with --out, or delete it"
+    run, in_use = Run(folder), Message(f"{folder} is in use; choose another ", Fix("out"), ", or delete it")
     try:
         if (folder.exists() and not folder.is_dir()) or ((there := _names(folder)) and LOCK not in there):
             raise RunError(in_use)  # a folder that is no run's gets no lock file
@@ -447,7 +447,7 @@ def create_run(folder: Path, config: RunConfig, data: Storable) -> Run:
 
 def cant_write(folder: Path, why: str) -> RunError:
     """Return the error for a folder that can't be written, with the operating system's reason."""
-    return RunError(f"can't write {folder}: {why}; make room there, or choose another folder with --out")
+    return RunError(f"can't write {folder}: {why}; make room there, or choose another ", Fix("out"))
 
 
 def _names(folder: Path) -> set[str]:

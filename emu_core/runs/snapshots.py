@@ -8,7 +8,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from emu_core.encoders.saved import check_files, write_checksums
-from emu_core.errors import RunError
+from emu_core.errors import Fix, RunError
 from emu_core.evaluation.arrays import Encode
 from emu_core.evaluation.film import Film, film
 from emu_core.evaluation.projection import sample_together
@@ -94,9 +94,7 @@ def read_film(run: Run) -> Film:
     """
     folder = run.snapshots_folder
     if not (folder / SENTENCES).is_file():
-        raise RunError(
-            f"{run.folder} has no snapshots; train it again with --snapshots (in Python snapshots=True)"
-        )
+        raise RunError(f"{run.folder} has no snapshots; train it again with ", Fix("snapshots", True))
     check_files(folder)
     selected = run.metrics().get("selected_epoch", 0)
     titles, frames = [], []

@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar
 import torch
 from torch import Tensor, nn
 
-from emu_core.errors import CancelledError, TrainingError
+from emu_core.errors import CancelledError, Fix, Message, TrainingError
 from emu_core.processes import ALONE, Processes
 from emu_core.runs.checkpoint import Checkpoint, Place, State
 from emu_core.runs.log import Record, RecordKind, Values
@@ -109,7 +109,7 @@ class Trainer(ABC, Generic[BatchT]):
     stages: Sequence[Stage]
     processes: Processes = ALONE
     weighs_by_size = False
-    memory_advice = "take a device with more memory"
+    memory_advice: str | Message = "take a device with more memory"
 
     @property
     def total_epochs(self) -> int:
@@ -265,7 +265,7 @@ def _step(trainer: Trainer[BatchT], batch: BatchT, at: Position, stage: Stage) -
             which = "loss" if name == "loss" else f"{name.replace('_', '-')} loss"
             where = ", ".join([f"step {at.step}", *(f"{key} {text}" for key, text in facts.items())])
             raise TrainingError(
-                f"the {which} is {value} at {where}; lower the learning rate (--learning-rate) and train again"
+                f"the {which} is {value} at {where}; lower ", Fix("learning_rate"), " and train again"
             )
     weight = len(batch) if trainer.weighs_by_size else 1
     at.loss, at.weight = at.loss + losses["loss"] * weight, at.weight + weight
@@ -321,17 +321,17 @@ def _within_memory(trainer: Trainer[BatchT], batch: BatchT) -> dict[str, float]:
         return losses
     problem, size = f"memory ran out at a batch of {len(batch)} examples", len(batch) // 2
     if trainer.processes.count > 1:  # the other processes are still waiting in the step that failed
-        raise TrainingError(f"{problem}; try half of it: --batch-size {size}")
+        raise TrainingError(f"{problem}; try half of it: ", Fix("batch_size", size))
     while size >= 2 and (smaller := trainer.shortened(batch, size)) is not None:
         gc.collect()
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
         if _tried(trainer, smaller) is not None:
-            raise TrainingError(f"{problem}; a batch of {size} fits: --batch-size {size}")
+            raise TrainingError(f"{problem}; a batch of {size} fits: ", Fix("batch_size", size))
         size //= 2
     if size >= 2:
-        raise TrainingError(f"{problem}; lower --batch-size, or {trainer.memory_advice}")
-    raise TrainingError(f"{problem}, and none of 2 fits; {trainer.memory_advice}")
+        raise TrainingError(f"{problem}; lower ", Fix("batch_size"), ", or ", trainer.memory_advice)
+    raise TrainingError(f"{problem}, and none of 2 fits; ", trainer.memory_advice)
 
 
 def _tried(trainer: Trainer[BatchT], batch: BatchT) -> dict[str, float] | None:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:  # the registry of methods imports this file, and --help needs no numpy
+if TYPE_CHECKING:  # the registry of methods imports this file, and the command's help needs no numpy
     from emu_core.encoders.base import FloatArray
     from emu_core.evaluation.arrays import Encode
 

@@ -57,7 +57,7 @@ def scratch_memory(data: "ParallelData") -> tuple[int, int]:
 class Method:
     """A training method.
 
-    Its functions import torch only when they are called, since `--help` reads this table, too.
+    Its functions import torch only when they are called, since the command's help reads this table, too.
 
     Attributes:
         name: on the command line and in config.json.

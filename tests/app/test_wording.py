@@ -3,6 +3,7 @@ import re
 import pytest
 
 from emu_app.shell.wording import literal, sentence, time_span
+from emu_core.errors import DataError, Fix, Message
 
 
 def test_every_mark_of_markdown_is_escaped() -> None:
@@ -30,14 +31,15 @@ def test_a_message_becomes_a_sentence() -> None:
     assert sentence("Done!") == r"Done\!"
 
 
-def test_a_file_keeps_its_name_and_the_browser_hears_nothing_of_the_command() -> None:
-    def plain(text: str, *names: str) -> str:
+def test_a_file_keeps_its_name_and_options_have_the_labels_of_the_form() -> None:
+    def plain(text: object, *names: str) -> str:
         return sentence(text, names).replace("\\", "")
 
     assert plain("empty.csv is empty") == "empty.csv is empty."
     assert plain("my list.csv is empty", "my list.csv") == "my list.csv is empty."
-    assert plain("map one (in the command: --intent-column 'a (b)')") == "Map one."
-    assert plain("lower the rate (--learning-rate) and wait") == "Lower the rate and wait."
+    assert plain(DataError("map one: ", Fix("intent_column", "a (b)"))) == "Map one: set Intent to a (b)."
+    assert plain(Message("lower ", Fix("learning_rate"), " and wait")) == "Lower Learning rate and wait."
+    assert plain(Message("no ", Fix("test_nli"), " (--nli)")) == "No test nli (--nli)."
 
 
 @pytest.mark.parametrize(

@@ -137,7 +137,7 @@ def test_documents_come_from_folders(tmp_path: Path) -> None:
     }
     both = read_texts(parallel(*PAIRS), documents=named, test_documents=named).documents
     assert [len(part.texts) for part in both["de"]] == [12, 12]
-    with pytest.raises(DataError, match="--test-documents de=PATH"):
+    with pytest.raises(DataError, match="name them with test_documents"):
         read_texts(parallel(*PAIRS), documents=named, test_documents={"en": named["en"]})
     for wrong in (["en"], ["en=a", "en=b"]):
         with pytest.raises(DataError, match="write en=PATH"):

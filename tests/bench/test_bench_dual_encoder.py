@@ -132,7 +132,7 @@ def test_inference_pairs_to_measure_are_those_of_the_languages_and_are_kept(tmp_
     ]
     assert again.facts(config).sha256 == made.data.facts(config).sha256
     assert planned("dual-encoder", nli=learnt).data.facts(config).sha256 != again.facts(config).sha256
-    with pytest.raises(DataError, match="--test-nli are in en, de, fr"):
+    with pytest.raises(DataError, match="test_nli are in en, de, fr"):
         planned("dual-encoder", nli=learnt, test_nli=inference_pairs("ja"))
 
 

@@ -63,18 +63,18 @@ def test_massive_is_read_as_it_is() -> None:
 def test_missing_and_wrong_columns_say_what_there_is() -> None:
     frame = table("text", "label2", "language")
     words = r"x\.csv: no column 'intent'; found: text, label2, language\. "
-    words += r"Map one \(in the command: --intent-column label2\)"
+    words += r"Map one: mapping=ColumnMapping\(intent='label2'\)"
     with pytest.raises(DataError, match=words):
         apply_columns(frame, guess_columns(frame), language=None, name="x.csv")
     with pytest.raises(
-        DataError, match=r"no column .text.; found: b\. Map one \(in the command: --text-column b"
+        DataError, match=r"no column .text.; found: b\. Map one: mapping=ColumnMapping\(text='b'"
     ):
         apply_columns(table("b"), ColumnMapping(), language="en", name="x.csv")
     with pytest.raises(DataError, match="no column 'nope'; found: text, label2"):
         apply_columns(frame, ColumnMapping(text="nope", intent="label2"), language="en", name="x.csv")
     with pytest.raises(DataError, match="'label2' is mapped to text and to intent; choose"):
         apply_columns(frame, ColumnMapping(text="label2", intent="label2"), language="en", name="x.csv")
-    with pytest.raises(DataError, match="--text-column 'a b'"):
+    with pytest.raises(DataError, match="text='a b'"):
         apply_columns(table("a b"), ColumnMapping(), language="en", name="x.csv")
 
 
@@ -88,7 +88,7 @@ def test_where_the_language_comes_from() -> None:
     assert languages(None, "sib.de.csv") == {"de"}
     assert languages("German", "x.csv") == {"de"}
     assert languages("fr", "de.csv") == {"fr"}
-    with pytest.raises(DataError, match=r"does not say its language.*--language en"):
+    with pytest.raises(DataError, match=r"does not say its language.*\(language='en'\)"):
         languages(None, "x.csv")
     with pytest.raises(DataError, match="'Klingonese' is not a language"):
         languages("Klingonese", "x.csv")

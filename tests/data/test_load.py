@@ -47,7 +47,7 @@ def test_files_of_one_name_are_told_apart(tmp_path: Path) -> None:
 
 def test_mapping_and_language(tmp_path: Path) -> None:
     path = saved(tmp_path, "x.csv", "text,label2\na,x\nb,y\n")
-    with pytest.raises(DataError, match="--intent-column label2"):
+    with pytest.raises(DataError, match="intent='label2'"):
         read_labelled([path])
     labelled, _ = read_labelled([path], mapping=ColumnMapping(intent="label2"), language="German")
     assert labelled.intents == ("x", "y")
@@ -65,7 +65,7 @@ def test_a_single_path_is_not_taken_for_a_list_of_letters(tmp_path: Path) -> Non
         ("text,intent\na,x\n", "has 1 usable of 1 rows; two or more"),
         ("text,intent\na,x\na,x\n", r"has 1 usable of 2 rows \(an exact repeat of row 1 in row 2\)"),
         ("text,intent\n,x\n,y\n", r"has 0 usable of 2 rows \(no text in row 1\)"),
-        ("text,intent\na,x\nb,x\n", "single intent 'x'.*--intent-column"),
+        ("text,intent\na,x\nb,x\n", "single intent 'x'.*mapping=ColumnMapping"),
         ("text,intent,language\na,x,a b\nb,y,c d\n", "0 usable of 2 rows .not a language: 'a b' in row 1"),
     ],
 )

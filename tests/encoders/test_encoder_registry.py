@@ -94,7 +94,7 @@ def test_an_encoder_of_another_package_is_listed_loaded_saved_and_opened(tmp_pat
     encoder.save(tmp_path / "run" / "encoder")
     np.testing.assert_array_equal(load_encoder(f"run:{tmp_path / 'run'}").encode(["aab", ""]), vectors)
     with pytest.raises(
-        EncoderError, match="'counts' can't be exported to ONNX; export it with --format sentence"
+        EncoderError, match="'counts' can't be exported to ONNX; export it for sentence-transformers: format="
     ):
         write_onnx(encoder, tmp_path)
 

@@ -1,14 +1,24 @@
 """Messages: the same sentence in the words of Python, the command and the app."""
 
+import ast
+import inspect
 import json
 import multiprocessing
 import pickle
+import re
+from collections.abc import Iterator
 from multiprocessing.connection import Connection
+from pathlib import Path
 
 import pytest
 
-from emu_app.shell.wording import in_app, sentence, worded
-from emu_core.cli.wording import in_command
+import emu_core
+from emu_app.shell.wording import CONTROLS, in_app, label_of, sentence, worded
+from emu_core.bench.papers import PAPERS
+from emu_core.bench.parallel.texts import read_texts
+from emu_core.cli.options import ROLES
+from emu_core.cli.parser import VERBS
+from emu_core.cli.wording import flag_of, in_command
 from emu_core.errors import (
     Call,
     CancelledError,
@@ -21,8 +31,11 @@ from emu_core.errors import (
     TrainingError,
     in_words,
 )
+from emu_core.methods.registry import methods
+from emu_core.settings import infos
 from emu_core.spawning import isolated
 
+ROOT = Path(__file__).parents[2]
 RAN_OUT = TrainingError("memory ran out; a batch of 32 fits: ", Fix("batch_size", 32))
 FOLDER = "runs/my run"
 
@@ -67,10 +80,10 @@ FOLDER = "runs/my run"
             "resume it with Resume",
         ),
         (
-            EncoderError("run ", Call("encoders.laser.download.download")),
-            "run emu_core.encoders.laser.download.download",
-            "run emu encoders download laser",
-            "run emu encoders download laser in a terminal",
+            TrainingError("use ", Call("pretrain"), " for it, or ", Fix("decay", False)),
+            "use emu_core.pretrain for it, or decay=False",
+            "use emu pretrain for it, or --no-decay",
+            "use the page Pretrain for it, or set Learning rate decay to off",
         ),
     ],
 )
@@ -153,3 +166,75 @@ def test_a_message_without_options_is_a_text_in_json() -> None:
 def test_nothing_else_is_a_message(values: object) -> None:
     with pytest.raises(ValueError, match="message"):
         Message.from_json(values)
+
+
+def _trees(folder: str) -> Iterator[tuple[Path, ast.Module]]:
+    for path in sorted((ROOT / folder).rglob("*.py")):
+        yield path.relative_to(ROOT), ast.parse(path.read_text("utf-8"))
+
+
+def _texts(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """The string literals of a module, without docstrings."""
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef)
+    bodies = [node.body for node in ast.walk(tree) if isinstance(node, documented)]
+    docs = {id(body[0].value) for body in bodies if body and isinstance(body[0], ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs:
+            yield node.lineno, node.value
+
+
+def _named(kind: str) -> dict[str, str]:
+    """The first argument of each `Fix` or `Call` that the library makes, with the place of one that makes it."""
+    return {
+        node.args[0].value: f"{path}:{node.lineno}"
+        for path, tree in _trees("emu_core")
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == kind
+        if isinstance(node.args[0], ast.Constant)
+    }
+
+
+_INSTALLS = re.compile(r"\bpip install|emu encoders download laser$|run emu encoders download laser, or set ")
+
+
+def test_the_library_names_options_only_as_data() -> None:
+    command = re.compile(rf"(?<![-\w])--[a-z]|\bemu ({'|'.join(VERBS)})\b|in the command|in Python\b")
+    ours = [(path, tree) for path, tree in _trees("emu_core") if path.parts[1] != "cli"]
+    texts = [(f"{path}:{line}", text) for path, tree in ours for line, text in _texts(tree)]
+    named = [(place, text) for place, text in texts if command.search(text)]
+    assert [place for place, text in named if not _INSTALLS.search(text)] == []
+    assert len(texts) > 5_000  # the search sees the literals
+    papers = (ROOT / "emu_core" / "bench").glob("*/words.toml")
+    assert [path for path in papers if command.search(path.read_text("utf-8"))] == []
+
+
+def test_every_option_that_a_message_names_is_a_flag_and_a_parameter() -> None:
+    options = _named("Fix")
+    assert {"batch_size", "out", "train_languages", "drop_empty"} <= options.keys()
+    fixed = {info.name for method in methods().values() for info in infos(method.settings) if info.fixed}
+    assert {
+        option: place for option, place in options.items() if not flag_of(option) and option not in fixed
+    } == {}
+    assert all(flag_of(f"{role}_column") == f"--{role}-column" for role in ("text", *ROLES))
+    known = {info.name for method in methods().values() for info in infos(method.settings)}
+    known |= {info.name for paper in PAPERS.values() for info in infos(paper.settings)}
+    functions = [getattr(emu_core, name) for name in emu_core.__all__]
+    for function in (*functions, read_texts, *(paper.load().gather for paper in PAPERS.values())):
+        known |= inspect.signature(function).parameters.keys()
+    columns = {f"{role}_column" for role in ("text", *ROLES)}
+    assert {option: place for option, place in options.items() if option not in known | columns} == {}
+
+
+def test_every_function_that_a_message_names_is_a_verb_and_exported() -> None:
+    functions = _named("Call")
+    assert "resume" in functions
+    assert functions.keys() <= VERBS.keys() & set(emu_core.__all__)
+
+
+def test_every_label_of_an_option_is_on_a_form() -> None:
+    rooms = [tree for path, tree in _trees("app") if path.parts[1] != "shell"]
+    labels = {text for tree in rooms for _, text in _texts(tree)}
+    labels |= {info.label for paper in PAPERS.values() for info in infos(paper.settings)}
+    assert {option: label for option, label in CONTROLS.items() if label not in labels} == {}
+    assert CONTROLS.keys() <= _named("Fix").keys() | {"text_column"}  # which is made of a role
+    assert label_of("test_nli") == ""

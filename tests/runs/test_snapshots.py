@@ -116,7 +116,7 @@ def test_the_command_writes_a_page_that_needs_no_network(run: Run, data: Path, t
 
 def test_damage_is_said(run: Run, data: Path, tmp_path: Path) -> None:
     bare = train(data, out=tmp_path / "bare")
-    with pytest.raises(RunError, match="has no snapshots; train it again with --snapshots"):
+    with pytest.raises(RunError, match="has no snapshots; train it again with snapshots=True"):
         compare(data, bare).animate()
     frame = run.snapshots_folder / "000001.safetensors"
     kept = frame.read_bytes()

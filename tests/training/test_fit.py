@@ -290,7 +290,7 @@ def test_a_loss_that_is_no_number_stops_training(make: Make, monkeypatch: pytest
         return losses | {"some_part": math.nan} if next(steps) == 3 else losses
 
     monkeypatch.setattr(trainer, "step", broken)
-    with pytest.raises(TrainingError, match=r"the some-part loss is nan at step 3.*--learning-rate"):
+    with pytest.raises(TrainingError, match=r"the some-part loss is nan at step 3.*lower learning_rate"):
         trained(trainer)
 
 
@@ -307,7 +307,7 @@ def test_a_batch_that_does_not_fit_is_shortened(make: Make, monkeypatch: pytest.
     tried = (
         "and none of 2 fits"
         if len(next(iter(trainer.batches(1, 0)))) < 4
-        else "a batch of 2 fits: --batch-size 2"
+        else "a batch of 2 fits: batch_size=2"
     )
     with pytest.raises(TrainingError, match=f"memory ran out at a batch of .* examples.*{tried}"):
         trained(trainer)
@@ -359,7 +359,7 @@ def test_memory_advice_where_a_method_can_not_tell(monkeypatch: pytest.MonkeyPat
     ):
         trained(Line())
     monkeypatch.setattr(Line, "batches", lambda self, epoch, done: [[1.0] * 8])
-    with pytest.raises(TrainingError, match="at a batch of 8 examples; lower --batch-size, or take a device"):
+    with pytest.raises(TrainingError, match="at a batch of 8 examples; lower batch_size, or take a device"):
         trained(Line())
 
 

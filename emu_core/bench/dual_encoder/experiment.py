@@ -13,7 +13,7 @@ from emu_core.bench.parallel.texts import BenchTexts
 from emu_core.bench.results import Cell, CellResult, Key, cells_of, numbers, pair_names
 from emu_core.data.parallel.text import ParallelText
 from emu_core.encoders.base import Encoder, encode_in
-from emu_core.errors import DataError
+from emu_core.errors import DataError, in_words
 from emu_core.evaluation.arrays import pair_name
 from emu_core.evaluation.eigen_similarity import eigen_similarity
 from emu_core.evaluation.similarity import Correlation, scores_of, sts, sts_across
@@ -124,7 +124,7 @@ def _sts(encoder: Encoder, texts: BenchTexts, languages: Sequence[str]) -> tuple
         try:
             found = {**found, **sts_across(vectors, scores)}
         except DataError as error:
-            warning = str(error)
+            warning = error.message.worded(in_words)
     values = {
         ("sts", field, where): value for where, one in found.items() for field, value in asdict(one).items()
     }

@@ -287,9 +287,9 @@ def _differences(experiment: DualExperiment) -> tuple[str, ...]:
     texts = experiment.data
     config: Any = experiment.recipe(System.TRANSLATION).config
     given = {
-        "running text (--running-text)": texts.tasks.running_text,
-        "dialogues (--dialogues)": texts.tasks.dialogues,
-        "NLI (--nli)": texts.tasks.nli,
+        "running text": texts.tasks.running_text,
+        "dialogues": texts.tasks.dialogues,
+        "inference pairs (NLI)": texts.tasks.nli,
     }
     missing = ", ".join(name for name, there in given.items() if not there)
     values = {

@@ -28,7 +28,7 @@ from emu_core.data.labelled.columns import ColumnMapping
 from emu_core.data.labelled.load import read_machine_translations
 from emu_core.data.languages import language_code, language_name, ordered
 from emu_core.encoders.registry import encoder_kind, load_encoder
-from emu_core.errors import DataError, EmuError, TrainingError
+from emu_core.errors import DataError, EmuError, Fix, TrainingError, in_words
 from emu_core.evaluation.arrays import pair_name, rows_by_language
 from emu_core.evaluation.leave_one_out import leave_one_out
 from emu_core.evaluation.projection import Projection, project, stratified_sample
@@ -207,7 +207,7 @@ class EmuExperiment(Experiment):
         """
         codes = tuple(dict.fromkeys(language_code(code) or code for code in train_languages))
         if not codes:
-            raise TrainingError("no training language is named; name one with --train-language en")
+            raise TrainingError("no training language is named; name one: ", Fix("train_languages", ("en",)))
         given = [] if isinstance(data, LabelledSet) else as_list(data)
         first = str(given[0]) if given else ""
         readers = {ATIS: read_atis, QUORA: read_quora} if len(given) == 1 else {}
@@ -245,7 +245,8 @@ class EmuExperiment(Experiment):
         there = self.data.train.languages
         if missing := [code for code in train_on if code not in there]:
             raise DataError(
-                f"no sentence in {missing[0]}; there are: {', '.join(there)}. Choose one with --train-language"
+                f"no sentence in {missing[0]}; there are: {', '.join(there)}. Choose one: ",
+                Fix("train_languages", there[:1]),
             )
         of_parts = {
             EmuPart.TABLE_2: cells_of(methods(), [train_on], self.seeds),
@@ -326,7 +327,7 @@ class EmuExperiment(Experiment):
             try:
                 check()
             except EmuError as error:
-                found.append(f"{title}: {error}")
+                found.append(f"{title}: {error.message.worded(in_words)}")
         return tuple(found)
 
     @property

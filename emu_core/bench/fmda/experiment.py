@@ -120,7 +120,7 @@ class FmdaData(LabelledData):
                 utterances(self.test, language), each=each, seed=TEMPLATE_SEED, distinct_templates=True
             )
         except DataError as error:
-            raise DataError(f"template retrieval in {language}: {error}") from None
+            raise DataError(f"template retrieval in {language}: ", error) from None
 
     def is_new(self, spoken: Sequence[Utterance]) -> NDArray[np.bool_]:
         """Return (N,) whether the template of each utterance is new to the systems."""

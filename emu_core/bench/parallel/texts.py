@@ -28,7 +28,7 @@ from emu_core.data.texts.tasks import Tasks
 from emu_core.data.texts.tasks import read_texts as read_parts
 from emu_core.data.texts.tasks import write_texts as write_parts
 from emu_core.data.wording import listed
-from emu_core.errors import DataError
+from emu_core.errors import DataError, Fix
 from emu_core.evaluation.arrays import pair_name
 from emu_core.runs.config import RunConfig
 from emu_core.runs.data_facts import DataFacts
@@ -199,7 +199,9 @@ def read_texts(
     judged = tuple(text for text in _inference(test_nli) if text.language in codes)
     if test_nli and not judged:
         raise DataError(
-            f"no inference pairs of --test-nli are in {listed(codes)}; XNLI's rows name their language"
+            "no inference pairs of ",
+            Fix("test_nli"),
+            f" are in {listed(codes)}; XNLI's rows name their language",
         )
     return BenchTexts(tasks, tuple(measured), found, scored_pairs_in(sts, codes), judged)
 

@@ -7,13 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib.resources import files
 from itertools import combinations
-from shlex import quote
 
 import pandas as pd
 
 from emu_core.data.languages import language_codes, stated_language
 from emu_core.data.wording import listed, shown
-from emu_core.errors import DataError
+from emu_core.errors import DataError, Fix, Message
 
 COLUMNS = ("id", "text", "intent", "language", "split", "annotated")
 """The columns of a labelled set, all of strings."""
@@ -101,10 +100,10 @@ def apply_columns(
             )
     if missing := [role for role in required if not used[role]]:
         spare = next((column for column in found if column not in used.values()), None)
-        fix = "Add it, or name the right file"
+        fix = Message("Add it, or name the right file")
         if spare:
-            fix = f"Map one (in the command: --{missing[0]}-column {quote(shown(spare))})"
-        raise DataError(f"{shown(name)}: no column '{missing[0]}'; found: {listed(found)}. {fix}")
+            fix = Message("Map one: ", Fix(f"{missing[0]}_column", shown(spare)))
+        raise DataError(f"{shown(name)}: no column '{missing[0]}'; found: {listed(found)}. ", fix)
     table = pd.DataFrame("", index=range(len(frame)), columns=list(COLUMNS), dtype="str")
     for role in COLUMNS:
         if column := used[role]:

@@ -16,7 +16,7 @@ from emu_core.data.readers.limits import check_rows, named_paths
 from emu_core.data.readers.tables import read_table
 from emu_core.data.readers.text import encoding_notes, read_lines
 from emu_core.data.wording import listed, shown
-from emu_core.errors import DataError
+from emu_core.errors import DataError, Fix
 
 DEMO = "demo"
 """The word for the demo set wherever files are named."""
@@ -93,7 +93,9 @@ def _audited(rows: pd.DataFrame, name: str, notes: tuple[str, ...]) -> tuple[Lab
     if len(labelled.intents) < 2:
         raise DataError(
             f"{shown(name)} has the single intent '{shown(labelled.intents[0])}'; add sentences of another, "
-            "or map the column that distinguishes them (in the command: --intent-column NAME)"
+            "or map the column that distinguishes them (",
+            Fix("intent_column"),
+            ")",
         )
     return labelled, audit
 

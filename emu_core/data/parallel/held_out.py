@@ -6,7 +6,7 @@ from itertools import combinations
 import numpy as np
 
 from emu_core.data.parallel.text import ParallelText
-from emu_core.errors import DataError
+from emu_core.errors import DataError, Fix
 
 HELD_OUT = 1_000  # pairs of each language pair, at most, that choose the epoch
 LARGEST_SHARE = 10  # never more than one pair in this many
@@ -63,7 +63,9 @@ def of_the_same_pairs(test: Sequence[ParallelText], train: Sequence[ParallelText
         if own is None:
             raise DataError(
                 f"the test files have no pairs of {'-'.join(text.languages)}, which is trained on; name a file of "
-                "them with --test, or none"
+                "them with ",
+                Fix("test"),
+                ", or none",
             )
         found.append(own if own.source == text.source else own.turned())
     return found
@@ -107,7 +109,8 @@ def _sharing(text: ParallelText, taken: set[_Sentence]) -> tuple[list[int], list
     if all(shares):
         raise DataError(
             f"{text.name}: every pair shares a sentence with the pairs held out; add pairs, or name a file of its own "
-            "to check on with --dev"
+            "to check on with ",
+            Fix("dev"),
         )
     rows = np.array(shares)
     return np.flatnonzero(rows).tolist(), np.flatnonzero(~rows).tolist()

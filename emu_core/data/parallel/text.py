@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from emu_core.data.cleaning import normalised
 from emu_core.data.texts.text import Text
 from emu_core.data.wording import counted, listed, shown
-from emu_core.errors import DataError
+from emu_core.errors import DataError, Fix
 
 
 @dataclass(frozen=True)
@@ -177,8 +177,9 @@ def pair_of(rows: ParallelRows, source: str, target: str, *, drop_empty: bool) -
         empty, full, text = (target, source, first[row]) if first[row] else (source, target, second[row])
         raise DataError(
             f"{shown(rows.files[empty])}: {rows.place} {rows.lines[row]} is empty in {empty} but is "
-            f"'{shown(text, 40)}' in {full}; add the translation, or leave out pairs with an empty side "
-            "(drop_empty; in the command --drop-empty)"
+            f"'{shown(text, 40)}' in {full}; add the translation, or leave such pairs out (",
+            Fix("drop_empty", True),
+            ")",
         )
     if not is_full.any():
         raise DataError(

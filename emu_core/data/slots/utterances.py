@@ -192,7 +192,7 @@ def _located(labelled: LabelledSet, language: str) -> Iterator[tuple[str, Uttera
             try:
                 plain, slots = parse_annotated(row.annotated)
             except DataError as error:
-                raise DataError(f"{where}: {error}") from None
+                raise DataError(f"{where}: ", error) from None
             if plain != row.text:
                 raise DataError(
                     f"{where}: the annotation '{shown(row.annotated)}' without its brackets is '{shown(plain)}', and "

@@ -22,7 +22,7 @@ from emu_core.data.readers.limits import check_rows, opened
 from emu_core.data.readers.tables import read_table
 from emu_core.data.readers.text import read_text
 from emu_core.data.wording import listed, shown
-from emu_core.errors import DataError
+from emu_core.errors import DataError, Fix
 
 MAX_DOCUMENTS = 100_000
 TEST_SHARE = 3  # of documents without splits, one in this many is for testing
@@ -128,7 +128,7 @@ def documents_of_folders(
             own.loc[order[: len(order) // TEST_SHARE], "part"] = 1
         elif name not in test:
             raise DataError(
-                f"no documents in {shown(name)} to test on; name them with --test-documents {name}=PATH"
+                f"no documents in {shown(name)} to test on; name them with ", Fix("test_documents")
             )
         else:
             own = pd.concat([own, rows(test[name], name, 1)])

@@ -12,7 +12,7 @@ from emu_core.encoders.base import Encoder, Features, TokenIds
 from emu_core.encoders.onnx_parts import CHECK_TEXTS, OnnxParts
 from emu_core.encoders.saved import opening, read_config, write_encoder
 from emu_core.encoders.transformer.opening import open_model, quietly
-from emu_core.errors import EncoderError
+from emu_core.errors import EncoderError, Fix
 
 if TYPE_CHECKING:  # seconds to import
     from sentence_transformers import SentenceTransformer
@@ -117,8 +117,9 @@ class TransformerEncoder(Encoder):
             alone = Tokenizer.from_file(str(folder / TOKENIZER))
             if [alone.encode(self.prompt + text).ids for text in texts] != ids:
                 raise EncoderError(
-                    f"the tokenizer of '{self.spec}' makes other tokens when it is saved alone; export it with "
-                    "--format sentence-transformers"
+                    f"the tokenizer of '{self.spec}' makes other tokens when it is saved alone; export it for "
+                    "sentence-transformers: ",
+                    Fix("format", "sentence-transformers"),
                 )
         token_ids = code.format(prompt=self.prompt, max_tokens=self.max_tokens)
         return OnnxParts(self._padded_vectors, f"import {package}", token_ids, ids[: len(CHECK_TEXTS)])

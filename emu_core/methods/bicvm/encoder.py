@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from emu_core.encoders.base import EncoderByLanguage, Features, FloatArray, TokenIds
 from emu_core.encoders.onnx_parts import CHECK_TEXTS, OnnxParts
 from emu_core.encoders.saved import WEIGHTS, opening, read_config, write_encoder
-from emu_core.errors import EncoderError
+from emu_core.errors import EncoderError, Fix
 from emu_core.methods.bicvm.settings import BicvmConfig, Composition
 from emu_core.methods.bicvm.vocabulary import Vocabulary, words
 
@@ -106,7 +106,8 @@ class BicvmEncoder(EncoderByLanguage):
         for language, counts in vocabulary.counts.items():
             if not counts:
                 raise EncoderError(
-                    f"no word of the text in '{language}' occurs {config.min_count} times; lower min_count"
+                    f"no word of the text in '{language}' occurs {config.min_count} times; lower ",
+                    Fix("min_count"),
                 )
         draws = torch.Generator().manual_seed(seed)
         table = config.init_deviation * torch.randn(len(vocabulary) + 1, config.dim, generator=draws)

@@ -5,7 +5,7 @@ from enum import StrEnum
 from functools import partial
 from typing import Any
 
-from emu_core.errors import TrainingError
+from emu_core.errors import Fix, TrainingError
 from emu_core.settings import SHARE_LEFT_OUT, Settings, setting
 
 
@@ -113,7 +113,10 @@ class BicvmConfig(Settings):
         """Check that there is noise for each pair."""
         if self.noise == 0 and self.batch_size == 1:
             raise TrainingError(
-                "a batch of one pair has no other sentences to be its noise; raise batch_size, or noise"
+                "a batch of one pair has no other sentences to be its noise; raise ",
+                Fix("batch_size"),
+                " or ",
+                Fix("noise"),
             )
 
 

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from emu_core.data.parallel.text import ParallelText
 from emu_core.data.wording import shown
-from emu_core.errors import TrainingError
+from emu_core.errors import Fix, TrainingError
 from emu_core.losses.noise_contrastive_hinge import batch_hinge, noise_contrastive_hinge
 from emu_core.methods.bicvm.encoder import BicvmEncoder, compose
 from emu_core.methods.bicvm.settings import BicvmConfig
@@ -72,7 +72,8 @@ def corpus_of(encoder: BicvmEncoder, text: ParallelText, config: BicvmConfig) ->
     if len(kept) < 2:
         raise TrainingError(
             f"{shown(text.name)} has {len(kept)} pairs with a known word on both sides, and a pair needs others as "
-            "its noise; use more text, or lower document_sentences"
+            "its noise; use more text, or lower ",
+            Fix("document_sentences"),
         )
     left_out = len(first) - len(kept)
     first, second = (replace(one, begins=one.begins[kept], ends=one.ends[kept]) for one in (first, second))
@@ -84,7 +85,8 @@ def document_starts(text: ParallelText, sentences: int) -> Rows:
     if sentences == 0:
         if not text.documents:
             raise TrainingError(
-                f"{shown(text.name)} is not divided into documents; set document_sentences to a number of sentences"
+                f"{shown(text.name)} is not divided into documents; give the number of sentences of one: ",
+                Fix("document_sentences"),
             )
         return np.asarray(text.documents, dtype=np.int64)
     documents = text.documents if sentences > 1 and text.documents else (0,)

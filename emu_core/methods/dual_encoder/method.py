@@ -32,9 +32,9 @@ def _train(job: "Job", config: DualEncoderConfig) -> "Outcome":
 def _advice(tasks: "Tasks") -> list[str]:
     """Return a sentence on the kinds of data that are missing and what they would add; none if all are present."""
     missing = [
-        (tasks.running_text, "running text (--running-text) teaches what a sentence is about"),
-        (tasks.dialogues, "comments with responses (--dialogues) teach what a sentence is meant to do"),
-        (tasks.nli, "NLI pairs (--nli) teach which sentences contradict each other"),
+        (tasks.running_text, "running text teaches what a sentence is about"),
+        (tasks.dialogues, "comments with responses (dialogues) teach what a sentence is meant to do"),
+        (tasks.nli, "inference pairs (NLI) teach which sentences contradict each other"),
     ]
     advice = [sentence for texts, sentence in missing if not texts]
     if not advice:

@@ -12,7 +12,7 @@ from safetensors.torch import load_file, save_file
 from torch import nn
 
 from emu_core.encoders.saved import opening
-from emu_core.errors import EncoderError
+from emu_core.errors import EncoderError, Fix
 from emu_core.losses.inference import relation
 from emu_core.methods.dual_encoder.heads import nli_layers
 
@@ -58,7 +58,8 @@ class Relations:
         """
         if not (folder / FILE).is_file():
             raise EncoderError(
-                f"{folder} has no {FILE}: it was not trained on inference pairs; train it with --nli"
+                f"{folder} has no {FILE}: it was not trained on inference pairs; train it with ",
+                Fix("nli"),
             )
         with opening(folder, "of inference pairs"):
             state = load_file(folder / FILE)

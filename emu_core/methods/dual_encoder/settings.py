@@ -5,7 +5,7 @@ from enum import StrEnum
 from functools import partial
 from typing import Any
 
-from emu_core.errors import TrainingError
+from emu_core.errors import Fix, TrainingError
 from emu_core.settings import SHARE_LEFT_OUT, Settings, setting
 
 
@@ -244,10 +244,18 @@ class DualEncoderConfig(Settings):
         """Check that n-gram lengths and layer sizes are possible."""
         if self.ngram_max and self.ngram_min > self.ngram_max:
             raise TrainingError(
-                f"ngram_min must be at most ngram_max, {self.ngram_max}, not {self.ngram_min}"
+                Fix("ngram_min"),
+                " must be at most ",
+                Fix("ngram_max"),
+                f", {self.ngram_max}, not {self.ngram_min}",
             )
         if self.layers and (self.dim % self.heads or self.dim % 2):
-            raise TrainingError(f"dim must be even and a multiple of heads, {self.heads}, not {self.dim}")
+            raise TrainingError(
+                Fix("dim"),
+                " must be even and a multiple of ",
+                Fix("heads"),
+                f", {self.heads}, not {self.dim}",
+            )
 
 
 _OURS: dict[str, Any] = {

@@ -13,7 +13,7 @@ from torch import nn
 
 from emu_core.data.labelled import LabelledSet, UnlabelledSet
 from emu_core.encoders.base import TokenIds
-from emu_core.errors import TrainingError
+from emu_core.errors import Fix, TrainingError
 from emu_core.methods.emu.settings import EmuConfig, Objective, has_adversary
 from emu_core.training.labels import labelled_rows, rows_by_class
 
@@ -132,7 +132,9 @@ def _other_languages(
         if not any(language != t for language in others):
             raise TrainingError(
                 f"the language discriminator needs unlabelled sentences in a language other than {t}; add them "
-                "(--unlabelled FILE) or use the method emu-without-ld"
+                "(",
+                Fix("unlabelled"),
+                ") or use the method emu-without-ld",
             )
     return others
 
@@ -238,8 +240,9 @@ def spread(vectors: NDArray[np.float32]) -> Spread:
     """
     if not np.isfinite(vectors).all():
         raise TrainingError(
-            "the encoder's vectors are no longer finite numbers; lower the learning rate (--learning-rate) and train "
-            "again"
+            "the encoder's vectors are no longer finite numbers; lower ",
+            Fix("learning_rate"),
+            " and train again",
         )
     wide = vectors.astype(np.float64)
     units = wide / np.maximum(np.linalg.norm(wide, axis=1, keepdims=True), np.finfo(np.float32).tiny)

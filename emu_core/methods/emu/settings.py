@@ -5,7 +5,7 @@ from enum import StrEnum
 from functools import partial
 from typing import Any
 
-from emu_core.errors import TrainingError
+from emu_core.errors import Fix, TrainingError
 from emu_core.settings import SHARE, SHARE_LEFT_OUT, Settings, setting
 
 
@@ -254,5 +254,8 @@ class EmuConfig(Settings):
         """Check that the objective is compatible with the other settings."""
         if self.objective is Objective.N_PAIR and (self.center_weight or self.parallel):
             raise TrainingError(
-                "n-pair draws pairs, not a labelled batch: set center_weight to 0 and parallel off"
+                "n-pair draws pairs, not a labelled batch: ",
+                Fix("center_weight", 0),
+                " and ",
+                Fix("parallel", False),
             )

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from emu_core.devices import Precision, reduced_precision
 from emu_core.encoders.base import Encoder, TokenIds
-from emu_core.errors import TrainingError
+from emu_core.errors import Fix, Message, TrainingError
 from emu_core.losses.center import center_loss, move_centers
 from emu_core.losses.language import language_cross_entropy, language_wasserstein
 from emu_core.losses.softmax import scale_to_sphere
@@ -83,7 +83,8 @@ def _chosen(encoder: Encoder, config: EmuConfig) -> list[nn.Parameter]:
         if config.last_layers > len(layers):
             raise TrainingError(
                 f"the encoder '{encoder.spec}' has {len(layers)} layers, so its last {config.last_layers} can't be "
-                "trained; lower --last-layers"
+                "trained; lower ",
+                Fix("last_layers"),
             )
         layers = layers[-config.last_layers :]
     chosen = [weight for layer in layers for weight in layer]
@@ -91,8 +92,9 @@ def _chosen(encoder: Encoder, config: EmuConfig) -> list[nn.Parameter]:
         chosen += encoder.embeddings()
     if not chosen:
         raise TrainingError(
-            f"the encoder '{encoder.spec}' has no weights except its embeddings, which are not trained; train them "
-            "with --trained all, or use the method posterior, which trains none"
+            f"the encoder '{encoder.spec}' has no weights except its embeddings, which are not trained; train all (",
+            Fix("trained", "all"),
+            "), or use the method posterior, which trains none",
         )
     return chosen
 
@@ -104,7 +106,9 @@ def _lora(encoder: Encoder, config: EmuConfig) -> Iterator[None]:
     encoder = encoder.bare
     if not isinstance(encoder, TransformerEncoder):
         raise TrainingError(
-            f"LoRA needs a transformer, and '{encoder.spec}' is none; choose another --trained, or the encoder e5-small"
+            f"LoRA needs a transformer, and '{encoder.spec}' is none; choose another ",
+            Fix("trained"),
+            ", or the encoder e5-small",
         )
     from peft import LoraConfig, get_peft_model
 
@@ -160,8 +164,10 @@ class EmuTrainer(Trainer[Batch]):
         base: the spread of the watched sentences before training.
     """
 
-    memory_advice = (
-        "train fewer weights (--trained last-layers, or lora for a transformer), or take another device"
+    memory_advice = Message(
+        "train fewer weights (",
+        Fix("trained", "last-layers"),
+        ", or lora for a transformer), or take another device",
     )
     base: Spread
     classifier: nn.Linear

@@ -26,7 +26,7 @@ from emu_core.encoders.transformer.token_states import (
     template_spans,
     token_states,
 )
-from emu_core.errors import DataError
+from emu_core.errors import DataError, in_words
 from emu_core.files import whole_file
 from emu_core.methods.fmda.settings import FmdaConfig, MeaningLanguageConfig
 
@@ -210,7 +210,8 @@ def _dev_templates(
             templates.append([(own[row], first + number) for number, row in enumerate(made.rows)])
             found += [targets[0] for targets in made.targets]
     except DataError as error:
-        return [], [], (f"the template encoder's last epoch was kept, since for the dev sentences {error}",)
+        reason = error.message.worded(in_words)
+        return [], [], (f"the template encoder's last epoch was kept, since for the dev sentences {reason}",)
     return found, templates, ()
 
 

@@ -16,7 +16,7 @@ from emu_core.encoders.on_base import EncoderOnBase
 from emu_core.encoders.onnx_parts import OnnxParts
 from emu_core.encoders.transformer.encoder import TransformerEncoder
 from emu_core.encoders.transformer.token_states import require_transformer
-from emu_core.errors import EncoderError
+from emu_core.errors import EncoderError, Fix
 from emu_core.methods.fmda.layers import Fmda, FmdaOutput, MeaningLanguage
 from emu_core.methods.fmda.parts import Part, mean_over_tokens
 
@@ -116,11 +116,13 @@ def part_encode(encoder: Encoder, name: str) -> Encode:
     if not isinstance(encoder, DisentangledEncoder):
         raise EncoderError(
             f"the encoder '{encoder.spec}' has no embedding '{shown(name)}' but one of the whole sentence; name a run "
-            "of the method fmda or meaning-language, or leave --part out"
+            "of the method fmda or meaning-language, or leave ",
+            Fix("part"),
+            " out",
         )
     if name not in encoder.part_names:
         raise EncoderError(
-            f"this run has no embedding '{shown(name)}'; there are: {', '.join(encoder.part_names)}. Choose one with "
-            "--part"
+            f"this run has no embedding '{shown(name)}'; there are: {', '.join(encoder.part_names)}. Choose one with ",
+            Fix("part"),
         )
     return lambda texts: encoder.parts(texts)[Part(name)]

@@ -19,7 +19,7 @@ from scipy.special import log_softmax
 from torch import Tensor
 
 from emu_core.encoders.base import FloatArray
-from emu_core.errors import TrainingError
+from emu_core.errors import Fix, TrainingError
 from emu_core.evaluation.classifier import regression
 from emu_core.evaluation.guard import LeftOut, cross_validation, new_intent_guard
 from emu_core.methods.posterior.head import (
@@ -264,7 +264,8 @@ def language_space(
     if config.language_directions >= len(reference):
         raise TrainingError(
             f"{len(reference)} languages differ in {max(0, len(reference) - 1)} directions at most, not in "
-            f"{config.language_directions}; lower them (--language-directions)"
+            f"{config.language_directions}; lower ",
+            Fix("language_directions"),
         )
     means = np.stack([_unit(vectors).mean(axis=0) for vectors in reference.values()])  # (languages, dim)
     _, _, axes = np.linalg.svd(means - means.mean(axis=0), full_matrices=False)

@@ -7,7 +7,7 @@ import torch
 from scipy.special import softmax
 from torch import Tensor
 
-from emu_core.errors import TrainingError
+from emu_core.errors import Fix, TrainingError
 from emu_core.evaluation.guard import LEAST_INTENTS
 from emu_core.training.intent_regression import Classes, Matrix
 
@@ -40,7 +40,8 @@ class Within:
         if values.min() <= EVEN * values.max():
             raise TrainingError(
                 f"{self.count} sentences do not differ in each of {len(values)} directions, which a whitening of "
-                f"{whitening:g} would even out; lower it (--whitening)"
+                f"{whitening:g} would even out; lower ",
+                Fix("whitening"),
             )
         found: Matrix = (self.axes * values**-0.5) @ self.axes.T
         return found
