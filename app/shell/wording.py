@@ -22,7 +22,7 @@ CONTROLS = {
     "intent_column": "Intent",
     "language": "Language of the sentences",
     "nli": "Inference pairs",
-    "out": "name",
+    "out": "Name of the run",
     "seeds": "Seeds",
     "snapshots": "Keep each epoch's vectors",
     "text_column": "Sentence",

@@ -156,6 +156,7 @@ def writing(
             yield write
     except OSError as error:
         raise DataError(
-            f"can't write {target}: {disk_fault(error)}; choose another ",
+            f"can't write {target}: {disk_fault(error)}; choose another file (",
             Fix("out"),
+            ")",
         ) from None

@@ -46,7 +46,7 @@ def export(
         raise EncoderError(f"no format '{format}'; there are: {', '.join(ExportFormat)}") from None
     target = Path(out).absolute()
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise RunError(f"{out} is in use; choose another ", Fix("out"), ", or delete it")
+        raise RunError(f"{out} is in use; choose another folder (", Fix("out"), "), or delete it")
     tell = on_progress or (lambda done, parts: None)
     specs, title, card = [RUN, *(info.spec for info in available_encoders())], str(source), ""
     if isinstance(source, str) and any(

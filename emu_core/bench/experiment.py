@@ -190,9 +190,9 @@ class Experiment(ABC):
         result, facts = read_cell(path)
         if facts.get("fingerprint") != self.fingerprint(cell):
             raise RunError(
-                f"{path} was made with other settings than these; choose another ",
+                f"{path} was made with other settings than these; choose another folder (",
                 Fix("out"),
-                ", or delete the file",
+                "), or delete the file",
             )
         return result
 

@@ -33,7 +33,7 @@ def create_bench(folder: str | Path, config: RunConfig, data: Storable) -> Run:
     if not (run.folder / "status.json").exists():
         return create_run(run.folder, config, data)
     with run.locked():
-        elsewhere, old = Message("choose another ", Fix("out")), run.config()
+        elsewhere, old = Message("choose another folder (", Fix("out"), ")"), run.config()
         if old.task is not Task.BENCH:
             raise RunError(f"{folder} is in use and holds no benchmark; ", elsewhere)
         if old.method != config.method:

@@ -192,8 +192,9 @@ class Run:
             lock.acquire()
         except Timeout:
             raise RunError(
-                f"another process is training in {self.folder}; wait until it has ended, or choose another ",
+                f"another process is training in {self.folder}; wait until it has ended, or choose another folder (",
                 Fix("out"),
+                ")",
             ) from None
         except OSError as error:
             raise cant_write(self.folder, disk_fault(error)) from None
@@ -426,7 +427,10 @@ def create_run(folder: Path, config: RunConfig, data: Storable) -> Run:
     Raises:
         RunError: the folder is in use, or can't be written.
     """
-    run, in_use = Run(folder), Message(f"{folder} is in use; choose another ", Fix("out"), ", or delete it")
+    run, in_use = (
+        Run(folder),
+        Message(f"{folder} is in use; choose another folder (", Fix("out"), "), or delete it"),
+    )
     try:
         if (folder.exists() and not folder.is_dir()) or ((there := _names(folder)) and LOCK not in there):
             raise RunError(in_use)  # a folder that is no run's gets no lock file
@@ -447,7 +451,9 @@ def create_run(folder: Path, config: RunConfig, data: Storable) -> Run:
 
 def cant_write(folder: Path, why: str) -> RunError:
     """Return the error for a folder that can't be written, with the operating system's reason."""
-    return RunError(f"can't write {folder}: {why}; make room there, or choose another ", Fix("out"))
+    return RunError(
+        f"can't write {folder}: {why}; make room there, or choose another folder (", Fix("out"), ")"
+    )
 
 
 def _names(folder: Path) -> set[str]:

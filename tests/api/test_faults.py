@@ -37,7 +37,7 @@ def export_on_full_disk(folder: str, out: str, format: str) -> None:
     try:
         export(folder, out, format=format)
     except RunError as error:
-        os._exit(2 if out in str(error) and "another out" in str(error) else 3)
+        os._exit(2 if out in str(error) and "(out)" in str(error) else 3)
 
 
 @pytest.mark.parametrize("format", ["sentence-transformers", "onnx"])

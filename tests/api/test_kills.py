@@ -110,7 +110,9 @@ def test_ctrl_c_writes_a_checkpoint_and_says_how_to_go_on(
             signal.raise_signal(signal.SIGINT)
 
     monkeypatch.setattr(progress, "INTERVAL_S", 0.0)  # every step is told
-    with pytest.raises(CancelledError, match=rf"after 1 steps; resume it with emu resume {run.folder}"):
+    with pytest.raises(
+        CancelledError, match=rf"after 1 steps; resume it with emu_core.resume\('{run.folder}'\)"
+    ):
         resume(run.folder, on_progress=press)
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     assert run.checkpoint.exists() and run.status().state is RunState.CANCELLED

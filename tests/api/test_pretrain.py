@@ -188,7 +188,7 @@ def test_pairs_with_an_empty_side_are_an_error_or_left_out(
 
 def test_what_does_not_fit_is_said(files: list[Path], tmp_path: Path) -> None:
     with pytest.raises(
-        TrainingError, match="the method emu learns from labelled sentences; use emu train for it"
+        TrainingError, match=r"the method emu learns from labelled sentences; use emu_core\.train for it"
     ):
         pretrain(files, out=tmp_path / "r", method="emu")
     with pytest.raises(TrainingError, match="BiCVM learns from parallel text alone"):

@@ -119,7 +119,7 @@ def test_where_nothing_was_measured_the_form_says_so() -> None:
 def test_a_value_that_can_not_be_is_said() -> None:
     app = form("posterior", "use")
     choose(app, "Temperature", 0.0)
-    assert drawn(app) == "softening must be a number above 0, not 0.0"
+    assert drawn(app) == "Temperature must be a number above 0, not 0.0"
     assert "no encoder in" in str(drawn(form("emu", "run:nowhere")))
 
 

@@ -132,9 +132,9 @@ def test_a_benchmark_is_cancelled_between_cells_and_goes_on(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("paper", "change", "message"),
     [
-        ("emu", {"encoder": "e5-small"}, r"differ in the encoder \(use, not e5-small\); choose another folder"),
+        ("emu", {"encoder": "e5-small"}, r"in the encoder \(use, not e5-small\); choose another folder \(out\)"),
         ("emu", {"epochs": 2}, r"differ in the number of epochs \(None, not 2\)"),
-        ("emu", {"data": bench_set(names={"pool": "pond"})}, "differ in the data; choose another folder with --out"),
+        ("emu", {"data": bench_set(names={"pool": "pond"})}, r"differ in the data; choose another folder \(out\)"),
         ("fmda", {"encoder": "hf:x"}, r"differ in the encoder \(e5-small, not hf:x\)"),
         ("fmda", {"pairs": ["de-en"]}, "differ in the"),
         ("bicvm", {"data": parallel(*PAIRS, seed=4)}, "differ in the data"),

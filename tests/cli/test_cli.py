@@ -258,7 +258,7 @@ def test_only_a_finished_run_is_exported(tmp_path: Path) -> None:
         (["evaluate", "demo", "--split", "summer", "--device", "cpu"], "summer"),
         (["evaluate", "demo", "--run", "nowhere"], "no encoder in nowhere"),
         (["train", "demo", "--out", "Ünsafe name"], "can't name a run"),
-        (["train", "demo", "--method", "emu", "--epochs", "0"], "epochs must be a whole number, 1 or more"),
+        (["train", "demo", "--method", "emu", "--epochs", "0"], "--epochs must be a whole number, 1 or more"),
         (["export", "nowhere", "--out", "x"], "nowhere is not a run"),
     ],
 )

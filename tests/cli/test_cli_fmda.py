@@ -97,7 +97,7 @@ def test_a_measure_for_which_the_sentences_do_not_do_is_a_note(
         (["--method", "emu", "--pair", "en-de"], "the method emu learns from no language pairs; leave them out"),
         (["--method", "emu", "--two-stage"], "--two-stage is a setting of the method fmda, and"),
         (["--method", "meaning-language", "--hidden", "3"], "--hidden is a setting of the method fmda"),
-        (["--method", "fmda", "--negatives", "0"], "negatives must be a whole number, 1 or more"),
+        (["--method", "fmda", "--negatives", "0"], "--negatives must be a whole number, 1 or more"),
     ],
 )  # fmt: skip
 def test_what_can_not_be_is_one_sentence(

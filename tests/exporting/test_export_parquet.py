@@ -46,6 +46,6 @@ def test_pyarrow_reads_the_columns_and_their_types(
 
 def test_a_place_that_can_not_be_written_is_one_sentence(rows: Path, tmp_path: Path) -> None:
     for out in (rows / "v.parquet", tmp_path):
-        with pytest.raises(DataError, match=r"can't write \S+: [A-Z][a-z ]+; choose another out$"):
+        with pytest.raises(DataError, match=r"can't write \S+: [A-Z][a-z ]+; choose another file \(out\)$"):
             embed(rows, out=out, device="cpu")
     assert [path.name for path in tmp_path.iterdir()] == ["rows.csv"]
