@@ -1,6 +1,8 @@
 """The drawer below the maps: a tab for each view of the two encoders; only the open one is computed."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 
 import pandas as pd
 import streamlit as st
@@ -20,6 +22,7 @@ from emu_app.shell.widgets import (
     draw_download,
     draw_note,
     draw_table,
+    roomy_columns,
 )
 from emu_app.shell.wording import literal
 from emu_app.work.cache import computed
@@ -29,14 +32,15 @@ from emu_app.workbench.subject import Space, Subject
 from emu_app.workbench.takeaway import draw_take_away
 from emu_app.workbench.triples import draw_triples
 from emu_core import charts
-from emu_core.charts.comparison import MOST_CONFUSED
 from emu_core.charts.style import short
 from emu_core.data.languages import language_name
 from emu_core.data.wording import counted
 from emu_core.evaluation.comparison import Change
 from emu_core.evaluation.projection import stratified_sample
 from emu_core.evaluation.similarity import cosine_matrix, heat_map_order
+from emu_core.reports import views
 from emu_core.reports.map_pages import animation_page
+from emu_core.reports.views import ComparisonView
 from emu_core.runs.run import Run
 from emu_core.runs.snapshots import read_film
 
@@ -61,15 +65,7 @@ MOST_CHOSEN, MOST_OFFERED = 30, 3_000  # sentences of the similarity matrix
 def draw_drawer(space: Space, subject: Subject | None, now: Context) -> None:
     """Draw the tabs."""
     run = now.run
-    tabs: dict[str, Callable[[], None]] = {}
-    if subject is not None:
-        if subject.is_measured:
-            tabs["Accuracy"] = lambda: draw_accuracy(subject.comparison, seen=subject.seen)
-            tabs["Changed neighbours"] = lambda: _draw_neighbours(subject)
-        tabs["Sentence triples"] = lambda: draw_triples(subject)
-        tabs["Similarity"] = lambda: _draw_similarity(subject)
-        if subject.is_measured:
-            tabs["Confusions"] = lambda: _draw_confusions(subject)
+    tabs: dict[str, Callable[[], None]] = {} if subject is None else _views(subject)
     tabs["Predict"] = lambda: draw_predictions(now)
     if now.runs:
         tabs["Training"] = lambda: _draw_training(now)
@@ -83,6 +79,38 @@ def draw_drawer(space: Space, subject: Subject | None, now: Context) -> None:
             about = {"placeholder": "All languages", "width": 420}
             choose_languages("Languages measured", languages, languages_key(now), **about)
     draw_tabs(tabs, "drawer", "tab")
+
+
+def _views(subject: Subject) -> dict[str, Callable[[], None]]:
+    """Return a tab for each view of `VIEWS`; those of `_ASKING` draw some of them in their own way."""
+    tabs: dict[str, Callable[[], None]] = {}
+    drawn_in = {name: tab for tab in _ASKING for name in tab.views}
+    for view in views.VIEWS:
+        tab = drawn_in.get(view.name)
+        if view.name in _OF_RUN or not (subject.is_measured or (tab and tab.is_without_measures)):
+            continue
+        if tab is None:
+            tabs[view.title] = partial(_draw_view, view, subject)
+        elif view.name == tab.views[0]:
+            tabs[view.title] = partial(tab.draw, subject)
+    return tabs
+
+
+def _draw_view(view: ComparisonView, subject: Subject) -> None:
+    """Draw a view's figures side by side, and its table."""
+    comparison, key = subject.comparison, f"view-{view.name}"
+    figures = view.figures(comparison)
+    if figures:
+        for number, (place, figure) in enumerate(
+            zip(roomy_columns(len(figures), 370, key), figures, strict=True), start=1
+        ):
+            draw_chart(figure, f"{key}-{number}", f"{view.title}, chart {number}.", place=place)
+    st.caption(literal(view.note(comparison)))
+    table = view.table(comparison)
+    if table is None or table.empty:
+        draw_note("There is nothing to show.")
+    else:
+        draw_table(table, f"{key}-table", f"emu-{view.name.replace('_', '-')}.csv")
 
 
 def languages_key(now: Context) -> str:
@@ -185,15 +213,6 @@ def _offered(subject: Subject) -> tuple[dict[str, int], list[str]]:
     return {name: row for row, name in label.items()}, at_first[:MOST_CHOSEN]
 
 
-def _draw_confusions(subject: Subject) -> None:
-    about = "Heat map of the intents that A and B confuse, and of the changes."
-    draw_chart(charts.confusion(subject.comparison), "confusions", about)
-    st.caption(
-        "B minus A: of the sentences of each intent (down), the share whose nearest neighbour, in any language, has "
-        f"the intent across. Of many intents the {MOST_CONFUSED} with the most errors are drawn."
-    )
-
-
 def _draw_training(now: Context) -> None:
     """Draw the curves of the runs among A and B in one chart."""
     specs = zip(now.titles, now.specs.values(), strict=True)
@@ -236,3 +255,23 @@ def _draw_epochs(run: Run) -> None:
         f"{run.name}-epochs.html",
         help="A page that plays the map, without a network.",
     )
+
+
+@dataclass(frozen=True)
+class _Tab:
+    """A tab that asks for something, and draws some views of `VIEWS` in its own way."""
+
+    views: tuple[str, ...]  # their names; the first one's title is the tab's
+    draw: Callable[[Subject], None]
+    is_without_measures: bool = False  # whether it also draws sentences that can't be measured
+
+
+_ASKING = (
+    _Tab(
+        ("accuracy", "gains", "leakage"), lambda subject: draw_accuracy(subject.comparison, seen=subject.seen)
+    ),
+    _Tab(("changes", "change_counts"), _draw_neighbours),
+    _Tab(("triples", "triples_across_languages"), draw_triples, is_without_measures=True),
+    _Tab(("similarity",), _draw_similarity, is_without_measures=True),
+)
+_OF_RUN = ("forgetting",)  # the tab of a run draws it, and offers to measure it

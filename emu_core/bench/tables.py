@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
 from emu_core.bench.results import COSTS, OverSeeds, Results
+from emu_core.data.wording import TextTable
 
 Show = Callable[[str, OverSeeds], tuple[tuple[str, ...], Any]]  # the texts and the data of a row, by its key
 NOT_MEASURED = "not measured"
@@ -22,10 +23,14 @@ class Row:
     key: str = ""  # its key in the table's data; "" if it has no numbers
     missing: str = ""  # why nothing was measured; "" if something was
 
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """The cells, or the label and why nothing was measured."""
+        return (*self.cells, f"{NOT_MEASURED}: {self.missing}") if self.missing else self.cells
+
     def texts(self, width: int) -> tuple[str, ...]:
         """Return the texts of all columns, the reason for missing numbers included."""
-        texts = (*self.cells, f"{NOT_MEASURED}: {self.missing}") if self.missing else self.cells
-        return (*texts, *[""] * (width - len(texts)))
+        return (*self.shown, *[""] * (width - len(self.shown)))
 
 
 @dataclass(frozen=True)
@@ -51,6 +56,16 @@ class Table:
     warnings: tuple[Warned, ...] = ()
     notes: tuple[str, ...] = ()  # how to read it
     data: dict[str, Any] = field(default_factory=dict)  # its numbers, unrounded, by row
+
+    @property
+    def text(self) -> TextTable:
+        """The table as text."""
+        return TextTable(self.head, [row.shown for row in self.rows])
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """The warnings, and what the table shows."""
+        return (*map(str, self.warnings), *self.verdict)
 
     @property
     def texts(self) -> list[tuple[str, ...]]:

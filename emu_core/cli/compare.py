@@ -58,7 +58,9 @@ def _compare(options: argparse.Namespace) -> dict[str, Any]:
 
         write_named(options.animation, animation_page(comparison.film, "intent", comparison.names[1]))
     if options.json:
-        return comparison.facts()
+        from emu_core.reports.views import comparison_records
+
+        return comparison_records(comparison)
     _print(comparison)
     if options.html:
         print(f"\nthe charts are in {options.html}")

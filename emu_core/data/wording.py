@@ -1,6 +1,14 @@
 """Parts of messages: values from files and users, made safe and short enough to show."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+
+class TextTable(NamedTuple):
+    """A table of text. A row may end early: its last cell then spans the other columns."""
+
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
 
 
 def shown(value: object, limit: int = 60) -> str:

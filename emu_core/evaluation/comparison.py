@@ -346,37 +346,3 @@ class Comparison:
             name: pd.DataFrame(cosine_matrix(vectors[order]), index=order, columns=order)
             for name, vectors in zip(self.names, (self.base, self.other), strict=True)
         }
-
-    def facts(self) -> dict[str, Any]:
-        """Return everything as one object for JSON; unchanged neighbours are only counted."""
-        changes = self.changes()
-        rows = self.example_rows()
-        facts = {
-            "base": self.names[0],
-            "other": self.names[1],
-            "sentences": len(self.sentences),
-            "languages": list(self.languages),
-            "notes": list(self.notes),
-            "means": self.means,
-            "accuracy": self.accuracy,
-            "wilcoxon_p": self.wilcoxon.p_value,
-            "guard": self.metrics["guard"],
-            "leakage": self.leakage,
-            "change_counts": self.change_counts(),
-            "changes": changes[changes["change"] != Change.UNCHANGED],
-            "confusion": self.confusion(),
-            "triples": self.triples(),
-            "triples_across_languages": self.triples(across_languages=True),
-            "similarity": {
-                name: {
-                    "sentences": self.sentences["text"].iloc[of.index].tolist(),
-                    "cosines": of.to_numpy().tolist(),
-                }
-                for name, of in (self.similarity(rows).items() if rows else ())
-            },
-            "forgetting": self.forgetting,
-        }
-        return {
-            name: value.to_dict("records") if isinstance(value, pd.DataFrame) else value
-            for name, value in facts.items()
-        }

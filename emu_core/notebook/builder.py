@@ -9,20 +9,8 @@ from typing import Any
 from emu_core.data.demo import DEMO
 from emu_core.encoders.registry import encoder_kind
 from emu_core.methods.registry import method_named
+from emu_core.reports import views
 from emu_core.runs.config import RunConfig
-
-# The cells about the comparison, each with a title or none.
-_FIGURES = (
-    ("### Accuracy", "comparison.plot.accuracy()"),
-    ("### Gains by language", "comparison.plot.gains()"),
-    ("### Sentence triples that the base encoder gets wrong", "comparison.triples()"),
-    (
-        "",
-        "if len(comparison.triples()):\n    display(comparison.plot.triple(), comparison.plot.similarity())",
-    ),
-    ("### Changed neighbours", "comparison.plot.changes()"),
-    ("### Confused intents", "comparison.plot.confusion()"),
-)
 
 
 def make_notebook(
@@ -62,7 +50,7 @@ def make_notebook(
             _training(config),
         ),
         ("## What it changed", f"comparison = emu_core.compare(DATA, run{options})\ncomparison"),
-        *_FIGURES,
+        *((f"### {view.title}", f"comparison.view({view.name!r})") for view in views.VIEWS),
         (
             "### Maps\n\nHover over a point of one map, or draw around some, to see them on the other.",
             f"comparison.explore({layout!r}, {colour_by!r})",

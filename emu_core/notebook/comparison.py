@@ -6,6 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
+import pandas as pd
 import plotly.graph_objects as go
 
 from emu_core import charts
@@ -14,12 +15,15 @@ from emu_core.charts.comparison import Side
 from emu_core.charts.marks import ColourBy
 from emu_core.charts.style import on_white, side_by_side
 from emu_core.errors import DataError
+from emu_core.evaluation.comparison import Comparison
 from emu_core.files import write_named
 from emu_core.notebook.explore import Explorer
-from emu_core.reports import markup
-from emu_core.reports.comparison_page import comparison_page
-from emu_core.reports.figures_as_text import guard_table, leakage_table
+from emu_core.reports import views
+from emu_core.reports.cells import comparison_cell, message_cell, view_cell
+from emu_core.reports.comparison_page import comparison_page, comparison_title
+from emu_core.reports.figures_as_text import Sentence, is_flagged, new_intent_sentence
 from emu_core.reports.map_pages import animation_page
+from emu_core.reports.views import ComparisonView
 
 Which = Side | Literal["difference"]
 _BOTH: tuple[Side, ...] = ("base", "other")
@@ -36,25 +40,33 @@ class NotebookComparison(RunComparison):
     """
 
     def _repr_html_(self) -> str:
-        base, other = self.names
-        title = f"<h3>{markup.escaped(other)} compared with {markup.escaped(base)}</h3>"
         try:
-            return markup.block([title, *self._summary()])
+            return comparison_cell(self, self._guards_of_run())
         except DataError as error:  # too few sentences to measure anything
-            return markup.block([title, markup.paragraph(str(error), "worse")])
+            return message_cell(str(error), title=comparison_title(self))
 
-    def _summary(self) -> Sequence[str]:
-        parts = [*markup.subject(self), *markup.accuracy_summary(self)]
-        if self.forgetting is not None:
-            parts.append(markup.forgetting_verdict(self.forgetting))
-        if "new_intents" in self.run_metrics:
-            parts.append(markup.new_intent_verdict(self.run_metrics["new_intents"]))
-        parts += [markup.paragraph(warning, "worse") for warning in self.run_metrics.get("warnings", ())]
-        parts.append(markup.html_table(guard_table(self.metrics["guard"])))
-        if self.leakage is not None:
-            parts.append(markup.html_table(leakage_table(self.metrics["leakage"], self.names)))
-        hint = "Figures: comparison.plot. and the Tab key. Tables: comparison.accuracy, .gains, .guards, .changes() ..."
-        return [*parts, markup.paragraph(hint, "note")]
+    def _guards_of_run(self) -> list[Sentence]:
+        metrics = self.run_metrics
+        verdicts = [Sentence(warning, "worse") for warning in metrics.get("warnings", ())]
+        if "new_intents" in metrics:
+            change = metrics["new_intents"]
+            kind = "worse" if is_flagged(change) else "note"
+            verdicts.insert(0, Sentence(new_intent_sentence(change), kind))
+        return verdicts
+
+    def view(self, name: str) -> "NotebookView":
+        """Return a view of the comparison, which shows its figures and its table as the last line of a cell.
+
+        Args:
+            name: "accuracy", "gains", "leakage", "changes", "triples" or another name in `emu_core.reports.views`.
+
+        Raises:
+            DataError: there is no such view.
+        """
+        named = {view.name: view for view in views.VIEWS}
+        if name not in named:
+            raise DataError(f"there is no view '{name[:60]}'; there are: {', '.join(named)}")
+        return NotebookView(named[name], self)
 
     @cached_property
     def plot(self) -> "Plots":
@@ -97,6 +109,38 @@ class NotebookComparison(RunComparison):
     def animation_page(self, colour_by: ColourBy = "intent") -> str:
         """Return the figure of `animate` as an HTML page that needs no network; arguments and errors are the same."""
         return animation_page(self.film, colour_by, self.names[1])
+
+
+@dataclass(frozen=True, eq=False)
+class NotebookView:
+    """A view of a comparison in a notebook.
+
+    Attributes:
+        view: what is shown.
+        comparison: of which it is shown.
+    """
+
+    view: ComparisonView
+    comparison: Comparison
+
+    def __repr__(self) -> str:
+        """Return the title, not the frames of a dataclass."""
+        return f"<view: {self.view.title}>"
+
+    @property
+    def figures(self) -> list[go.Figure]:
+        """Its figures, which may be none."""
+        return [on_white(figure) for figure in self.view.figures(self.comparison)]
+
+    @property
+    def table(self) -> pd.DataFrame | None:
+        """Its numbers; None if they were not measured."""
+        return self.view.table(self.comparison)
+
+    def _ipython_display_(self) -> None:
+        from IPython.display import HTML, display
+
+        display(HTML(view_cell(self.view, self.comparison)), *self.figures)
 
 
 class Plots:

@@ -1,7 +1,7 @@
 """Two linked maps in a notebook: sentences chosen on one are highlighted on both, with their neighbours."""
 
 from base64 import b64encode
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from importlib import import_module
 from typing import Any
 
@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from emu_core.charts.marks import ColourBy
 from emu_core.charts.scatter import sentence_maps
 from emu_core.charts.style import CLOSEST, on_white
-from emu_core.data.wording import counted
+from emu_core.data.wording import TextTable, counted
 from emu_core.errors import EmuError
 from emu_core.evaluation.comparison import Comparison
 from emu_core.evaluation.retrieval import nearest
-from emu_core.reports.figures_as_text import TextTable
-from emu_core.reports.markup import block, changes_table, escaped, html_table, paragraph
+from emu_core.reports.cells import chosen_cell, neighbours_cell
+from emu_core.reports.figures_as_text import changes_table
 
 NEIGHBOURS = 5
 WIDTH = 960  # pixels; a figure inside a box of widgets has no automatic width
@@ -102,7 +102,7 @@ class Explorer:
             [ipywidgets.HBox([buttons, clear]), self.figure, self._about, self._list]
         )
         self.colour(colour_by)
-        self._list.value = block(self._table())
+        self._list.value = self._table()
 
     def __repr__(self) -> str:
         """Describe the maps, for where they can't be shown."""
@@ -132,7 +132,7 @@ class Explorer:
             for trace in self._traces:
                 places = np.flatnonzero(np.isin(trace.customdata, self.chosen)).tolist()
                 trace.selectedpoints = places if self.chosen else None
-        self._list.value = block(self._table())
+        self._list.value = self._table()
 
     def hover(self, row: int) -> None:
         """Ring the sentence of a row number on both maps, and show its nearest neighbours by both encoders."""
@@ -140,7 +140,7 @@ class Explorer:
             for ring, places in zip(self._rings, self._maps.values(), strict=True):
                 x, y = places[self._place[row]].tolist()
                 ring.update(x=[x], y=[y])
-        self._about.value = block(self._neighbours(row))
+        self._about.value = self._neighbours(row)
 
     def colour(self, by: ColourBy) -> None:
         """Colour the points by intent or by language; their shape shows the other."""
@@ -167,7 +167,7 @@ class Explorer:
         if points.point_inds:
             self.hover(int(trace.customdata[points.point_inds[0]]))
 
-    def _neighbours(self, row: int) -> Sequence[str]:
+    def _neighbours(self, row: int) -> str:
         sentences = self._comparison.sentences
         own = sentences.loc[row]
         cells: list[list[str]] = [[] for _ in range(NEIGHBOURS)]
@@ -181,17 +181,13 @@ class Explorer:
                 mark = "✓" if near["intent"] == own["intent"] else "✗"
                 line += [f"{cosine:.2f}", f"{near['text']} ({near['language']})", f"{mark} {near['intent']}"]
         head = [cell for name in self._comparison.names for cell in ("cosine", f"{name}: nearest", "intent")]
-        title = f"<p><b>{escaped(own['text'])}</b> ({escaped(own['intent'])}, {escaped(own['language'])})</p>"
-        return [title, html_table(TextTable(head, cells))]
+        return neighbours_cell(own, TextTable(head, cells))
 
-    def _table(self) -> Sequence[str]:
+    def _table(self) -> str:
         if not self.chosen:
-            hint = (
-                "Hover over a point, click it, or draw around some: the same sentences light up on both maps."
-            )
-            return [paragraph(hint, "note")]
+            return chosen_cell()
         rows = self._comparison.changes().loc[list(self.chosen[:MOST_LISTED])]
         title = f"{counted(len(self.chosen), 'sentence')} chosen"
         if len(self.chosen) > MOST_LISTED:
             title += f", the first {MOST_LISTED} of them listed"
-        return [paragraph(f"{title}."), html_table(changes_table(self._comparison, rows, with_change=True))]
+        return chosen_cell(f"{title}.", changes_table(self._comparison, rows, with_change=True))

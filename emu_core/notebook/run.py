@@ -1,9 +1,8 @@
 """A run that shows itself in a notebook."""
 
 from emu_core.errors import RunError
-from emu_core.reports.markup import block, paragraph
-from emu_core.reports.run_summary import run_summary
-from emu_core.runs.run import Run, RunState
+from emu_core.reports.cells import message_cell, run_cell
+from emu_core.runs.run import Run
 
 
 class NotebookRun(Run):
@@ -11,11 +10,6 @@ class NotebookRun(Run):
 
     def _repr_html_(self) -> str:
         try:
-            status, unfinished = self.status(), ""
-            if status.state is not RunState.FINISHED:
-                unfinished = (
-                    f"{status.state.capitalize()}, {100 * status.progress:.0f} % done. {status.message}"
-                )
-            return block(run_summary(self.name, self.config(), self.metrics(), self.history(), unfinished))
+            return run_cell(self)
         except RunError as error:  # no run yet, or a damaged folder
-            return block([paragraph(str(error), "worse")])
+            return message_cell(str(error))

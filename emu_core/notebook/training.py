@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from io import StringIO
 from typing import Any
 
-from emu_core.charts.curves import small_curves
-from emu_core.reports.markup import block, escaped, paragraph
+from emu_core.reports.cells import end_cell, progress_cell
 from emu_core.runs.log import Record
 from emu_core.runs.progress import OnProgress
 from emu_core.runs.run import Run, RunState, Status
@@ -49,7 +48,7 @@ class LiveProgress:
             self._open()
         history = self._run.history()
         if status.state.is_over:
-            self._close([*self._end(status), small_curves(history)])
+            self._close(end_cell(self._run, status, history))
         else:
             self._draw(status, history)
         took = time.monotonic() - began
@@ -80,33 +79,23 @@ class LiveProgress:
         latest = {name: values[-1] for name, values in (("loss", losses), ("held-out", scores)) if values}
         bar.set_postfix(latest, refresh=False)
         if self._box is None:
-            self._show([f"<pre>{escaped(bar)}</pre>", small_curves(history)])
+            self._show(progress_cell(history, str(bar)))
         else:
             bar.refresh()
-            self._box.children[1].value = block([small_curves(history)])
+            self._box.children[1].value = progress_cell(history)
 
-    def _close(self, parts: Sequence[str]) -> None:
-        self._show(parts)
+    def _close(self, page: str) -> None:
+        self._show(page)
         self._bar.n = self._bar.total  # tqdm removes no bar that is not full
         self._bar.close()
         if self._box is not None:
             self._box.children[1].close()
             self._box.close()
 
-    def _show(self, parts: Sequence[str]) -> None:
+    def _show(self, page: str) -> None:
         from IPython.display import HTML
 
-        self._handle.update(HTML(block(parts)))
-
-    def _end(self, status: Status) -> list[str]:
-        if status.state is RunState.FINISHED:
-            seconds = status.updated_at - status.started_at
-            return [paragraph(f"{self._run.name}: finished in {seconds:.0f} s.", "better")]
-        parts = [paragraph(f"{self._run.name}: {status.state}: {status.message}.", "worse")]
-        if self._run.can_resume:
-            code = escaped(repr(str(self._run.folder)))
-            parts.append(f"<p>Go on: <code>emu_core.resume({code})</code></p>")
-        return parts
+        self._handle.update(HTML(page))
 
 
 def _line(status: Status) -> str:

@@ -1,15 +1,16 @@
 """Figures as text, in tables and sentences, for the model card, the command, the app and reports."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import pandas as pd
 
 from emu_core.data.languages import language_name
-from emu_core.data.wording import counted
+from emu_core.data.wording import TextTable, counted
 from emu_core.evaluation.comparison import SIGNIFICANT, Comparison
 from emu_core.evaluation.forgetting import PARTS
 from emu_core.evaluation.guard import Verdict, flagged
+from emu_core.evaluation.significance import binomial_interval
 
 MOST_NAMED = 6  # directions in a sentence
 _CHANGE = (
@@ -29,11 +30,11 @@ _FORGETTING = {"sts": "STS Spearman", "translations": "translations %"}
 Facts = Mapping[str, Any]
 
 
-class TextTable(NamedTuple):
-    """A table of text: its column names and its rows."""
+class Sentence(NamedTuple):
+    """A sentence of a kind: "worse", "better", "note" or ""."""
 
-    head: Sequence[str]
-    rows: Sequence[Sequence[str]]
+    text: str
+    kind: str = ""
 
 
 def text_rows(found: Iterable[Facts] | pd.DataFrame, row: str) -> list[tuple[str, ...]]:
@@ -57,6 +58,18 @@ def directions(metrics: Facts) -> list[dict[str, Any]]:
     ]
 
 
+def directions_table(metrics: Facts) -> TextTable:
+    """Return a row for each direction of metrics.json, with the interval of the specialised encoder's accuracy."""
+    records = directions(metrics)
+    for record in records:
+        count = metrics["counts"][record["pair"]]
+        record["interval"] = binomial_interval(round(record["new"] * count / 100), count)
+    rows = text_rows(
+        records, "{pair} | {base:.1f} | {new:.1f} | {gain:+.1f} | {interval.low:.1f} to {interval.high:.1f}"
+    )
+    return TextTable(("direction", "base %", "specialised %", "difference", "95 % interval"), rows)
+
+
 def guard_table(guard: Mapping[str, Facts]) -> TextTable:
     """Return a row for each language of a guard as metrics.json has it."""
     rows = text_rows(
@@ -73,6 +86,11 @@ def guard_sentences(guard: Mapping[str, Facts]) -> dict[Verdict, str]:
         + "."
         for verdict, found in flagged(guard).items()
     }
+
+
+def is_flagged(change: Facts | None) -> bool:
+    """Return whether users must be warned of a change of metrics.json, such as `new_intents`."""
+    return change is not None and Verdict(change["verdict"]).is_flagged
 
 
 def new_intent_sentence(found: Facts | None) -> str:
@@ -108,6 +126,30 @@ def leakage_table(
         for name, what in _LEAKAGE.items()
     ]
     return TextTable(("measure", *(f"{name} %" for name in names), "chance %"), rows)
+
+
+def translation_table(translation: Mapping[str, Facts]) -> TextTable:
+    """Return a row for each direction of translation retrieval as metrics.json has it."""
+    rows = text_rows(
+        (record | {"trained": "yes" if record["trained"] else "no"} for record in named(translation)),
+        "{name} | {p_at_1:.1f} | {low:.1f} to {high:.1f} | {p_at_3:.1f} | {p_at_10:.1f} | {candidates:,} | {trained}",
+    )
+    head = ("direction", "P@1 %", "95 % interval", "P@3 %", "P@10 %", "among", "trained on such pairs")
+    return TextTable(head, rows)
+
+
+def eigen_table(similarity: Mapping[str, Facts]) -> TextTable:
+    """Return a row for each pair of languages of `eigen_similarity` of metrics.json."""
+    rows = text_rows(named(similarity), "{name} | {mean:.3f} | {standard_error:.3f} | {variance:.3f}")
+    return TextTable(("pair", "mean", "standard error", "variance between samples"), rows)
+
+
+def forgetting_verdict(forgetting: pd.DataFrame) -> Sentence:
+    """Return which measures of `Comparison.forgetting` fell too far."""
+    fallen = ", ".join(fallen_measures(forgetting))
+    if not fallen:
+        return Sentence("Nothing was forgotten: no measure fell too far.", "better")
+    return Sentence(f"Fell too far: {fallen}.", "worse")
 
 
 def fallen_measures(forgetting: pd.DataFrame) -> list[str]:
@@ -208,3 +250,15 @@ def triples_table(comparison: Comparison, *, across_languages: bool = False) -> 
     )
     cosines = [f"{name}: {which}" for name in comparison.names for which in ("S1-S2", "S1-S3")]
     return TextTable(("S1", "S2: another intent", "S3: the same intent", *cosines), rows)
+
+
+def changes_table(comparison: Comparison, rows: pd.DataFrame, *, with_change: bool = False) -> TextTable:
+    """Return rows of `Comparison.changes`, with or without the kind of the change."""
+    base, other = comparison.names
+    heads = {
+        "change": "change", "sentence": "sentence", "language": "language", "intent": "intent",
+        "base_neighbour": f"{base}: nearest", "base_intent": "intent",
+        "other_neighbour": f"{other}: nearest", "other_intent": "intent",
+    }  # fmt: skip
+    columns = list(heads) if with_change else list(heads)[1:]
+    return TextTable([heads[column] for column in columns], rows[columns].to_numpy().tolist())

@@ -30,7 +30,8 @@ from emu_core.data.parallel.text import ParallelText
 from emu_core.encoders.registry import load_encoder
 from emu_core.errors import CancelledError, RunError, TrainingError
 from emu_core.evaluation.run_metrics import measure_accuracy
-from emu_core.reports.bench_report import plain, write_report
+from emu_core.reports.bench_report import write_report
+from emu_core.reports.templating import markdown_text
 from emu_core.runs.config import Task
 from emu_core.runs.costs import Clock, Took, now, peak_memory, since
 from emu_core.runs.run import Run, RunState, Status
@@ -398,7 +399,10 @@ def test_the_report_holds_every_part_and_no_hostile_name_acts_in_it(paper: str, 
         assert len(frame) == len(table.rows) and len(frame.columns) == len(table.head)
         assert not frame.map(lambda value: bool(FORMULA.match(value))).to_numpy().any()
         for texts in table.texts:
-            assert "| " + " | ".join(map(plain, texts)) + " |" in markdown and html.escape(texts[-1]) in text
+            assert (
+                "| " + " | ".join(map(markdown_text, texts)) + " |" in markdown
+                and html.escape(texts[-1]) in text
+            )
     assert values["data_sha256"] == Run(tmp_path / "out").data().sha256
     assert {row.key for table in report.tables for row in table.rows if row.key and not row.missing} >= {
         key for table in report.tables for key in table.data if "not_measured" not in table.data[key]
@@ -406,7 +410,7 @@ def test_the_report_holds_every_part_and_no_hostile_name_acts_in_it(paper: str, 
 
 
 def test_markdown_of_a_hostile_name_is_plain() -> None:
-    assert plain("a|b\n# `c` [d](e) <i>") == r"a\|b \# \`c\` \[d\](e) &lt;i&gt;"
+    assert markdown_text("a|b\n# `c` [d](e) <i>") == r"a\|b \# \`c\` \[d\](e) &lt;i&gt;"
 
 
 # The command

@@ -83,8 +83,9 @@ def test_a_run_is_compared_with_its_base(
     assert (facts["base"], facts["other"], facts["notes"]) == ("use", "first", [])
     for name, side in (("base", "base"), ("specialised", "other")):
         assert {row["pair"]: row[side] for row in facts["accuracy"]} == pytest.approx(metrics[name])
-    for code, change in facts["guard"].items():
-        assert change["difference"] == pytest.approx(metrics["guard"][code]["difference"])
+    for gain in facts["gains"]:
+        assert gain["difference"] == pytest.approx(metrics["guard"][gain["language"]]["difference"])
+    assert [gain["language"] for gain in facts["gains"]] == list(metrics["guard"])
     assert facts["forgetting"] is None
 
 
@@ -147,7 +148,7 @@ def test_the_page_holds_everything_and_fetches_nothing(runs: list[Run], file: Pa
     ]
     assert len(drawn) >= 6
     words = " ".join(tags.text)
-    assert "first compared with use" in words and "Fell too far: sts de." in words
+    assert "first compared with use" in words and "Fell too far: STS de." in words
     for row in compare(str(file), runs[0], device="cpu").accuracy.to_dict("records"):
         assert f"<td>{row['pair']}</td>" in content and f"<td>{row['other']:.1f}</td>" in content
 

@@ -69,7 +69,7 @@ def test_jupyter_shows_the_verdict(comparison: NotebookComparison) -> None:
     assert "a note &lt;u&gt;" in page and "&lt;i&gt;B compared with A" in page
     for tag in ("<script", "<i>B", "<u>"):
         assert tag not in page
-    for words in ("Fell too far: sts de.", "-10.0 points", "the vectors have collapsed"):
+    for words in ("Fell too far: STS de.", "-10.0 points", "the vectors have collapsed"):
         assert words in page
     change = comparison.gains.iloc[0]
     assert f"<td>{change['difference']:+.1f}</td>" in page

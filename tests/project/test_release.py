@@ -40,7 +40,7 @@ manager = JobManager(runs)
 run = manager.submit("queued", *plan_training(labelled, method="emu", config=configure("emu", "use", epochs=1)))
 print(manager.wait(run, 600).state)
 """
-DATA = (".py", ".csv", ".json", ".svg", ".js", ".toml", ".typed")
+DATA = (".py", ".csv", ".j2", ".json", ".svg", ".js", ".toml", ".typed")
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,102 @@
+"""What the cells of a notebook show, as HTML in the colours of its theme."""
+
+from collections.abc import Mapping, Sequence
+
+from markupsafe import Markup
+
+from emu_core.charts.curves import small_curves
+from emu_core.evaluation.comparison import Comparison
+from emu_core.reports import figures_as_text as text
+from emu_core.reports.comparison_page import comparison_summary, comparison_title
+from emu_core.reports.figures_as_text import Sentence, TextTable
+from emu_core.reports.templating import render_html
+from emu_core.reports.views import ComparisonView
+from emu_core.runs.log import Record
+from emu_core.runs.run import Run, RunState, Status
+
+History = Sequence[Record]
+
+
+def run_cell(run: Run) -> str:
+    """Return a run's settings, results, guards and curves. Raises RunError if it is no run, or damaged."""
+    status, config, metrics = run.status(), run.config(), run.metrics()
+    unfinished, means = "", []
+    if status.state is not RunState.FINISHED:
+        unfinished = f"{status.state.capitalize()}, {100 * status.progress:.0f} % done. {status.message}"
+    if "mean_base" in metrics:
+        base, specialised = metrics["mean_base"], metrics["mean_specialised"]
+        means = [
+            ("Base encoder", f"{base:.1f} %", f"mean of {metrics['mean_over']}"),
+            ("Specialised", f"{specialised:.1f} %", f"{specialised - base:+.1f} points"),
+        ]
+    return render_html(
+        "run_cell.html.j2",
+        name=run.name,
+        about=f"{config.method} on {config.data}" + (f", from {config.encoder}" if config.encoder else ""),
+        unfinished=unfinished,
+        means=means,
+        metrics=metrics,
+        text=text,
+        curves=_curves(run.history()),
+    )
+
+
+def message_cell(message: str, kind: str = "worse", *, title: str = "") -> str:
+    """Return a sentence of a kind ("worse", "better", "note" or "")."""
+    return _message(message, kind, title=title)
+
+
+def progress_cell(history: History, bar: str = "") -> str:
+    """Return the curves of a log so far, below a bar of text, if there is one."""
+    return render_html("progress_cell.html.j2", bar=bar, curves=_curves(history))
+
+
+def end_cell(run: Run, status: Status, history: History) -> str:
+    """Return how training ended, with the curves, and how to go on if it stopped."""
+    message, kind, code = f"{run.name}: {status.state}: {status.message}.", "worse", ""
+    if status.state is RunState.FINISHED:
+        message = f"{run.name}: finished in {status.updated_at - status.started_at:.0f} s."
+        kind = "better"
+    elif run.can_resume:
+        code = f"emu_core.resume({str(run.folder)!r})"
+    return _message(message, kind, code=code, curves=_curves(history))
+
+
+def comparison_cell(comparison: Comparison, verdicts: Sequence[Sentence]) -> str:
+    """Return a comparison's summary, followed by the verdicts of its run's guards."""
+    tables = [text.guard_table(comparison.metrics["guard"])]
+    if comparison.leakage is not None:
+        tables.append(text.leakage_table(comparison.metrics["leakage"], comparison.names))
+    hint = (
+        "Views: comparison.view('accuracy') and others. Figures: comparison.plot. and the Tab key. Tables: "
+        "comparison.accuracy, .gains, .guards, .changes() ..."
+    )
+    summary = comparison_summary(comparison)
+    summary["verdicts"] += verdicts
+    title = comparison_title(comparison)
+    return render_html("comparison_cell.html.j2", title=title, tables=tables, hint=hint, **summary)
+
+
+def view_cell(view: ComparisonView, comparison: Comparison) -> str:
+    """Return the note and the table of a view."""
+    shown = TextTable((), []) if view.table(comparison) is None else view.text(comparison)
+    return render_html("view_cell.html.j2", title=view.title, note=view.note(comparison), text=shown)
+
+
+def neighbours_cell(sentence: Mapping[str, str], neighbours: TextTable) -> str:
+    """Return a sentence (`text`, `intent`, `language`) with its nearest neighbours."""
+    return render_html("neighbours_cell.html.j2", sentence=sentence, neighbours=neighbours)
+
+
+def chosen_cell(title: str = "", chosen: TextTable | None = None) -> str:
+    """Return the sentences chosen on a map; None says how to choose some."""
+    return render_html("chosen_cell.html.j2", title=title, chosen=chosen)
+
+
+def _message(message: str, kind: str, *, title: str = "", code: str = "", curves: str = "") -> str:
+    values = {"title": title, "message": message, "kind": kind, "code": code, "curves": curves}
+    return render_html("message_cell.html.j2", **values)
+
+
+def _curves(history: History) -> Markup:
+    return Markup(small_curves(history))  # noqa: S704 - it escapes the names

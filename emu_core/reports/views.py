@@ -1,0 +1,220 @@
+"""The views of a comparison: the one list that the page, the app's tabs, notebooks and the JSON are loops over."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from emu_core.charts import comparison as draw
+from emu_core.evaluation.comparison import Change, Comparison
+from emu_core.evaluation.forgetting import PARTS
+from emu_core.reports import figures_as_text as metric_rows
+from emu_core.reports.figures_as_text import TextTable
+
+Figures = Sequence[go.Figure]
+MOST_DRAWN = 2  # triples of each kind drawn as a chart; the table has all of them
+MOST_CHANGES = 200  # changed neighbours of each kind that are listed
+_BOTH: tuple[draw.Side, ...] = ("base", "other")
+_ALL: tuple[draw.Side | Literal["difference"], ...] = (*_BOTH, "difference")
+
+
+def _says(note: str) -> Callable[[Comparison], str]:
+    return lambda comparison: note
+
+
+def _no_figures(comparison: Comparison) -> Figures:
+    return ()
+
+
+@dataclass(frozen=True)
+class ComparisonView:
+    """One thing to see in a comparison.
+
+    Attributes:
+        name: of its records in JSON, and for `comparison.view(name)` in a notebook.
+        title: its heading.
+        note: returns how to read it.
+        table: returns its numbers, unrounded; None if the comparison does not have them.
+        text: returns the table as people read it, called only where there is one.
+        figures: returns its charts, each for the place beside the one before.
+    """
+
+    name: str
+    title: str
+    note: Callable[[Comparison], str]
+    table: Callable[[Comparison], pd.DataFrame | None]
+    text: Callable[[Comparison], TextTable]
+    figures: Callable[[Comparison], Figures] = _no_figures
+
+
+def comparison_records(comparison: Comparison) -> dict[str, Any]:
+    """Return everything as one object for JSON: the means, and the records of each view."""
+    tables = {view.name: view.table(comparison) for view in VIEWS}
+    return {
+        "base": comparison.names[0],
+        "other": comparison.names[1],
+        "sentences": len(comparison.sentences),
+        "languages": list(comparison.languages),
+        "notes": list(comparison.notes),
+        "means": comparison.means.to_dict("records"),
+        "wilcoxon_p": comparison.wilcoxon.p_value,
+        **{name: None if table is None else table.to_dict("records") for name, table in tables.items()},
+    }
+
+
+def _changes(comparison: Comparison) -> pd.DataFrame:
+    """Return the changed neighbours, by the kind of change; unchanged ones are only counted."""
+    table = comparison.changes()
+    return pd.concat(
+        [table[table["change"] == kind] for kind in (Change.FIXED, Change.BROKEN, Change.CHANGED)]
+    )
+
+
+def _changes_text(comparison: Comparison) -> TextTable:
+    listed = _changes(comparison).groupby("change", sort=False).head(MOST_CHANGES)
+    return metric_rows.changes_table(comparison, listed, with_change=True)
+
+
+def _triple_figures(comparison: Comparison, *, across_languages: bool) -> Figures:
+    drawn = range(min(MOST_DRAWN, len(comparison.triples(across_languages=across_languages))))
+    return [draw.triple(comparison, place, across_languages=across_languages) for place in drawn]
+
+
+def _similarity(comparison: Comparison) -> pd.DataFrame | None:
+    """Return the example's sentences, each with its cosines with all of them by both encoders."""
+    rows = comparison.example_rows()
+    if not rows:
+        return None
+    matrices = comparison.similarity(rows)
+    order = matrices[comparison.names[0]].index
+    sentences = comparison.sentences.loc[order, ["text", "intent", "language"]]
+    cosines = (matrices[name].to_numpy().tolist() for name in comparison.names)
+    return sentences.assign(**dict(zip(("base_cosines", "other_cosines"), cosines, strict=True)))
+
+
+def _similarity_text(comparison: Comparison) -> TextTable:
+    table = _similarity(comparison)
+    listed = [] if table is None else table[["text", "intent", "language"]].to_numpy().tolist()
+    rows = [[str(number), *row] for number, row in enumerate(listed, start=1)]
+    return TextTable(("", "sentence", "intent", "language"), rows)
+
+
+def _similarity_figures(comparison: Comparison) -> Figures:
+    rows = comparison.example_rows()
+    return [draw.similarity(comparison, rows, side) for side in _BOTH] if rows else ()
+
+
+def _forgetting_figures(comparison: Comparison) -> Figures:
+    measured = comparison.forgetting
+    if measured is None:
+        return ()
+    return [draw.forgetting(measured, part) for part in PARTS if (measured["part"] == part).any()]
+
+
+def _forgetting_text(comparison: Comparison) -> TextTable:
+    measured = comparison.forgetting
+    assert measured is not None  # noqa: S101 - a view's text is asked for only where it has a table
+    return metric_rows.forgetting_table(measured)
+
+
+VIEWS = (
+    ComparisonView(
+        "accuracy",
+        "Accuracy",
+        metric_rows.significance_sentence,
+        lambda comparison: comparison.accuracy,
+        metric_rows.accuracy_table,
+        lambda comparison: [draw.accuracy(comparison, which) for which in _ALL],
+    ),
+    ComparisonView(
+        "gains",
+        "Gains by language",
+        _says(
+            "Queries in each language, over all pools, with 95 % intervals over the queries. A language loses if its "
+            "whole interval is below zero, and may lose if its estimate is."
+        ),
+        lambda comparison: comparison.gains,
+        lambda comparison: metric_rows.guard_table(comparison.metrics["guard"]),
+        lambda comparison: [draw.gains(comparison)],
+    ),
+    ComparisonView(
+        "leakage",
+        "Language leakage",
+        _says(
+            "How well the vectors reveal the language of a sentence; at chance, they do not. A sentence's own "
+            "translations are left out."
+        ),
+        lambda comparison: comparison.leakage,
+        lambda comparison: metric_rows.leakage_table(comparison.metrics["leakage"], comparison.names),
+    ),
+    ComparisonView(
+        "changes",
+        "Changed neighbours",
+        _says(
+            "; ".join(f"{kind}: {kind.meaning}" for kind in Change)
+            + f". Of each kind, the first {MOST_CHANGES} are listed."
+        ),
+        _changes,
+        _changes_text,
+        lambda comparison: [draw.changes(comparison)],
+    ),
+    ComparisonView(
+        "change_counts",
+        "Changed neighbours by language",
+        _says("How many sentences of each language have another nearest neighbour, in any language."),
+        lambda comparison: comparison.change_counts(),
+        metric_rows.change_counts_table,
+    ),
+    ComparisonView(
+        "triples",
+        "Sentence triples",
+        _says(
+            "S3 means what S1 means, S2 only looks like S1, and yet the base encoder puts S2 nearer to S1. The sides "
+            "of a triangle are the distances between its sentences; hover over a corner to read its sentence."
+        ),
+        lambda comparison: comparison.triples(),
+        metric_rows.triples_table,
+        lambda comparison: _triple_figures(comparison, across_languages=False),
+    ),
+    ComparisonView(
+        "triples_across_languages",
+        "Sentence triples across languages",
+        _says("The same with S3 in another language than S1 and S2."),
+        lambda comparison: comparison.triples(across_languages=True),
+        lambda comparison: metric_rows.triples_table(comparison, across_languages=True),
+        lambda comparison: _triple_figures(comparison, across_languages=True),
+    ),
+    ComparisonView(
+        "similarity",
+        "Similarity",
+        _says("Cosines of the first triple and its translations."),
+        _similarity,
+        _similarity_text,
+        _similarity_figures,
+    ),
+    ComparisonView(
+        "confusion",
+        "Confused intents",
+        _says(
+            "The intents of the nearest neighbours, in any language: of the sentences of each intent (down), the share "
+            f"whose neighbour has the intent across. Of many intents the {draw.MOST_CONFUSED} with the most errors are "
+            "drawn."
+        ),
+        lambda comparison: comparison.confusion(),
+        metric_rows.confusion_table,
+        lambda comparison: [draw.confusion(comparison, which) for which in _ALL],
+    ),
+    ComparisonView(
+        "forgetting",
+        "Forgetting",
+        _says(
+            "The base encoder's abilities on other sentences, and how much of them is left: the rank correlation of "
+            "cosines with human similarity scores, and how often a sentence's translation is its nearest neighbour."
+        ),
+        lambda comparison: comparison.forgetting,
+        _forgetting_text,
+        _forgetting_figures,
+    ),
+)

@@ -1,0 +1,123 @@
+"""One list of views: what stands in it is on the page, in the app, in notebooks and in the JSON."""
+
+import json
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+import pytest
+
+from emu_app.workbench import drawer
+from emu_app.workbench.subject import Subject
+from emu_core.errors import DataError
+from emu_core.notebook.builder import make_notebook
+from emu_core.notebook.comparison import NotebookComparison
+from emu_core.reports import views
+from emu_core.reports.comparison_page import comparison_page
+from emu_core.reports.figures_as_text import TextTable
+from emu_core.reports.views import VIEWS, ComparisonView, comparison_records
+from emu_core.runs.config import RunConfig
+from tests.support.sentences import random_sentences
+
+DATA = random_sentences(60, ("en", "de", "ja"), seed=6)
+OTHER = DATA.vectors + 0.5 * np.random.default_rng(1).normal(size=(60, 5))
+SENTENCES = pd.DataFrame(
+    {
+        "text": [f"sentence {row}" for row in range(60)],
+        "intent": DATA.intents,
+        "language": DATA.languages,
+        "id": DATA.ids,
+    }
+)
+CONFIG = RunConfig("posterior", "small", {}, encoder="use", train_languages=("en",))
+NEW = ComparisonView(
+    "lengths",
+    "Lengths <i>of</i> sentences",
+    lambda comparison: "In characters & no more.",
+    lambda comparison: pd.DataFrame({"length": comparison.sentences["text"].str.len()}),
+    lambda comparison: TextTable(("length",), [["</td><script>12345"]]),
+    lambda comparison: [go.Figure(go.Bar(y=[3, 1, 2], name="lengths of sentences"))],
+)
+
+
+@pytest.fixture(scope="module")
+def comparison() -> NotebookComparison:
+    return NotebookComparison(SENTENCES, DATA.vectors, OTHER, ("A", "B"))
+
+
+def tabs(comparison: NotebookComparison, *, is_measured: bool = True) -> list[str]:
+    return list(drawer._views(Subject({"A": "use", "B": "run:b"}, "key", comparison, is_measured, False)))
+
+
+def test_a_new_view_is_everywhere(comparison: NotebookComparison, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(views, "VIEWS", (*VIEWS, NEW))
+    page = comparison_page(comparison)
+    assert (
+        "<h2>Lengths &lt;i&gt;of&lt;/i&gt; sentences</h2>" in page and "In characters &amp; no more." in page
+    )
+    assert "<td>&lt;/td&gt;&lt;script&gt;12345</td>" in page and '"lengths of sentences"' in page
+    records = json.loads(json.dumps(comparison_records(comparison)))
+    assert records["lengths"] == [{"length": len(text)} for text in SENTENCES["text"]]
+    assert tabs(comparison)[-1] == NEW.title
+    assert "comparison.view('lengths')" in make_notebook(CONFIG, "runs/a", is_demo=True)
+    shown = comparison.view("lengths")
+    assert [trace.name for trace in shown.figures[0].data] == ["lengths of sentences"]
+    assert shown.table is not None and len(shown.table) == 60
+
+
+def test_every_view_is_everywhere(comparison: NotebookComparison) -> None:
+    assert len({view.name for view in VIEWS}) == len({view.title for view in VIEWS}) == len(VIEWS)
+    page, records = comparison_page(comparison), comparison_records(comparison)
+    own = {name for tab in drawer._ASKING for name in tab.views[1:]} | set(drawer._OF_RUN)
+    assert tabs(comparison) == [view.title for view in VIEWS if view.name not in own]
+    assert own | {tab.views[0] for tab in drawer._ASKING} <= {view.name for view in VIEWS}
+    for view in VIEWS:
+        table = view.table(comparison)
+        assert (f"<h2>{view.title}</h2>" in page) == (table is not None)
+        assert (records[view.name] is None) == (table is None)
+        if table is not None:
+            assert all(len(row) == len(view.text(comparison).head) for row in view.text(comparison).rows)
+    assert [view.name for view in VIEWS if view.table(comparison) is None] == ["forgetting"]
+    assert tabs(comparison, is_measured=False) == ["Sentence triples", "Similarity"]
+
+
+def test_a_notebook_shows_a_view(comparison: NotebookComparison, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[Any] = []
+    monkeypatch.setattr("IPython.display.display", lambda *objects: shown.extend(objects))
+    for name in ("confusion", "forgetting"):
+        comparison.view(name)._ipython_display_()
+    confusion, *figures, forgetting = shown
+    assert "Confused intents" in confusion.data and confusion.data.count("<tr>") > 2
+    assert [figure.data[0].type for figure in figures] == ["heatmap"] * 3
+    assert "There is nothing to show." in forgetting.data
+    assert repr(comparison.view("gains")) == "<view: Gains by language>"
+    with pytest.raises(DataError, match="there is no view 'none'; there are: accuracy, gains, leakage"):
+        comparison.view("none")
+
+
+def test_everything_goes_into_one_json_object(comparison: NotebookComparison) -> None:
+    records = json.loads(json.dumps(comparison_records(comparison)))
+    assert (records["base"], records["other"], records["sentences"]) == ("A", "B", 60)
+    assert len(records["accuracy"]) == 9 and len(records["change_counts"]) == 3
+    assert [gain["language"] for gain in records["gains"]] == ["en", "de", "ja"]
+    assert {row["measure"] for row in records["leakage"]} == {"probe", "neighbours"}
+    changed = comparison.changes()
+    assert len(records["changes"]) == (changed["change"] != "unchanged").sum()
+    assert records["forgetting"] is None
+    rows = comparison.example_rows()
+    assert len(records["similarity"]) == len(records["similarity"][0]["base_cosines"]) == len(rows)
+    matrix = comparison.similarity(rows)["B"].to_numpy()
+    assert [row["other_cosines"] for row in records["similarity"]] == matrix.tolist()
+
+
+def test_of_many_changes_some_of_each_kind_are_listed(
+    comparison: NotebookComparison, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (changes,) = (view for view in VIEWS if view.name == "changes")
+    monkeypatch.setattr(views, "MOST_CHANGES", 2)
+    kinds = [row[0] for row in changes.text(comparison).rows]
+    counts = comparison.changes()["change"].value_counts()
+    assert kinds == [
+        kind for kind in ("fixed", "broken", "changed") for _ in range(min(2, counts.get(kind, 0)))
+    ]
