@@ -393,7 +393,7 @@ def test_similarity_takes_sentences_of_the_data_and_typed_ones(app: AppTest) -> 
 
 def test_confusions_say_what_is_drawn(app: AppTest) -> None:
     compare(app, "Confused intents")
-    assert any("of the sentences of each intent (down)" in caption.value for caption in app.caption)
+    assert any("of the sentences of each intent" in caption.value for caption in app.caption)
     assert len(drawn(app)) == 3
     pairs = app.dataframe[0].value
     assert list(pairs) == ["intent", "neighbour", "base", "other", "difference"] and len(pairs)

@@ -87,9 +87,7 @@ def test_the_stop_button_leaves_a_run_that_can_be_resumed(notebook: NotebookNode
     assert error["ename"] == "CancelledError" and len(error["traceback"]) == 1
     assert "resume it with" in error["traceback"][0] and "execute.py" not in error["traceback"][0]
     page = progress["data"]["text/html"]
-    assert (
-        "cancelled after" in page and "emu_core.resume(&#x27;run&#x27;)" in page and "<progress" not in page
-    )
+    assert "cancelled after" in page and "emu_core.resume(&#39;run&#39;)" in page and "<progress" not in page
     (card,) = pages(notebook.cells[1])
     assert "Cancelled, " in card and "emu on small, from use" in card
     assert notebook.cells[2].outputs == []
