@@ -35,14 +35,14 @@ def animation(film: Film, colour_by: ColourBy = "intent") -> go.Figure:
     )
     places, hover, members = _on_grid(film.places), hover_texts(points), list[NDArray[np.intp]]()
     for group in groups(points, colour_by):
-        mine = np.flatnonzero(points[colour_by].to_numpy() == group.value)
-        members.append(mine)
+        members_of_group = np.flatnonzero(points[colour_by].to_numpy() == group.value)
+        members.append(members_of_group)
         figure.add_scattergl(
-            x=places[0, mine, 0],
-            y=places[0, mine, 1],
+            x=places[0, members_of_group, 0],
+            y=places[0, members_of_group, 1],
             mode="markers",
             name=plain(short(group.name, 30)),
-            text=hover[mine],
+            text=hover[members_of_group],
             hovertemplate="%{text}<extra></extra>",
             marker={"color": group.colour, "symbol": group.shape[0], "size": 7, "opacity": 0.8},
             row=1,
@@ -105,7 +105,7 @@ def _frames(film: Film, places: NDArray[np.int16], members: list[NDArray[np.intp
             share = share * share * (3 - 2 * share)  # slow at both ends
             now = np.round((1 - share) * places[frame] + share * places[following]).astype(np.int16)
             data: list[go.Scattergl | go.Bar] = [
-                go.Scattergl(x=now[mine, 0], y=now[mine, 1]) for mine in members
+                go.Scattergl(x=now[rows, 0], y=now[rows, 1]) for rows in members
             ]
             if accuracy.shape[1]:
                 bars = (1 - share) * accuracy[frame] + share * accuracy[following]

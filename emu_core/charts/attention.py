@@ -47,21 +47,21 @@ def attention_bars(tokens: Sequence[Bar], shares: Mapping[str, Sequence[float]])
     most = max((share for panel in shares.values() for share in panel), default=1.0)
     for column, panel in enumerate(shares.values(), start=1):
         for kind in TokenKind:
-            mine = [place for place, token in enumerate(tokens) if token.kind is kind]
-            if not mine:
+            bars = [token_number for token_number, token in enumerate(tokens) if token.kind is kind]
+            if not bars:
                 continue
             figure.add_bar(
-                x=[100 * panel[place] for place in mine],
-                y=mine,
+                x=[100 * panel[token_number] for token_number in bars],
+                y=bars,
                 orientation="h",
                 name=kind.value,
                 legendgroup=kind.value,
                 showlegend=column == 1,
                 marker={"color": _COLOURS[kind], "opacity": _FAINT if kind is TokenKind.ADDED else 1.0},
-                text=[f"{100 * panel[place]:.1f}" for place in mine],
+                text=[f"{100 * panel[token_number]:.1f}" for token_number in bars],
                 textposition="outside",
                 cliponaxis=False,
-                hovertext=[plain(tokens[place].word) for place in mine],
+                hovertext=[plain(tokens[token_number].word) for token_number in bars],
                 hovertemplate="%{hovertext}: %{x:.1f} %<extra></extra>",
                 row=1,
                 col=column,

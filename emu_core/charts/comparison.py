@@ -46,8 +46,8 @@ def accuracy(comparison: Comparison, which: Side | Literal["difference"] = "diff
     if which == "difference":
         significant = comparison.matrix("p_value") < SIGNIFICANT
         return accuracy_difference(comparison.matrix("difference"), significant, "Difference, points")
-    both = pd.concat([comparison.accuracy["base"], comparison.accuracy["other"]])
-    span = (float(both.min()), max(float(both.max()), float(both.min()) + 1.0))
+    accuracies = pd.concat([comparison.accuracy["base"], comparison.accuracy["other"]])
+    span = (float(accuracies.min()), max(float(accuracies.max()), float(accuracies.min()) + 1.0))
     return accuracy_matrix(comparison.matrix(which), f"{plain(_name(comparison, which))}: Acc@1, %", span)
 
 
@@ -102,9 +102,9 @@ def confusion(
     return confusion_matrix(matrix, f"{plain(_name(comparison, which))}: nearest neighbours, %")
 
 
-def triple(comparison: Comparison, place: int = 0, *, across_languages: bool = False) -> go.Figure:
+def triple(comparison: Comparison, number: int = 0, *, across_languages: bool = False) -> go.Figure:
     """Return a row of `comparison.triples` as a triangle for each encoder."""
-    row = comparison.triples(across_languages=across_languages).iloc[place]
+    row = comparison.triples(across_languages=across_languages).iloc[number]
     cosines = {
         plain(name): (row[f"{side}_s12"], row[f"{side}_s13"], row[f"{side}_s23"])
         for name, side in zip(comparison.names, ("base", "other"), strict=True)
@@ -166,7 +166,7 @@ def triple_picture(
             )  # fmt: skip
         figure.add_scatter(
             x=corners[:, 0], y=corners[:, 1], mode="markers", marker={"size": 15, "color": PALETTE[0]},
-            customdata=[f"S{place}: {plain(text)}" for place, text in enumerate(texts, start=1)],
+            customdata=[f"S{number}: {plain(text)}" for number, text in enumerate(texts, start=1)],
             hovertemplate="%{customdata}<extra></extra>",
             row=1, col=column,
         )  # fmt: skip

@@ -39,7 +39,7 @@ def loss_curves(history: History | Mapping[str, History]) -> go.Figure:
             `dev_accuracy` of the epochs. A value that is not finite leaves a gap; steps without a part are skipped.
     """
     histories = history if isinstance(history, Mapping) else {"": history}
-    logs = {name: _Log.of(one) for name, one in histories.items()}
+    logs = {name: _Log.of(log_records) for name, log_records in histories.items()}
     names = list(dict.fromkeys(part for log in logs.values() for part in log.curves))
     names.sort(key=lambda name: name == "dev_accuracy")
     if not names:
@@ -60,11 +60,11 @@ def loss_curves(history: History | Mapping[str, History]) -> go.Figure:
     )
     figure.update_annotations(font_size=13)  # the titles
     legend = set[str]()
-    for place, name in enumerate(names):
-        row, column = place // COLUMNS + 1, place % COLUMNS + 1
+    for number, name in enumerate(names):
+        row, column = number // COLUMNS + 1, number % COLUMNS + 1
         drawn = {run: log.curves[name] for run, log in logs.items() if name in log.curves}
         for run, (x, y) in drawn.items():
-            colour = PALETTE[(place if len(logs) == 1 else list(logs).index(run)) % len(PALETTE)]
+            colour = PALETTE[(number if len(logs) == 1 else list(logs).index(run)) % len(PALETTE)]
             figure.add_scatter(
                 x=x,
                 y=y,
@@ -84,7 +84,7 @@ def loss_curves(history: History | Mapping[str, History]) -> go.Figure:
         # Plotly's own ticks of a log axis are too dense: they overlap.
         scale = {"type": "log", "dtick": "D2"} if logarithmic else {"type": "linear"}
         figure.update_yaxes(**scale, tickformat="~g", nticks=6, row=row, col=column)
-        is_lowest = place + COLUMNS >= len(names)
+        is_lowest = number + COLUMNS >= len(names)
         figure.update_xaxes(rangemode="tozero", title="step" if is_lowest else None, row=row, col=column)
     if len(logs) > 1:
         # At the top of the figure, where it stays clear of the panels' titles on a narrow page.
@@ -119,13 +119,13 @@ class _Log:
             y[~np.isfinite(y)] = math.nan
             if np.isfinite(y).any():
                 curves[name] = _thinned(x, y)
-        found: list[tuple[float, float]] = []
+        scores: list[tuple[float, float]] = []
         for _, stage in groupby(_measured(epochs), key=lambda measured: measured[0].stage):
             # A gap between stages, which may measure different things.
-            found += [(math.nan, math.nan)] * bool(found)
-            found += [(ends.get(record.epoch, math.nan), score) for record, score in stage]
-        if found:
-            x, y = np.array(found, dtype=np.float64).T
+            scores += [(math.nan, math.nan)] * bool(scores)
+            scores += [(ends.get(record.epoch, math.nan), score) for record, score in stage]
+        if scores:
+            x, y = np.array(scores, dtype=np.float64).T
             curves["dev_accuracy"] = x, y
         return cls(curves, ends, stages)
 
@@ -133,10 +133,10 @@ class _Log:
 def _mark_epochs(figure: go.Figure, log: _Log) -> None:
     """Draw a line at the end of each epoch, and at the start of each stage but the first."""
     if len(log.ends) <= MOST_MARKS:
-        every = math.ceil(len(log.ends) / MOST_LABELLED)
+        label_step = math.ceil(len(log.ends) / MOST_LABELLED)
         for number, (epoch, step) in enumerate(log.ends.items(), start=1):
             figure.add_vline(x=step, line={"color": GREY, "width": 1, "dash": "dot"}, row="all", col="all")
-            if number % every:
+            if number % label_step:
                 continue
             figure.add_annotation(
                 x=step, y=1, yref="y domain", xanchor="right", yanchor="top", showarrow=False,
@@ -153,8 +153,8 @@ def _mark_epochs(figure: go.Figure, log: _Log) -> None:
 def small_curves(history: History) -> str:
     """Return the curves of `loss_curves` as small SVG pictures in HTML without scripts, in the theme's colours."""
     drawn = [
-        _small(_title(name), *curve, PALETTE[place % len(PALETTE)])
-        for place, (name, curve) in enumerate(_Log.of(history).curves.items())
+        _small(_title(name), *curve, PALETTE[number % len(PALETTE)])
+        for number, (name, curve) in enumerate(_Log.of(history).curves.items())
     ]
     return f'<div style="display: flex; flex-wrap: wrap; gap: 1rem">{"".join(drawn)}</div>'
 
@@ -181,17 +181,17 @@ def held_out_curves(histories: Mapping[str, History]) -> go.Figure:
     Each run has a line, which names its best epoch.
     """
     figure = go.Figure()
-    every = list[tuple[int, float]]()
-    for place, (name, history) in enumerate(histories.items()):
-        found = [(record.epoch, score) for record, score in _measured(history)]
-        every += found
-        best = max(found, key=lambda one: one[1], default=None)  # of equals the first, as in training
+    all_scores = list[tuple[int, float]]()
+    for number, (name, history) in enumerate(histories.items()):
+        run_scores = [(record.epoch, score) for record, score in _measured(history)]
+        all_scores += run_scores
+        best = max(run_scores, key=lambda epoch_score: epoch_score[1], default=None)
         text = "" if best is None else f"best: {best[1]:.1f} %, epoch {best[0]}"
         figure.add_scatter(
-            x=[epoch for epoch, _ in found],
-            y=[percent for _, percent in found],
+            x=[epoch for epoch, _ in run_scores],
+            y=[percent for _, percent in run_scores],
             mode="lines+markers",
-            line={"color": PALETTE[place % len(PALETTE)], "width": 2},
+            line={"color": PALETTE[number % len(PALETTE)], "width": 2},
             name=f"{plain(name)}, {text}",
             hovertemplate="epoch %{x}: %{y:.1f} %<extra></extra>",
         )
@@ -200,8 +200,8 @@ def held_out_curves(histories: Mapping[str, History]) -> go.Figure:
                 x=best[0], y=best[1], text=text,
                 showarrow=True, arrowhead=0, arrowwidth=1, ax=0, ay=34, font={"size": 12},
             )  # fmt: skip
-    lowest = min((percent for _, percent in every), default=0)
-    last = max((epoch for epoch, _ in every), default=0)
+    lowest = min((percent for _, percent in all_scores), default=0)
+    last = max((epoch for epoch, _ in all_scores), default=0)
     figure.update_xaxes(title="epoch", dtick=max(1, last // 10), rangemode="tozero")
     figure.update_yaxes(title="P@1, %", range=[max(0.0, lowest - 15), 102], zeroline=False)
     return on_page(figure, height=280, legend_at=1.0, showlegend=len(histories) > 1)
@@ -263,7 +263,7 @@ def spectrum_lines(panels: Mapping[str, Mapping[str, NDArray[np.floating]]]) -> 
         horizontal_spacing=0.04,
     )  # fmt: skip
     for column, spectra in enumerate(panels.values(), start=1):
-        for place, (language, values) in enumerate(spectra.items()):
+        for number, (language, values) in enumerate(spectra.items()):
             figure.add_scatter(
                 x=list(range(2, len(values) + 1)),
                 y=values[1:].tolist(),
@@ -271,8 +271,8 @@ def spectrum_lines(panels: Mapping[str, Mapping[str, NDArray[np.floating]]]) -> 
                 name=plain(language),
                 legendgroup=language,
                 showlegend=column == 1,
-                line={"color": PALETTE[place], "width": 2, "dash": ("solid", "dot")[place % 2]},
-                marker={"symbol": SYMBOLS[place % 2], "size": 9},
+                line={"color": PALETTE[number], "width": 2, "dash": ("solid", "dot")[number % 2]},
+                marker={"symbol": SYMBOLS[number % 2], "size": 9},
                 hovertemplate=f"{plain(language)}, eigenvalue %{{x}}: %{{y:.3f}}<extra></extra>",
                 row=1,
                 col=column,
@@ -290,8 +290,8 @@ def psi_distributions(samples: Mapping[str, NDArray[np.floating]]) -> go.Figure:
     figure = go.Figure()
     high = max(float(np.quantile(values, 0.995)) for values in samples.values()) or 1.0
     edges = np.linspace(0.0, high, BINS + 1)
-    for place, (name, values) in enumerate(samples.items()):
-        colour, label = PALETTE[place], plain(short(name, 40))
+    for number, (name, values) in enumerate(samples.items()):
+        colour, label = PALETTE[number], plain(short(name, 40))
         counts = np.histogram(np.minimum(values, high), edges)[0]
         mean = float(values.mean())
         reach = 1.96 * float(values.std(ddof=1)) / np.sqrt(len(values))

@@ -118,7 +118,7 @@ def class_balance(counts: pd.DataFrame) -> go.Figure:
         counts.astype(str).to_numpy().tolist(),
         span=(0.0, max(1.0, float(counts.to_numpy().max(initial=0)))), scale="Cividis_r",
         most=MOST_COUNTED,
-        hover=lambda place, code, cell: f"{plain(intents[place])}<br>{language_name(code)}: {cell}",
+        hover=lambda row, code, cell: f"{plain(intents[row])}<br>{language_name(code)}: {cell}",
         height=90 + 22 * len(intents),
     )  # fmt: skip
     figure.update_xaxes(side="top")
@@ -139,7 +139,7 @@ def confusion_matrix(shares: pd.DataFrame, title: str, *, difference: bool = Fal
     # Shares use the upper half of the scale, so that the many zeros are white.
     reach = max(1.0, float(np.abs(values).max(initial=0.0))) if difference else 100.0
     intents = [str(intent) for intent in shares.index]
-    places = [str(place) for place in range(len(intents))]  # shortened names may repeat
+    places = [str(number) for number in range(len(intents))]  # shortened names may repeat
     names = [plain(short(intent, 18)) for intent in intents]
     form = "+.0f" if difference else ".0f"
     figure = heat_map(
@@ -165,7 +165,7 @@ def similarity_matrix(
     `span` has the cosines of the darkest and the lightest colour, the same for encoders that are compared.
     """
     texts = [plain(short(text, 90)) for text in sentences]
-    places = [str(place) for place in range(1, len(texts) + 1)]
+    places = [str(number) for number in range(1, len(texts) + 1)]
     cells = [[f"{value:z.2f}" for value in row] for row in cosines]
     figure = heat_map(
         cosines, places, places, cells, span=span, most=MOST_SENTENCES,

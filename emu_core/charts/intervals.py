@@ -129,13 +129,13 @@ def system_gains(gains: Sequence[Gain]) -> go.Figure:
     figure = go.Figure()
     rows = list(enumerate(reversed(gains)))
     for harmless, (name, colour, shape) in _SYSTEMS.items():
-        part = [(place, gain) for place, gain in reversed(rows) if (not gain.below) is harmless]
+        part = [(row, gain) for row, gain in reversed(rows) if (not gain.below) is harmless]
         if not part:
             continue
         deviations = [gain.deviation for _, gain in part]
         figure.add_bar(
             x=[gain.gain for _, gain in part],
-            y=[place for place, _ in part],
+            y=[row for row, _ in part],
             orientation="h",
             name=name,
             marker={"color": colour, "pattern": {"shape": shape, "solidity": 0.25}},
@@ -152,7 +152,11 @@ def system_gains(gains: Sequence[Gain]) -> go.Figure:
             "<br>below the base: %{customdata[1]}<extra></extra>",
         )
     _name_rows(
-        figure, [f"{plain(short(one.label.removeprefix(_LIBRARY), 40))}  {one.gain:+.1f}" for _, one in rows]
+        figure,
+        [
+            f"{plain(short(row_gain.label.removeprefix(_LIBRARY), 40))}  {row_gain.gain:+.1f}"
+            for _, row_gain in rows
+        ],
     )
     figure.update_xaxes(title="points of mean Acc@1 over the base encoder")
     return on_page(figure, height=130 + 34 * len(gains), legend_at=1.0, bargap=0.35)

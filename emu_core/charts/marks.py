@@ -109,16 +109,16 @@ def cluster_names(
     low, high = (places.min(axis=0), places.max(axis=0)) if frame is None else frame
     spans = np.maximum(high - low, 1e-9)
     values, counts = np.unique(intents.astype(str), return_counts=True)
-    found: list[tuple[str, float, float]] = []
+    clusters: list[tuple[str, float, float]] = []
     for intent in values[np.argsort(-counts, kind="stable")]:
-        if intent == "" or len(found) == most:
+        if intent == "" or len(clusters) == most:
             continue
         half = name_width(intent, panels) / 2
         x, y = (np.median(places[intents == intent], axis=0) - low) / spans
         x = min(max(x, half), max(1 - half, half))  # inside the map
         if all(
             abs(x - left) > half + name_width(name, panels) / 2 or abs(y - below) > NAME_HEIGHT
-            for name, left, below in found
+            for name, left, below in clusters
         ):
-            found.append((intent, x, y))
-    return [(intent, *(low + spans * [x, y]).tolist()) for intent, x, y in found]
+            clusters.append((intent, x, y))
+    return [(intent, *(low + spans * [x, y]).tolist()) for intent, x, y in clusters]

@@ -102,26 +102,26 @@ def sentence_maps(
                 )
             )  # fmt: skip
         for number in np.unique(trace_of[lit]).tolist():
-            mine = np.flatnonzero(lit & (trace_of == number))
+            trace_rows = np.flatnonzero(lit & (trace_of == number))
             group = coloured[number]
             traces.append(
                 go.Scattergl(
-                    x=x[mine],
-                    y=y[mine],
+                    x=x[trace_rows],
+                    y=y[trace_rows],
                     mode="markers",
                     name=plain(short(group.name, 30)),
                     legendgroup=group.value,
                     showlegend=False,
-                    customdata=rows[mine],
-                    text=None if hover is None else hover[mine],
+                    customdata=rows[trace_rows],
+                    text=None if hover is None else hover[trace_rows],
                     hovertemplate=(plain(group.name) if hover is None else "%{text}") + "<extra></extra>",
                     marker={
                         "color": group.colour,
                         "size": size,
-                        "opacity": SOLID if opacity is None else opacity[mine],
-                        "symbol": "circle" if symbols is None else _packed(symbols[mine]),
+                        "opacity": SOLID if opacity is None else opacity[trace_rows],
+                        "symbol": "circle" if symbols is None else _packed(symbols[trace_rows]),
                     },
-                    selectedpoints=np.flatnonzero(stands_out[mine]) if chosen else None,
+                    selectedpoints=np.flatnonzero(stands_out[trace_rows]) if chosen else None,
                     selected={"marker": {"size": size + LARGER, "opacity": 1.0}},
                     unselected={"marker": {"color": GREY, "opacity": FAINT}},
                 )
@@ -229,11 +229,11 @@ def word_map(places: NDArray[np.floating], words: pd.DataFrame) -> go.Figure:
     figure = go.Figure()
     written = len(words) <= MOST_WRITTEN
     for group in marks.groups(words, "language"):
-        mine = np.flatnonzero(words["language"].to_numpy() == group.value)
-        labels = [plain(short(word, 30)) for word in words["word"].iloc[mine]]
+        language_rows = np.flatnonzero(words["language"].to_numpy() == group.value)
+        labels = [plain(short(word, 30)) for word in words["word"].iloc[language_rows]]
         figure.add_scatter(
-            x=places[mine, 0].tolist(),
-            y=places[mine, 1].tolist(),
+            x=places[language_rows, 0].tolist(),
+            y=places[language_rows, 1].tolist(),
             mode="markers+text" if written else "markers",
             name=plain(group.name),
             text=labels,

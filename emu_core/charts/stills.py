@@ -81,9 +81,9 @@ def maps_file(
 @contextmanager
 def drawing(size: tuple[float, float]) -> Iterator[Figure]:
     """Configure matplotlib, and yield an empty figure of a size in inches."""
-    there = {font.name for font in font_manager.fontManager.ttflist}
+    installed_fonts = {font.name for font in font_manager.fontManager.ttflist}
     settings: Any = {
-        "font.family": [font for font in _FONTS if font in there],
+        "font.family": [font for font in _FONTS if font in installed_fonts],
         "font.size": 9,
         "svg.fonttype": "none",  # text stays text
         "svg.hashsalt": "emu",  # equal pictures are equal files
@@ -101,6 +101,6 @@ def key(label: str, colour: Any, marker: str, **style: Any) -> Line2D:
 def _keys(of: Iterable[tuple[str, str, str]]) -> list[Line2D]:
     """Return a legend's entries from names, colours and markers; of too many, how many more there are."""
     keys = [key(short(name, 30), *look, markersize=6, markeredgewidth=0) for name, *look in of]
-    rest = len(keys) - marks.MOST_LISTED
-    more = [Line2D([], [], linestyle="none", label=f"and {rest} more")] if rest > 0 else []
+    unlisted = len(keys) - marks.MOST_LISTED
+    more = [Line2D([], [], linestyle="none", label=f"and {unlisted} more")] if unlisted > 0 else []
     return [*keys[: marks.MOST_LISTED], *more]

@@ -33,8 +33,8 @@ def sampled_rows(labels: Sequence[int], most: int = MOST_SENTENCES) -> list[int]
     wanted = np.maximum(np.minimum(count, LEAST_OF_INTENT), count * most // len(classes))
     order = np.random.default_rng(0).permutation(len(classes))
     order = order[np.argsort(classes[order], kind="stable")]  # by class, each in random order
-    place = np.arange(len(order)) - np.repeat(np.cumsum(count) - count, count)
-    rows: list[int] = np.sort(order[place < wanted[classes[order]]]).tolist()
+    rank = np.arange(len(order)) - np.repeat(np.cumsum(count) - count, count)
+    rows: list[int] = np.sort(order[rank < wanted[classes[order]]]).tolist()
     return rows
 
 

@@ -21,7 +21,7 @@ def labelled_rows(labelled: LabelledSet, train_languages: Sequence[str]) -> pd.D
             f"the labelled sentences in {', '.join(train_languages)} have the single intent '{intents[0]}'; "
             "add sentences of another, or choose another training language"
         )
-    number = {intent: place for place, intent in enumerate(intents)}
+    number = {intent: rank for rank, intent in enumerate(intents)}
     return part.frame.assign(label=part.frame["intent"].map(number))
 
 

@@ -43,8 +43,8 @@ def forecast(
     if needed is None:
         return None
     available = available_memory()
-    needs, there = (f"{count / MEGABYTE:,.0f} MB" for count in (needed, available))
-    line = f"{data.size(config)}: about {needs} of memory, of {there} available"
+    needs, available_words = (f"{count / MEGABYTE:,.0f} MB" for count in (needed, available))
+    line = f"{data.size(config)}: about {needs} of memory, of {available_words} available"
     # The estimate includes what this process holds already, such as libraries and data.
     if needed > available + psutil.Process().memory_info().rss:
         raise TrainingError(f"too little memory for {line}; train on fewer rows, or close other programs")

@@ -38,11 +38,11 @@ def process_memory(data: "LabelledData", config: "RunConfig") -> int | None:
 
     They comprise the process with the encoder, the rows, and the vectors for the evaluation.
     """
-    own = _PROCESS.get(config.encoder)
-    if own is None:
+    base_bytes = _PROCESS.get(config.encoder)
+    if base_bytes is None:
         return None
     held_out = data.labelled.held_out_part()
-    return own + _ROW * len(data.labelled) + (0 if held_out is None else len(held_out) * _VECTOR)
+    return base_bytes + _ROW * len(data.labelled) + (0 if held_out is None else len(held_out) * _VECTOR)
 
 
 def scratch_memory(data: "ParallelData") -> tuple[int, int]:

@@ -26,14 +26,14 @@ def _train(job: "Job", config: BicvmConfig) -> "Outcome":
 
 def _memory(data: "ParallelData", _config: "RunConfig", settings: BicvmConfig) -> int:
     """Add four tables (weights, AdaGrad's sums, the best epoch's weights, a step's changes) and the token ids."""
-    own, characters = scratch_memory(data)
+    base_bytes, characters = scratch_memory(data)
     words: dict[str, set[str]] = {}
     for text in data.tasks.translation:
         for language, side in ((text.source, text.first), (text.target, text.second)):
             words.setdefault(language, set()).update(word for sentence in side for word in sentence.split())
     distinct = sum(map(len, words.values()))
     step = settings.batch_size * (1 + settings.noise) * WORDS  # word vectors composed in a step
-    return own + 4 * settings.dim * (4 * distinct + 6 * step) + 20 * characters
+    return base_bytes + 4 * settings.dim * (4 * distinct + 6 * step) + 20 * characters
 
 
 _BICVM = Method(

@@ -76,7 +76,9 @@ def corpus_of(encoder: BicvmEncoder, text: ParallelText, config: BicvmConfig) ->
             Fix("document_sentences"),
         )
     left_out = len(first) - len(kept)
-    first, second = (replace(one, begins=one.begins[kept], ends=one.ends[kept]) for one in (first, second))
+    first, second = (
+        replace(side, begins=side.begins[kept], ends=side.ends[kept]) for side in (first, second)
+    )
     return Corpus(f"{text.source}-{text.target}", first, second, left_out)
 
 
@@ -234,7 +236,7 @@ class BicvmTrainer(Trainer[Batch]):
     def step(self, batch: Batch) -> dict[str, float]:
         """Update the vectors of the batch's words; the losses are averages over pairs."""
         config, device = self.config, self.table.device
-        both = [
+        both_sides = [
             _words(batch, batch.corpus.first, batch.first_noise, config.word_dropout),
             _words(batch, batch.corpus.second, batch.second_noise, config.word_dropout),
         ]
@@ -242,12 +244,12 @@ class BicvmTrainer(Trainer[Batch]):
         # Only the words of this batch have a gradient.
         present = counts > 0
         present[0] = True  # the row before a sentence's first word, which has no gradient
-        for side in both:
+        for side in both_sides:
             present[side.words] = True  # and the words before them, which may be dropped themselves
-        rows, place = np.flatnonzero(present), np.cumsum(present) - 1
+        rows, row_in_table = np.flatnonzero(present), np.cumsum(present) - 1
         numbers = tensor(rows, device)
         part = self.table[numbers].requires_grad_()  # (R, d)
-        first, second = (side.vectors(part, place, self.encoder) for side in both)
+        first, second = (side.vectors(part, row_in_table, self.encoder) for side in both_sides)
         hinge = _hinge(first, second, batch, config)
         loss = hinge
         if config.l2_weight:
@@ -288,10 +290,10 @@ class _Words:
     offsets: Rows
     which: Rows  # (B + noise,) the number of each pair's sentence, then of each noise sentence
 
-    def vectors(self, part: Tensor, place: Rows, encoder: BicvmEncoder) -> Tensor:
+    def vectors(self, part: Tensor, row_in_table: Rows, encoder: BicvmEncoder) -> Tensor:
         """Compose the vectors (B + noise, d) from the batch's rows of the table."""
         (ids, before), offsets, which = (
-            tensor(values, part.device) for values in (place[self.words], self.offsets, self.which)
+            tensor(values, part.device) for values in (row_in_table[self.words], self.offsets, self.which)
         )
         return F.embedding(which, compose(part, ids, before, offsets, encoder.composition))
 

@@ -36,12 +36,12 @@ class Vocabulary:
     @classmethod
     def of(cls, texts: Mapping[str, Iterable[str]], min_count: int = 1) -> Self:
         """Count the words in sentences by language; those with `min_count` stay, the most frequent first."""
-        found = {}
+        row_of_word = {}
         for language in ordered(texts):
             counts = Counter(chain.from_iterable(map(words, texts[language])))
             by_count = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
-            found[language] = {word: count for word, count in by_count if count >= min_count}
-        return cls(found)
+            row_of_word[language] = {word: count for word, count in by_count if count >= min_count}
+        return cls(row_of_word)
 
     @classmethod
     def parse(cls, content: Any) -> Self:

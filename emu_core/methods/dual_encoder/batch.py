@@ -58,9 +58,9 @@ class Sentences:
         grams = self.ids[_ranges(starts[first] + 1, counts[first])]
         rows, gram = np.unique(grams, return_inverse=True)
         lengths = np.bincount(sentence, minlength=len(self))
-        place = np.arange(len(sentence)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        position = np.arange(len(sentence)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
         input_ids = np.zeros((len(self), lengths.max()), dtype=np.int64)
-        input_ids[sentence, place] = word
+        input_ids[sentence, position] = word
         return {
             "words": torch.from_numpy(self.ids[starts[first]].astype(np.int64)),
             "ngram_rows": torch.from_numpy(rows.astype(np.int64) - words),

@@ -58,8 +58,8 @@ class TransformerLayer(nn.Module):
         real = mask.flatten().nonzero().squeeze(1)
 
         def attend(x: Tensor) -> Tensor:
-            found = self._attention(F.embedding(row, self.projection(x)), mask)
-            return self.out(found.flatten(0, 1).index_select(0, real))
+            attended = self._attention(F.embedding(row, self.projection(x)), mask)
+            return self.out(attended.flatten(0, 1).index_select(0, real))
 
         return self._residuals(x, attend)
 
@@ -79,8 +79,8 @@ class TransformerLayer(nn.Module):
         query, key, value = (
             part.unflatten(-1, (self.heads, -1)).transpose(1, 2) for part in projected.chunk(3, dim=-1)
         )  # each (B, heads, T, dim / heads)
-        found = F.scaled_dot_product_attention(query, key, value, attn_mask=mask[:, None, None, :])
-        return found.transpose(1, 2).flatten(2)
+        attended = F.scaled_dot_product_attention(query, key, value, attn_mask=mask[:, None, None, :])
+        return attended.transpose(1, 2).flatten(2)
 
     def _filter(self, x: Tensor) -> Tensor:
         return self.narrow(self.dropout(F.relu(self.wide(x))))
@@ -141,15 +141,15 @@ class DualEncoder(Encoder):
             config = read_config(folder)
             known = {field.name for field in fields(DualEncoderConfig)}
             languages = [str(code) for code in config.pop("languages")]
-            own = DualEncoderConfig(**{name: value for name, value in config.items() if name in known})
+            settings = DualEncoderConfig(**{name: value for name, value in config.items() if name in known})
             state = load_file(folder / WEIGHTS)
             if any(tensor.dtype != torch.float32 for tensor in state.values()):
                 raise ValueError("weights that are not float32")
-            if 12 * own.layers > len(state):  # checked before modules are made for them
+            if 12 * settings.layers > len(state):  # checked before modules are made for them
                 raise ValueError("layers that have no weights")
             # On "meta" no memory is taken for tables that config.json claims but the file does not have.
             with torch.device("meta"):
-                encoder = cls(own, languages)
+                encoder = cls(settings, languages)
             encoder.load_state_dict(state, assign=True)
             return encoder.eval()
 
@@ -191,8 +191,8 @@ class DualEncoder(Encoder):
         # Real words only: (R, dim).
         x = F.embedding(features["input_ids"][mask], self.word_vectors(features))
         if self.config.layers and self.config.position_scale:
-            place = self.config.position_scale * positions(mask.shape[1], self.dim).to(x)
-            x = x + place.expand(len(mask), -1, -1)[mask]
+            position_signal = self.config.position_scale * positions(mask.shape[1], self.dim).to(x)
+            x = x + position_signal.expand(len(mask), -1, -1)[mask]
         for layer in self.transformer:
             x = layer(x, mask)
         x = x.float()  # under autocast too
@@ -233,8 +233,8 @@ class DualEncoder(Encoder):
         numbers = torch.arange(self.max_tokens).unsqueeze(1)  # (T, 1)
         belongs = (number.unsqueeze(1) == numbers) & real.unsqueeze(1)  # (B, T, L)
         mask = (belongs & begins.unsqueeze(1)).any(dim=2)  # (B, T), words
-        own = F.embedding(torch.where(begins, input_ids, 0), self.words)
-        words = (belongs & begins.unsqueeze(1)).to(own.dtype) @ own  # (B, T, width)
+        word_vectors = F.embedding(torch.where(begins, input_ids, 0), self.words)
+        words = (belongs & begins.unsqueeze(1)).to(word_vectors.dtype) @ word_vectors  # (B, T, width)
         if self.ngrams is not None:
             grams = F.embedding(torch.where(begins | ~real, 0, input_ids - buckets), self.ngrams)
             summed = (belongs & ~begins.unsqueeze(1)).to(grams.dtype) @ grams

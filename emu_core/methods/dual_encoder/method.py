@@ -49,14 +49,14 @@ def _advice(tasks: "Tasks") -> list[str]:
 
 def _memory(data: "ParallelData", _config: "RunConfig", settings: DualEncoderConfig) -> int:
     """Add the tables (weights, moments, the best epoch's weights), the states of a step, and the token ids."""
-    own, characters = scratch_memory(data)
+    base_bytes, characters = scratch_memory(data)
     table = 4 * (settings.word_buckets + settings.ngram_buckets) * settings.embedding_dim
     moments = 2 if settings.optimizer is Optimizer.ADAM else 0
     sentences = settings.batch_size * (2 + settings.hard_negatives)
     widths = (
         settings.embedding_dim + settings.dim + settings.layers * (8 * settings.dim + 2 * settings.filter_dim)
     )
-    return own + table * (3 + moments) + 4 * sentences * WORDS * 3 * widths + 50 * characters
+    return base_bytes + table * (3 + moments) + 4 * sentences * WORDS * 3 * widths + 50 * characters
 
 
 _DUAL_ENCODER = Method(

@@ -88,8 +88,10 @@ class QuickThought(Task):
 
     def loss(self, vectors: Vectors, rows: Ints, heads: TaskHeads, config: DualEncoderConfig) -> Tensor:
         """Add the two negative log-likelihoods."""
-        before, own, after = (_phi(part, config) for part in heads.quick_thought(*vectors))
-        return ranking_loss(own, after, scale=config.scale) + ranking_loss(own, before, scale=config.scale)
+        before, middle, after = (_phi(part, config) for part in heads.quick_thought(*vectors))
+        return ranking_loss(middle, after, scale=config.scale) + ranking_loss(
+            middle, before, scale=config.scale
+        )
 
 
 @dataclass(eq=False)
@@ -114,25 +116,25 @@ def prepare(encoder: DualEncoder, tasks: Tasks) -> list[Task]:
     def read(texts: Sequence[str]) -> Sentences:
         return Sentences.of(encoder.token_ids(texts))
 
-    found: list[Task] = []
+    prepared: list[Task] = []
     for pairs in tasks.translation:
         columns = read(pairs.first), read(pairs.second)
-        found.append(Translation(f"{pairs.source}-{pairs.target}", columns, len(pairs)))
+        prepared.append(Translation(f"{pairs.source}-{pairs.target}", columns, len(pairs)))
     for talk in tasks.dialogues:
         columns = read(talk.comments), read(talk.responses)
-        found.append(Conversation(f"conversation {talk.language}", columns, len(columns[0])))
+        prepared.append(Conversation(f"conversation {talk.language}", columns, len(columns[0])))
     for text in tasks.running_text:
-        found.append(_quick_thought(text, read))
+        prepared.append(_quick_thought(text, read))
     for pairs_of in tasks.nli:
         columns = read(pairs_of.premises), read(pairs_of.hypotheses)
         labels = np.asarray(pairs_of.labels, dtype=np.int64)
-        found.append(Inference(f"nli {pairs_of.language}", columns, len(labels), labels))
-    for task in found:
+        prepared.append(Inference(f"nli {pairs_of.language}", columns, len(labels), labels))
+    for task in prepared:
         if task.size < 2:
             raise TrainingError(
                 f"the task {task.name} has {task.size} examples, and each is ranked against others; add more text"
             )
-    return found
+    return prepared
 
 
 def _quick_thought(text: RunningText, read: Callable[[Sequence[str]], Sentences]) -> QuickThought:
@@ -174,27 +176,27 @@ def mine(
     return [neighbours(encode(encoder, column), pool, same, config.hard_negatives) for column in ranked]
 
 
-def neighbours(vectors: Tensor, pool: Ints, same: Sequence[Ints], each: int) -> Ints:
-    """Return the rows (N, `each` or fewer) of each row's nearest neighbours among `pool`, excluding equal rows.
+def neighbours(vectors: Tensor, pool: Ints, same: Sequence[Ints], count: int) -> Ints:
+    """Return the rows (N, `count` or fewer) of each row's nearest neighbours among `pool`, excluding equal rows.
 
     Args:
         vectors: (N, dim).
         pool: rows that can be neighbours.
         same: arrays (N,); two rows are equal if they have the same number in one of them.
-        each: number of neighbours.
+        count: number of neighbours.
     """
     units = F.normalize(vectors, dim=-1)
     of_pool = torch.from_numpy(pool).to(units.device)
-    numbers = [torch.from_numpy(one).to(units.device) for one in same]
-    found, each = [], min(each, len(pool))
+    numbers = [torch.from_numpy(keys).to(units.device) for keys in same]
+    nearest, count = [], min(count, len(pool))
     for rows in torch.arange(len(units), device=units.device).split(ROWS):
         cosine = units[rows] @ units[of_pool].T
-        for one in numbers:
-            cosine.masked_fill_(one[rows].unsqueeze(1) == one[of_pool], -torch.inf)
-        best = cosine.topk(each, dim=1)
-        each = min(each, int((best.values > -torch.inf).sum(dim=1).min()))
-        found.append(of_pool[best.indices])
-    return torch.cat([part[:, :each] for part in found]).cpu().numpy()
+        for keys in numbers:
+            cosine.masked_fill_(keys[rows].unsqueeze(1) == keys[of_pool], -torch.inf)
+        best = cosine.topk(count, dim=1)
+        count = min(count, int((best.values > -torch.inf).sum(dim=1).min()))
+        nearest.append(of_pool[best.indices])
+    return torch.cat([part[:, :count] for part in nearest]).cpu().numpy()
 
 
 @torch.no_grad()

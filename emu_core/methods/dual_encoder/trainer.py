@@ -148,8 +148,8 @@ class DualEncoderTrainer(Trainer[Batch]):
 
     def load_weights(self, weights: Weights) -> None:
         """Restore what `weights` returned."""
-        nli = {name.removeprefix(_NLI): own for name, own in weights.items() if name.startswith(_NLI)}
-        super().load_weights({name: own for name, own in weights.items() if not name.startswith(_NLI)})
+        nli = {name.removeprefix(_NLI): weight for name, weight in weights.items() if name.startswith(_NLI)}
+        super().load_weights({name: weight for name, weight in weights.items() if not name.startswith(_NLI)})
         if nli:
             self.heads.nli.load_state_dict(nli)
 
@@ -159,11 +159,13 @@ class DualEncoderTrainer(Trainer[Batch]):
         for step in range(first + done, min(first + self.plan.epoch, self.plan.steps)):
             number = self.plan.task(step)
             task = self.tasks[number]
-            passes, place = divmod(self.plan.turns(step), _steps_of_pass(task.size, self.config))
+            passes, step_of_pass = divmod(self.plan.turns(step), _steps_of_pass(task.size, self.config))
             if number not in self._orders or self._orders[number][0] != passes:
                 order = np.random.default_rng((self.seed, number, passes)).permutation(task.size)
                 self._orders[number] = passes, order
-            yield Batch(step, number, self._orders[number][1][place * size : (place + 1) * size])
+            yield Batch(
+                step, number, self._orders[number][1][step_of_pass * size : (step_of_pass + 1) * size]
+            )
 
     def step(self, batch: Batch) -> dict[str, float]:
         """Update encoder and heads once, for one task."""
@@ -203,10 +205,10 @@ class DualEncoderTrainer(Trainer[Batch]):
         """Find hard negatives for each translation task with the current encoder."""
         for number, task in enumerate(self.tasks):
             if isinstance(task, Translation):
-                found = mine(
+                hard_negatives = mine(
                     self.encoder, task.columns, self.config, np.random.default_rng((self.seed, number))
                 )
-                task.negatives = found if all(rows.shape[1] for rows in found) else []
+                task.negatives = hard_negatives if all(rows.shape[1] for rows in hard_negatives) else []
         self._mined = True
 
     def _vectors(self, sides: Sequence[Sentences], step: int) -> Sequence[Tensor]:

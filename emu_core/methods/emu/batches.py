@@ -81,8 +81,10 @@ def prepare(
     sentences: dict[str, Labelled] = {}
     warnings: list[str] = []
     for language in train_languages:
-        own = rows[rows["language"] == language]
-        texts, labels, ids, intents = (own[name].tolist() for name in ("text", "label", "id", "intent"))
+        language_rows = rows[rows["language"] == language]
+        texts, labels, ids, intents = (
+            language_rows[name].tolist() for name in ("text", "label", "id", "intent")
+        )
         sentences[language] = Labelled(token_ids(texts), labels, ids)
         warnings += _thin(intents, language, config)
     others: dict[str, dict[Any, str]] = {}
@@ -276,19 +278,19 @@ def gradient_length(weights: Iterable[nn.Parameter]) -> float:
 
 def spread_alarms(base: Spread, now: Spread, intents: int) -> list[str]:
     """Return a sentence for each way in which the vectors have collapsed since the base encoder."""
-    found = []
+    alarms = []
     if now.mean_cosine > CLOSE and 1 - now.mean_cosine <= NEARER * (1 - base.mean_cosine):
-        found.append(
+        alarms.append(
             f"the vectors have collapsed towards one direction: the mean cosine of two training sentences went from "
             f"{base.mean_cosine:.2f} to {now.mean_cosine:.2f}; lower the learning rate, or train for fewer epochs"
         )
     if now.effective_rank < min(RANK_LEFT * base.effective_rank, RANK_OF_INTENTS * (intents - 1)):
-        found.append(
+        alarms.append(
             f"the vectors have collapsed into few directions: the effective rank of the training sentences went from "
             f"{base.effective_rank:.1f} to {now.effective_rank:.1f}, too few to keep {intents} intents apart; lower "
             "the learning rate, or train for fewer epochs"
         )
-    return found
+    return alarms
 
 
 def step_alarms(steps: int, one_class: int, dead: int) -> list[str]:
@@ -299,15 +301,15 @@ def step_alarms(steps: int, one_class: int, dead: int) -> list[str]:
         one_class: steps whose batch had a single intent.
         dead: steps in which the encoder's gradient was zero or not finite.
     """
-    found = []
+    alarms = []
     if steps and one_class >= ONE_CLASS * steps:
-        found.append(one_class_warning(steps, one_class))
+        alarms.append(one_class_warning(steps, one_class))
     if steps and dead >= DEAD * steps:
-        found.append(
+        alarms.append(
             f"{dead} of {steps} steps left the encoder unchanged, since its gradient was zero or not finite; lower the "
             "learning rate, or choose another method"
         )
-    return found
+    return alarms
 
 
 def one_class_warning(steps: int, one_class: int) -> str:

@@ -65,13 +65,17 @@ def _memory(data: "LabelledData", config: "RunConfig", settings: EmuConfig) -> i
     """Add the token ids; None for settings that train more weights or larger batches than were measured."""
     from emu_core.training.intent_regression import MOST_SENTENCES
 
-    own = process_memory(data, config)
-    if own is None or settings.trained not in _MEASURED_WEIGHTS or settings.batch_size > _MEASURED_BATCH:
+    base_bytes = process_memory(data, config)
+    if (
+        base_bytes is None
+        or settings.trained not in _MEASURED_WEIGHTS
+        or settings.batch_size > _MEASURED_BATCH
+    ):
         return None
     numbers = 1000 * (len(data.labelled) + (0 if data.unlabelled is None else len(data.unlabelled.frame)))
     probed = min(len(data.labelled), MOST_SENTENCES) if settings.linear_probe else 0
     return (
-        own + _TRAINED.get(config.encoder, 0) + numbers + 16_000 * probed
+        base_bytes + _TRAINED.get(config.encoder, 0) + numbers + 16_000 * probed
     )  # embeddings in float64, three times
 
 

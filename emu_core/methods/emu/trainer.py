@@ -351,8 +351,8 @@ class EmuTrainer(Trainer[Batch]):
             gathered = self.processes.gather(encoded, len(ids))
         vectors = gathered.split(size)  # own, other, own, other, ...: each (B, dim)
         optimizer = self.critic_optimizers[language]
-        for own, other in zip(vectors[::2], vectors[1::2], strict=True):
-            loss = self._language_loss(critic, own, other)
+        for language_vectors, other in zip(vectors[::2], vectors[1::2], strict=True):
+            loss = self._language_loss(critic, language_vectors, other)
             optimizer.zero_grad()
             loss.backward()
             self.processes.average_gradients(critic.parameters())
@@ -367,8 +367,8 @@ class EmuTrainer(Trainer[Batch]):
             vectors = self.encoder.vectors_with_gradient(self.processes.part(ids))
         return self.processes.gather(vectors, len(ids))
 
-    def _language_loss(self, critic: LanguageDiscriminator, own: Tensor, other: Tensor) -> Tensor:
-        scores = critic(torch.cat([own, other])).split([len(own), len(other)])
+    def _language_loss(self, critic: LanguageDiscriminator, u: Tensor, other: Tensor) -> Tensor:
+        scores = critic(torch.cat([u, other])).split([len(u), len(other)])
         if self.config.adversary is Adversary.WASSERSTEIN:
             return language_wasserstein(*scores)
         return language_cross_entropy(*scores)
@@ -397,10 +397,10 @@ class EmuTrainer(Trainer[Batch]):
 
     def warnings(self) -> list[str]:
         """Return the warnings about the data, and the alarms for the restored weights."""
-        found = [*self.data.warnings, *self._alarms(self._spread or self._measured())]
-        if self.one_class and (few := one_class_warning(self.steps, self.one_class)) not in found:
-            found.append(few)
-        return found
+        messages = [*self.data.warnings, *self._alarms(self._spread or self._measured())]
+        if self.one_class and (few := one_class_warning(self.steps, self.one_class)) not in messages:
+            messages.append(few)
+        return messages
 
     def _measured(self) -> Spread:
         return spread(self.encoder.encode_ids(watched(self.data.labelled, self.seed)))
@@ -431,7 +431,10 @@ class EmuTrainer(Trainer[Batch]):
             "classifier": self.classifier,
             "optimizer": self.optimizer,
             **{f"critic {language}": critic for language, critic in self.critics.items()},
-            **{f"critic optimizer {language}": one for language, one in self.critic_optimizers.items()},
+            **{
+                f"critic optimizer {language}": optimizer
+                for language, optimizer in self.critic_optimizers.items()
+            },
         }
 
     def state_dict(self) -> State:

@@ -93,32 +93,43 @@ def prepare_disentangling(
         DataError: a sentence has too few negatives, or no template pair can be made.
         EncoderError: slots can't be masked with this encoder.
     """
+    # First the distinct utterances are numbered, and in two stages joined by others with their templates.
     languages = tuple(dict.fromkeys(code for pair in train for code in (pair.source, pair.target)))
     utterances, pairs = _numbered(train)
     dev_utterances, dev_pairs = _numbered(dev)
     two_stage = isinstance(config, FmdaConfig) and config.two_stage
     made = template_pairs(utterances, seed=seed) if two_stage else None
     dev_made, dev_templates, warnings = _dev_templates(dev_utterances, languages, seed if two_stage else None)
-    others = [] if made is None else [targets[0] for targets in made.targets]
+    same_template = [] if made is None else [targets[0] for targets in made.targets]
     masked = isinstance(config, FmdaConfig)
 
-    groups = [utterances, others, dev_utterances, dev_made]
-    told = _told(on_progress, [*map(len, groups), *([len(utterances)] * 2 if masked else [])])
+    # Then the frozen encoder reads each group once: the states of all tokens, and FMDA's targets, which are the [CLS]
+    # states of the utterances with their slots masked (template) and with all but their slots masked (residual).
+    groups = [utterances, same_template, dev_utterances, dev_made]
+    progress_of_group = _told(on_progress, [*map(len, groups), *([len(utterances)] * 2 if masked else [])])
     states = [
         token_states(
-            encoder, encoder.token_ids([one.text for one in group]), cache=cache, on_progress=next(told)
+            encoder,
+            encoder.token_ids([utterance.text for utterance in group]),
+            cache=cache,
+            on_progress=next(progress_of_group),
         )
         for group in groups
     ]
     template_target = residual_target = torch.empty(0, encoder.state_dim, device=encoder.device)
     if masked:
-        texts = [one.text for one in utterances]
-        slots: list[list[Span]] = [[(slot.start, slot.end) for slot in one.slots] for one in utterances]
-        templates = [template_spans(len(text), own) for text, own in zip(texts, slots, strict=True)]
+        texts = [utterance.text for utterance in utterances]
+        slots: list[list[Span]] = [
+            [(slot.start, slot.end) for slot in utterance.slots] for utterance in utterances
+        ]
+        templates = [template_spans(len(text), spans) for text, spans in zip(texts, slots, strict=True)]
         template_target, residual_target = (
-            cls_states(encoder, masked_ids(encoder, texts, spans), cache=cache, on_progress=next(told))
+            cls_states(
+                encoder, masked_ids(encoder, texts, spans), cache=cache, on_progress=next(progress_of_group)
+            )
             for spans in (slots, templates)
         )
+    # At last negatives are drawn, and the utterances added for their templates take over what belongs to them.
     negatives = _negatives(utterances, languages, config.negatives, seed, cache)
     pairs_of_templates = None
     device = encoder.device
@@ -131,23 +142,23 @@ def prepare_disentangling(
         )
         negatives = np.concatenate([negatives, negatives[list(made.rows)]])
         pairs_of_templates = torch.stack([rows, len(utterances) + torch.arange(len(rows), device=device)], 1)
-        utterances = [*utterances, *others]
-    number = {code: place for place, code in enumerate(languages)}
+        utterances = [*utterances, *same_template]
+    number = {code: language_number for language_number, code in enumerate(languages)}
     return DisentangleData(
         languages=languages,
         sentences=Sentences(
             states=joined(states[:2]),
-            language=torch.tensor([number[one.language] for one in utterances], device=device),
+            language=torch.tensor([number[utterance.language] for utterance in utterances], device=device),
             template_target=template_target,
             residual_target=residual_target,
             negatives=torch.from_numpy(negatives).to(device),
         ),
-        pairs=torch.tensor([row for some in pairs for row in some], device=device),
+        pairs=torch.tensor([row for group_rows in pairs for row in group_rows], device=device),
         template_pairs=pairs_of_templates,
         held_out=HeldOut(
             states=joined(states[2:]),
-            pairs=[torch.tensor(some, device=device) for some in dev_pairs],
-            templates=[torch.tensor(some, device=device) for some in dev_templates],
+            pairs=[torch.tensor(group_rows, device=device) for group_rows in dev_pairs],
+            templates=[torch.tensor(group_rows, device=device) for group_rows in dev_templates],
         )
         if dev
         else None,
@@ -168,26 +179,34 @@ def _tell(on_progress: Progress, before: int, size: int, total: int, done: int, 
 def _numbered(pairs: Sequence[SlotPairs]) -> tuple[list[Utterance], list[list[tuple[int, int]]]]:
     """Return the distinct utterances, and each pair's row numbers among them."""
     rows: dict[tuple[str, str], int] = {}
-    found: list[Utterance] = []
+    utterances: list[Utterance] = []
 
-    def row(one: Utterance) -> int:
-        place = rows.setdefault((one.language, one.id), len(found))
-        if place == len(found):
-            found.append(one)
-        return place
+    def row(utterance: Utterance) -> int:
+        number = rows.setdefault((utterance.language, utterance.id), len(utterances))
+        if number == len(utterances):
+            utterances.append(utterance)
+        return number
 
     numbered = [[(row(a), row(b)) for a, b in zip(pair.first, pair.second, strict=True)] for pair in pairs]
-    return found, numbered
+    return utterances, numbered
 
 
 def _negatives(
-    utterances: Sequence[Utterance], languages: Sequence[str], each: int, seed: int, cache: Path | None
+    utterances: Sequence[Utterance],
+    languages: Sequence[str],
+    per_utterance: int,
+    seed: int,
+    cache: Path | None,
 ) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
-    negatives = np.empty((len(utterances), each), dtype=np.int64)
+    negatives = np.empty((len(utterances), per_utterance), dtype=np.int64)
     for language in languages:
-        own = np.array([row for row, one in enumerate(utterances) if one.language == language])
-        texts = [utterances[row].text for row in own]
-        negatives[own] = own[draw_negatives(texts, language, seed=seed, each=each, cache=cache)]
+        language_rows = np.array(
+            [row for row, utterance in enumerate(utterances) if utterance.language == language]
+        )
+        texts = [utterances[row].text for row in language_rows]
+        negatives[language_rows] = language_rows[
+            draw_negatives(texts, language, seed=seed, per_text=per_utterance, cache=cache)
+        ]
     return negatives
 
 
@@ -200,19 +219,23 @@ def _dev_templates(
     """
     if seed is None or not utterances:
         return [], [], ()
-    found: list[Utterance] = []
+    template_targets: list[Utterance] = []
     templates = []
     try:
         for language in languages:
-            own = [row for row, one in enumerate(utterances) if one.language == language]
-            made = template_pairs([utterances[row] for row in own], seed=seed, distinct_templates=True)
-            first = len(utterances) + len(found)
-            templates.append([(own[row], first + number) for number, row in enumerate(made.rows)])
-            found += [targets[0] for targets in made.targets]
+            language_rows = [
+                row for row, utterance in enumerate(utterances) if utterance.language == language
+            ]
+            made = template_pairs(
+                [utterances[row] for row in language_rows], seed=seed, distinct_templates=True
+            )
+            first = len(utterances) + len(template_targets)
+            templates.append([(language_rows[row], first + number) for number, row in enumerate(made.rows)])
+            template_targets += [targets[0] for targets in made.targets]
     except DataError as error:
         reason = error.message.worded(in_words)
         return [], [], (f"the template encoder's last epoch was kept, since for the dev sentences {reason}",)
-    return found, templates, ()
+    return template_targets, templates, ()
 
 
 MOST_BLEU = 10.0
@@ -227,7 +250,7 @@ _FIRST_DRAWS = 16  # drawn for all sentences at once; most need one or two
 
 
 def draw_negatives(
-    texts: Sequence[str], language: str, *, seed: int, each: int = 1, cache: Path | None = None
+    texts: Sequence[str], language: str, *, seed: int, per_text: int = 1, cache: Path | None = None
 ) -> NDArray[np.int64]:
     """Draw negatives for each sentence: random others of the same language whose BLEU against it is below 0.1.
 
@@ -243,34 +266,34 @@ def draw_negatives(
         texts: N sentences of one language.
         language: its code, which decides between words and characters.
         seed: of the draws, 0 or more.
-        each: number of negatives per sentence.
+        per_text: number of negatives per sentence.
         cache: folder that the rows are stored in, and read from if the other arguments are the same.
 
     Returns:
-        Row numbers (N, each) of `texts`.
+        Row numbers (N, per_text) of `texts`.
 
     Raises:
-        DataError: there are no sentences, a number is out of range, or a sentence has fewer than `each` negatives.
+        DataError: there are no sentences, a number is out of range, or a sentence has fewer than `per_text` negatives.
     """
-    if not len(texts) or each < 1 or seed < 0:
+    if not len(texts) or per_text < 1 or seed < 0:
         raise DataError(
-            f"can't draw {each} negatives with seed {seed} for {counted(len(texts), 'sentence')}; give sentences, and "
-            "numbers that are not negative"
+            f"can't draw {per_text} negatives with seed {seed} for {counted(len(texts), 'sentence')}; give sentences, "
+            "and numbers that are not negative"
         )
     if cache is None:
-        return _draw(texts, language, seed, each)
-    prefix = f"{_RULE}\0{language}\0{seed}\0{each}\0{len(texts)}\0".encode()
+        return _draw(texts, language, seed, per_text)
+    prefix = f"{_RULE}\0{language}\0{seed}\0{per_text}\0{len(texts)}\0".encode()
     path = cache / f"negatives-{texts_hash(prefix, texts)[:32]}.npy"
-    rows = _read(path, (len(texts), each))
+    rows = _read(path, (len(texts), per_text))
     if rows is None:
-        rows = _draw(texts, language, seed, each)
+        rows = _draw(texts, language, seed, per_text)
         path.parent.mkdir(parents=True, exist_ok=True)
         with whole_file(path) as written, written.open("wb") as file:
             np.save(file, rows, allow_pickle=False)
     return rows
 
 
-def _draw(texts: Sequence[str], language: str, seed: int, each: int) -> NDArray[np.int64]:
+def _draw(texts: Sequence[str], language: str, seed: int, per_text: int) -> NDArray[np.int64]:
     from sacrebleu.metrics import BLEU
 
     bleu = BLEU(
@@ -284,7 +307,7 @@ def _draw(texts: Sequence[str], language: str, seed: int, each: int) -> NDArray[
     same = [numbers.setdefault(text.strip().casefold(), len(numbers)) for text in texts]
     rng = np.random.default_rng(seed)
     first = rng.integers(0, n, (n, _FIRST_DRAWS)).tolist()
-    rows = np.empty((n, each), dtype=np.int64)
+    rows = np.empty((n, per_text), dtype=np.int64)
     for row, text in enumerate(texts):
         refused = {same[row]}  # tried already, or the sentence itself
         reference, chosen = [text], 0
@@ -295,12 +318,12 @@ def _draw(texts: Sequence[str], language: str, seed: int, each: int) -> NDArray[
             if bleu.sentence_score(texts[candidate], reference).score < MOST_BLEU:
                 rows[row, chosen] = candidate
                 chosen += 1
-                if chosen == each:
+                if chosen == per_text:
                     break
         else:
             raise DataError(
-                f"row {row + 1:,}, '{shown(text)}', has {counted(chosen, 'sentence')} of {each} among all others in "
-                f"'{language}' whose BLEU against it is below {MOST_BLEU / 100}; add sentences of another sort, or "
+                f"row {row + 1:,}, '{shown(text)}', has {counted(chosen, 'sentence')} of {per_text} among all others "
+                f"in '{language}' whose BLEU against it is below {MOST_BLEU / 100}; add sentences of another sort, or "
                 "leave this one out"
             )
     return rows

@@ -68,16 +68,16 @@ class DisentangledEncoder(EncoderOnBase):
     def parts(self, texts: Sequence[str], *, on_progress: Progress | None = None) -> dict[Part, FloatArray]:
         """Return every embedding (N, dim) of N sentences, not normalised; `on_progress` as in `encode`."""
         ids = self.token_ids(texts)
-        found = {part: torch.empty((len(ids), self.dim)) for part in self.part_names}
+        vectors_by_part = {part: torch.empty((len(ids), self.dim)) for part in self.part_names}
         with evaluation_mode(self):
             for rows, batch in self.in_batches(ids, on_progress=on_progress):
                 features = self.collate(batch)
                 states, mask = self.base.states(features), features["attention_mask"].bool()
-                own = {Part.CLS: states[:, 0], Part.MEAN: mean_over_tokens(states, mask)}
-                own |= self.head(states, mask).parts()
-                for part, vectors in own.items():
-                    found[part][rows] = vectors.float().cpu()
-        return {part: vectors.numpy() for part, vectors in found.items()}
+                batch_parts = {Part.CLS: states[:, 0], Part.MEAN: mean_over_tokens(states, mask)}
+                batch_parts |= self.head(states, mask).parts()
+                for part, vectors in batch_parts.items():
+                    vectors_by_part[part][rows] = vectors.float().cpu()
+        return {part: vectors.numpy() for part, vectors in vectors_by_part.items()}
 
     @torch.no_grad()
     def attention(self, text: str) -> list[tuple[str, float, float]]:

@@ -84,15 +84,15 @@ def _check(data: "LabelledData", config: "RunConfig", settings: FmdaConfig | Mea
         )
     train, _ = training_pairs(data.labelled, config.pairs)
     if isinstance(settings, FmdaConfig) and settings.two_stage:
-        template_pairs([one for pair in train for one in (*pair.first, *pair.second)])
+        template_pairs([utterance for pair in train for utterance in (*pair.first, *pair.second)])
 
 
 def _memory(
     data: "LabelledData", config: "RunConfig", settings: FmdaConfig | MeaningLanguageConfig
 ) -> int | None:
     """Add the states of all tokens in half precision, twice while they are joined, and FMDA's targets."""
-    own = process_memory(data, config)
-    if own is None:
+    base_bytes = process_memory(data, config)
+    if base_bytes is None:
         return None
     texts = data.labelled.select(languages=config.train_languages).frame["text"]
     tokens = int(texts.str.encode("utf-8").str.len().sum()) // 3 + _PROMPT * len(texts)
@@ -100,7 +100,7 @@ def _memory(
     if isinstance(settings, FmdaConfig) and settings.two_stage:
         tokens, sentences = 2 * tokens, 2 * sentences  # each sentence gets a second one of its template
     targets = 8 * sentences if isinstance(settings, FmdaConfig) else 0
-    return own + _STATE * (4 * tokens + targets)
+    return base_bytes + _STATE * (4 * tokens + targets)
 
 
 _STATE, _PROMPT = 384, 8  # size of a token's state; tokens added to each sentence

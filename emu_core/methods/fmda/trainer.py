@@ -92,8 +92,8 @@ class DisentangleTrainer(Trainer[Tensor]):
         draws = torch.Generator().manual_seed(self.seed * 1_000_003 + self.stage * 10_007 + epoch)
         order = torch.randperm(len(pairs), generator=draws).to(pairs.device)
         column = self.negatives[:, (epoch - 1) % self.negatives.shape[1]]  # (N,)
-        every = torch.cat([pairs, column[pairs]], dim=1)
-        return [every[rows] for rows in order.split(self.config.batch_size)[done:]]
+        groups = torch.cat([pairs, column[pairs]], dim=1)
+        return [groups[rows] for rows in order.split(self.config.batch_size)[done:]]
 
     def step(self, batch: Tensor) -> dict[str, float]:
         """Update the stage's weights once."""
@@ -124,10 +124,10 @@ def _score(model: Model, held_out: HeldOut | None, part: Part) -> Score | None:
         sets = [rows for pairs in held_out.pairs for rows in (pairs, pairs.flip(1))]
 
     def score() -> float:
-        every = torch.arange(len(states), device=states.starts.device)
+        all_rows = torch.arange(len(states), device=states.starts.device)
         with torch.no_grad():
-            found = [model(*states.batch(rows)).parts()[part] for rows in every.split(BATCH)]
-        vectors = torch.cat(found).cpu().numpy()  # (N, d)
+            part_vectors = [model(*states.batch(rows)).parts()[part] for rows in all_rows.split(BATCH)]
+        vectors = torch.cat(part_vectors).cpu().numpy()  # (N, d)
         return float(np.mean([retrieval(*vectors[rows.T.cpu().numpy()]).accuracy for rows in sets]))
 
     return score
@@ -159,11 +159,11 @@ def _objectives(model: Fmda, data: DisentangleData, config: FmdaConfig) -> list[
         return [_objective(config, "all losses", weights, data.pairs, partial(losses, True, True), score)]
     frozen = {id(weight) for weight in model.template_layers()}
     first = [*model.template_layers(), *model.language.parameters()]
-    rest = [weight for weight in weights if id(weight) not in frozen]
+    trained = [weight for weight in weights if id(weight) not in frozen]
     template = _score(model, data.held_out, Part.TEMPLATE)
     return [
         _objective(config, "template", first, data.template_pairs, partial(losses, True, False), template),
-        _objective(config, "rest", rest, data.pairs, partial(losses, False, True), score),
+        _objective(config, "rest", trained, data.pairs, partial(losses, False, True), score),
     ]
 
 
@@ -207,7 +207,7 @@ def _losses(
 
 def _error(*rebuilt: tuple[Tensor, Tensor]) -> Tensor:
     """Add up the mean squared errors of pairs of a reconstruction and its target."""
-    return torch.stack([F.mse_loss(found, target) for found, target in rebuilt]).sum()
+    return torch.stack([F.mse_loss(rebuilt_vectors, target) for rebuilt_vectors, target in rebuilt]).sum()
 
 
 def _language_loss(model: Model, a: Tensor, b: Tensor, languages: Tensor) -> Tensor:

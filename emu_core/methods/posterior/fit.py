@@ -178,18 +178,18 @@ def choose_penalty(examples: Examples, config: PosteriorConfig) -> float:
 
 def samples(labels: Sequence[int]) -> tuple[str, ...]:
     """Return a sentence on each draw from many sentences or intents."""
-    found, rows, k = [], sampled_rows(labels), max(labels) + 1
+    cautions, rows, k = [], sampled_rows(labels), max(labels) + 1
     if len(rows) < len(labels):
-        found.append(
+        cautions.append(
             f"to save time, {len(rows):,} of {len(labels):,} labelled sentences were used, drawn with seed 0: each "
             f"intent's share, but at least {LEAST_OF_INTENT}"
         )
     if k > MANY:
-        found.append(
+        cautions.append(
             f"{k:,} intents are told apart in groups of at most {GROUP}; penalty, gate and new-intent guard come from "
             f"{FEW} of them, drawn with seed 0"
         )
-    return tuple(found)
+    return tuple(cautions)
 
 
 def _few_intents(classes: Classes) -> NDArray[np.intp]:
@@ -295,8 +295,8 @@ def _nearness(x: Tensor, temperature: float) -> NDArray[np.float32]:
         cosines = x[part] @ x.T
         cosines[torch.arange(len(part)), part] = -torch.inf
         near.append(nearness(cosines, temperature)[:, 0])
-    found: NDArray[np.float32] = torch.cat(near).numpy()
-    return found
+    nearness_of_row: NDArray[np.float32] = torch.cat(near).numpy()
+    return nearness_of_row
 
 
 def _unit(vectors: FloatArray) -> NDArray[np.float64]:
@@ -344,9 +344,9 @@ def choose_inverse_penalty(
 def members(classes: Classes, k: int) -> Matrix:
     """Return (N, k): 1 / sqrt(n_c) in the column of a sentence's class, 0 elsewhere."""
     count = np.bincount(classes, minlength=k)
-    found = np.zeros((len(classes), k))
-    found[np.arange(len(classes)), classes] = 1 / np.sqrt(count[classes])
-    return found
+    membership = np.zeros((len(classes), k))
+    membership[np.arange(len(classes)), classes] = 1 / np.sqrt(count[classes])
+    return membership
 
 
 def _members_of_head(classes: Classes) -> Tensor:
@@ -371,19 +371,19 @@ def _held_out_scores(x: Matrix, classes: Classes, group: Classes, kernel_tempera
     for held_out in np.array_split(names, min(FOLDS, len(names))):
         held = np.isin(group, held_out)
         part, others = np.flatnonzero(held), np.flatnonzero(~held)
-        there = np.unique(classes[others])
-        measured = part[np.isin(classes[part], there)]
-        if len(there) < 2 or not len(measured):
+        classes_there = np.unique(classes[others])
+        measured = part[np.isin(classes[part], classes_there)]
+        if len(classes_there) < 2 or not len(measured):
             continue
         kernel = np.exp((x[measured] @ x[others].T - 1) / kernel_temperature)
         density = np.log(kernel @ members(classes[others], k) + TINY)
         fitted = regression(INVERSE_PENALTIES[0])
-        for penalty, found in zip(INVERSE_PENALTIES, scores, strict=True):
+        for penalty, penalty_scores in zip(INVERSE_PENALTIES, scores, strict=True):
             fitted.set_params(C=penalty).fit(x[others], classes[others])
             weight, bias = weights(fitted)
             of_all = np.full((len(measured), k), np.log(TINY))
-            of_all[:, there] = x[measured] @ weight.T + bias
-            found[measured] = of_all + density
+            of_all[:, classes_there] = x[measured] @ weight.T + bias
+            penalty_scores[measured] = of_all + density
     return scores
 
 
@@ -408,6 +408,7 @@ def learn_known(
     no labelled intent, and of one. Both kinds have the same weight. With too few intents to leave one out, or a single
     part, there are no weights: (0,).
     """
+    # First the sentences (translations together) and the intents are divided into parts.
     drawn = np.random.default_rng(0)
     group = _groups(ids or [""] * len(x))
     part_of_group = drawn.permutation(group.max() + 1) % SENTENCES
@@ -416,25 +417,27 @@ def learn_known(
     k = int(classes.max()) + 1
     parts = max(1, min(config.intent_parts, k))
     intent_part = drawn.permutation(k) % parts
+    # Then each part of the intents is left out in turn, with a part of the sentences of the others, and the signs of
+    # intent are computed for both by a head fitted on the remaining sentences.
     signs: list[NDArray[np.float64]] = []
     known: list[bool] = []
-    for number in range(parts if parts > 1 else 0):
-        new = intent_part[classes] == number
-        held = ~new & (sentence_part == number % SENTENCES)
-        others = ~new & ~held
-        own, numbers = np.unique(classes[others], return_inverse=True)
-        if len(own) < 2:
+    for part in range(parts if parts > 1 else 0):
+        is_new = intent_part[classes] == part
+        is_held_out = ~is_new & (sentence_part == part % SENTENCES)
+        is_fitted = ~is_new & ~is_held_out
+        known_classes, labels = np.unique(classes[is_fitted], return_inverse=True)
+        if len(known_classes) < 2:
             continue
-        fitted = regression(inverse_penalty).fit(x[others].numpy().astype(np.float64), numbers)
-        weight, bias = (torch.from_numpy(part.astype(np.float32)) for part in weights(fitted))
-        belongs = torch.from_numpy(members(numbers, len(own)).astype(np.float32))
-        for asked, is_known in ((new, False), (held & np.isin(classes, own), True)):
-            part = x[asked]
-            found = signs_of_intent(
-                part @ weight.T + bias, part @ x[others].T, belongs, config.gate_temperature
+        fitted = regression(inverse_penalty).fit(x[is_fitted].numpy().astype(np.float64), labels)
+        weight, bias = (torch.from_numpy(array.astype(np.float32)) for array in weights(fitted))
+        belongs = torch.from_numpy(members(labels, len(known_classes)).astype(np.float32))
+        for is_query, is_known in ((is_new, False), (is_held_out & np.isin(classes, known_classes), True)):
+            queries = x[is_query]
+            row_signs = signs_of_intent(
+                queries @ weight.T + bias, queries @ x[is_fitted].T, belongs, config.gate_temperature
             )
-            signs.append(found.double().numpy())
-            known += [is_known] * len(found)
+            signs.append(row_signs.double().numpy())
+            known += [is_known] * len(row_signs)
     if len(set(known)) < 2:
         return torch.zeros(0)
     from sklearn.linear_model import LogisticRegression

@@ -34,11 +34,11 @@ def _train(job: "Job", config: PosteriorConfig) -> "Outcome":
     encode = once(job.encode_with(job.encoder))  # the encoder under the head does not change
     job.measure_base(encode)
     job.progress.phase("fitting")
-    every = labelled_rows(job.labelled_data.labelled.train_part(), job.config.train_languages)
-    cautions = posterior.samples(every["label"].tolist())
-    rows = every.iloc[sampled_rows(every["label"].tolist())]
+    labelled = labelled_rows(job.labelled_data.labelled.train_part(), job.config.train_languages)
+    cautions = posterior.samples(labelled["label"].tolist())
+    rows = labelled.iloc[sampled_rows(labelled["label"].tolist())]
     texts, labels, ids, languages = (rows[name].tolist() for name in ("text", "label", "id", "language"))
-    reference = {language: encode(some) for language, some in _reference(config).items()}
+    reference = {language: encode(sentences) for language, sentences in _reference(config).items()}
     examples = posterior.Examples(encode(texts), labels, reference, ids)
     strength = posterior.choose_strength(examples, config)
     penalty = posterior.choose_penalty(examples, strength.settings)
@@ -96,7 +96,7 @@ def _fit_frozen(
     from emu_core.methods.posterior.fit import Examples, fit_head
     from emu_core.training.intent_regression import sampled_rows
 
-    reference = {language: encode(some) for language, some in _reference(config).items()}
+    reference = {language: encode(sentences) for language, sentences in _reference(config).items()}
     examples = Examples(encode(texts), labels, reference, ids)
     with warnings.catch_warnings():  # scikit-learn expects more than two sentences per intent
         warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
@@ -115,12 +115,12 @@ def _memory(data: "LabelledData", config: "RunConfig", _settings: PosteriorConfi
     from emu_core.training.intent_regression import sampled_rows
     from emu_core.training.labels import labelled_rows
 
-    own = process_memory(data, config)
-    if own is None:
+    base_bytes = process_memory(data, config)
+    if base_bytes is None:
         return None
     labels = labelled_rows(data.labelled.train_part(), config.train_languages)["label"].tolist()
     n, k = len(sampled_rows(labels)), max(labels) + 1
-    return own + 512 * (56 * n + 16 * k) + 12 * min(n * k, DENSE)
+    return base_bytes + 512 * (56 * n + 16 * k) + 12 * min(n * k, DENSE)
 
 
 # `use` is trained on translations to have no language directions, and its mean is near zero.

@@ -43,8 +43,8 @@ class Within:
                 f"{whitening:g} would even out; lower ",
                 Fix("whitening"),
             )
-        found: Matrix = (self.axes * values**-0.5) @ self.axes.T
-        return found
+        inverse_root: Matrix = (self.axes * values**-0.5) @ self.axes.T
+        return inverse_root
 
 
 def within_intents(x: Matrix, classes: Classes) -> Within | None:
@@ -78,8 +78,8 @@ def means(x: Matrix, classes: Classes) -> Matrix:
     count = np.bincount(classes)
     sums = np.zeros((len(count), x.shape[1]))
     np.add.at(sums, classes, x)
-    found: Matrix = sums / count[:, None]
-    return found
+    class_means: Matrix = sums / count[:, None]
+    return class_means
 
 
 @dataclass(frozen=True)
@@ -129,8 +129,8 @@ def gain_of_new_intents(
                 for amount in (whitening, stronger)
             ]
             of_division[new] = 100 * (shares[1] - shares[0])
-    each = gains.mean(axis=0)
-    return Gain(float(each.mean()), float(each.std() / np.sqrt(len(each))))
+    sentence_gains = gains.mean(axis=0)
+    return Gain(float(sentence_gains.mean()), float(sentence_gains.std() / np.sqrt(len(sentence_gains))))
 
 
 def own_share(x: Matrix, classes: Classes, group: Classes) -> Matrix:
@@ -143,5 +143,5 @@ def own_share(x: Matrix, classes: Classes, group: Classes) -> Matrix:
     cosines = units @ units.T / TEMPERATURE
     cosines[group[:, None] == group] = -np.inf
     cosines[np.isinf(cosines).all(axis=1)] = 0  # a single group has no neighbours: chance
-    found: Matrix = (softmax(cosines, axis=1) * (classes[:, None] == classes)).sum(axis=1)
-    return found
+    shares: Matrix = (softmax(cosines, axis=1) * (classes[:, None] == classes)).sum(axis=1)
+    return shares

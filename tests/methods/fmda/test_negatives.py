@@ -77,7 +77,7 @@ def test_case_does_not_hide_a_paraphrase() -> None:
 
 def test_equal_texts_are_not_negatives_of_each_other_and_several_differ() -> None:
     texts = ["quiet", " Quiet ", "play some jazz", "play some jazz", "open every door", "good night"]
-    rows = draw_negatives(texts, "en", seed=3, each=3)
+    rows = draw_negatives(texts, "en", seed=3, per_text=3)
     assert rows.shape == (6, 3) and rows.dtype == np.int64
     for row, negatives in enumerate(rows.tolist()):
         folded = [texts[negative].strip().lower() for negative in negatives]
@@ -95,10 +95,10 @@ def test_where_nothing_passes_the_row_is_named() -> None:
     with pytest.raises(
         DataError, match=r"row 1, 'play some jazz', has 2 sentences of 3 .* 'en' .* below 0\.1"
     ):
-        draw_negatives(texts, "en", seed=0, each=3)
+        draw_negatives(texts, "en", seed=0, per_text=3)
     with pytest.raises(DataError, match="has 0 sentences of 1"):
         draw_negatives(["quiet"], "en", seed=0)
-    for wrong in ({"seed": -1}, {"seed": 0, "each": 0}):
+    for wrong in ({"seed": -1}, {"seed": 0, "per_text": 0}):
         with pytest.raises(DataError, match="give sentences, and numbers that are not negative"):
             draw_negatives(COMMANDS, "en", **wrong)  # type: ignore[arg-type]
 
