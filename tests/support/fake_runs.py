@@ -20,6 +20,7 @@ PROCESS = """
 import json, os, sys, threading, time
 from dataclasses import replace
 from pathlib import Path
+from emu_core.errors import Message
 from emu_core.runs.run import Run, RunState, Status
 verb, _, folder = sys.argv[1:]
 run = Run(Path(folder))
