@@ -275,7 +275,7 @@ def _made(utterances: Sequence[Utterance]) -> dict[int, tuple[Utterance, ...]]:
     found: dict[int, tuple[Utterance, ...]] = {}
     for each in range(1, EACH):
         try:
-            made = template_pairs(utterances, each=each)
+            made = template_pairs(utterances, target_count=each)
         except DataError:  # no sentence has so many other values
             break
         found |= dict(zip(made.rows, made.targets, strict=True))

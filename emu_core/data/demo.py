@@ -25,5 +25,5 @@ def reference_texts() -> dict[str, list[str]]:
     frame = demo.train_part().frame
     by_id = frame.pivot(index="id", columns="language", values="text").dropna()
     step = len(by_id) // REFERENCE  # ids begin with the intent and are sorted, so every intent is represented
-    some = by_id.iloc[: step * REFERENCE : step]
-    return {language: some[language].tolist() for language in demo.languages}
+    texts_by_language = by_id.iloc[: step * REFERENCE : step]
+    return {language: texts_by_language[language].tolist() for language in demo.languages}

@@ -22,16 +22,16 @@ def detect_languages(texts: Sequence[str]) -> list[str]:
     """
     if not len(texts):
         return []
-    found = _probabilities(texts[:: -(-len(texts) // _SAMPLE)])
-    shares = np.full(found.shape[1], 1 / found.shape[1])  # (languages,)
+    probabilities = _probabilities(texts[:: -(-len(texts) // _SAMPLE)])
+    shares = np.full(probabilities.shape[1], 1 / probabilities.shape[1])  # (languages,)
     for _ in range(_ROUNDS):
-        weighted = found * shares
+        weighted = probabilities * shares
         shares = (weighted / np.maximum(weighted.sum(axis=1, keepdims=True), 1e-30)).mean(axis=0)
     codes = [language_code(label) or label for label in sorted(_identifier().labels)]
     return [
-        codes[place]
+        codes[language_number]
         for start in range(0, len(texts), _CHUNK)
-        for place in (_probabilities(texts[start : start + _CHUNK]) * shares).argmax(axis=1)
+        for language_number in (_probabilities(texts[start : start + _CHUNK]) * shares).argmax(axis=1)
     ]
 
 

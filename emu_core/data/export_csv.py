@@ -15,7 +15,7 @@ def safe_csv(frame: pd.DataFrame, separator: str = ",", *, is_continued: bool = 
     Cells and column names that begin like a formula (= + - @, tab, line end) are prefixed with an apostrophe; numbers
     and signed figures are not.
     """
-    safe = pd.DataFrame({place: frame.iloc[:, place].map(_harmless) for place in range(frame.shape[1])})
+    safe = pd.DataFrame({number: frame.iloc[:, number].map(_harmless) for number in range(frame.shape[1])})
     safe.columns = pd.Index([_harmless(str(column)) for column in frame.columns])
     content = safe.to_csv(index=False, lineterminator="\r\n", sep=separator, header=not is_continued)
     return content.encode("utf-8" if is_continued else "utf-8-sig", "replace")

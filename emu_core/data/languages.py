@@ -49,9 +49,9 @@ def _stated_code(value: str) -> str | None:
         return _ALIASES[tag]
     if not _TAG.fullmatch(tag):
         return None
-    base, *rest = tag.split("-")
+    base, *subtags = tag.split("-")
     code = _ALIASES.get(base, base)
-    return "zh-tw" if code == "zh" and not _TRADITIONAL.isdisjoint(rest) else code
+    return "zh-tw" if code == "zh" and not _TRADITIONAL.isdisjoint(subtags) else code
 
 
 @cache
@@ -59,12 +59,12 @@ def _names_anywhere() -> Mapping[str, str]:
     """Return the codes of our languages by their names in all of them, without ambiguous names."""
     from babel import Locale, localedata
 
-    found: dict[str, set[str]] = {}
+    codes_by_name: dict[str, set[str]] = {}
     for locale in filter(localedata.exists, _NAMES):
         for code, name in Locale(locale).languages.items():
             if code in _NAMES:
-                found.setdefault(name.casefold(), set()).add(code)
-    return {name: codes.pop() for name, codes in found.items() if len(codes) == 1}
+                codes_by_name.setdefault(name.casefold(), set()).add(code)
+    return {name: codes.pop() for name, codes in codes_by_name.items() if len(codes) == 1}
 
 
 def checked_language(value: str) -> str:

@@ -24,6 +24,6 @@ def listed(values: Iterable[object], limit: int = 8) -> str:
     return (", ".join(items[:limit]) or "nothing") + more
 
 
-def counted(count: int, one: str, many: str = "") -> str:
+def counted(count: int, noun: str, plural: str = "") -> str:
     """Return a number with its noun: "1 row", "1,200 rows" (`many` is `one` + "s" by default)."""
-    return f"{count:,} {one if count == 1 else many or one + 's'}"
+    return f"{count:,} {noun if count == 1 else plural or noun + 's'}"

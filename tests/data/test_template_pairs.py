@@ -54,7 +54,7 @@ def test_several_slots_are_all_filled_anew() -> None:
         f"put {a} on {b} by {c} now"
         for a, b, c in itertools.product(others_a, others_b, {"one", "three", "four"})
     }
-    pairs = template_pairs(given[:1] + given[1:], each=18)
+    pairs = template_pairs(given[:1] + given[1:], target_count=18)
     assert {one.text for one in pairs.targets[0]} == every and len(every) == 18
     for one in pairs.targets[0]:
         assert [one.text[slot.start : slot.end] for slot in one.slots] == [slot.value for slot in one.slots]
@@ -63,7 +63,7 @@ def test_several_slots_are_all_filled_anew() -> None:
 def test_five_targets_differ_and_too_few_are_left_out() -> None:
     given = [said(f"set a timer for [minutes : {number} minutes]") for number in range(6)]
     given += [said(f"louder in the [room : {room}]") for room in ("hall", "attic")]
-    pairs = template_pairs(given, each=5, seed=2)
+    pairs = template_pairs(given, target_count=5, seed=2)
     assert pairs.rows == tuple(range(6)) and pairs.left_out == {LeftOut.TOO_FEW_VALUES: (6, 7)}
     for row, targets in enumerate(pairs.targets):
         texts = {one.text for one in targets}
@@ -95,7 +95,7 @@ def test_values_that_differ_in_case_only_are_one_value() -> None:
 def test_targets_that_read_the_same_count_once() -> None:
     # Both ways to fill the two slots with other values read "a b c" shifted: "x y" + "z" and "x" + "y z".
     given = [said("go [p : q] [r : s]"), said("on [p : x y] [r : z]"), said("off [p : x] [r : y z]")]
-    pairs = template_pairs(given, each=3, seed=1)
+    pairs = template_pairs(given, target_count=3, seed=1)
     texts = [one.text for one in pairs.targets[0]]
     assert sorted(texts) == ["go x y y z", "go x y z", "go x z"]  # 4 ways, 2 of which read alike
 
@@ -105,7 +105,7 @@ def test_more_ways_than_a_number_holds_are_no_trouble() -> None:
     given = [
         said(" ".join(f"{letter}n [{letter} : {letter} {number}]" for letter in name)) for number in range(60)
     ]
-    pairs = template_pairs(given, each=2)
+    pairs = template_pairs(given, target_count=2)
     assert len(pairs) == 60 and all(len({one.text for one in of_source}) == 2 for of_source in pairs.targets)
 
 

@@ -117,7 +117,10 @@ class FmdaData(LabelledData):
         """Return each template of the test split once, with `each` targets. Raises DataError for too few values."""
         try:
             return template_pairs(
-                utterances(self.test, language), each=each, seed=TEMPLATE_SEED, distinct_templates=True
+                utterances(self.test, language),
+                target_count=each,
+                seed=TEMPLATE_SEED,
+                distinct_templates=True,
             )
         except DataError as error:
             raise DataError(f"template retrieval in {language}: ", error) from None

@@ -19,14 +19,14 @@ _NAME = r"(?:\S*[A-Z0-9]\S*)(?:\s+\S*[A-Z0-9]\S*){0,2}"
 _PARTICULAR = r"(?s)( of row |: ').*"
 
 
-def _places_of_first(rows: pd.DataFrame, *keys: str) -> pd.Series:
-    """Return the place of the first row with the same keys ("row 3 of de.csv") for rows that repeat one."""
+def _first_rows_repeated(rows: pd.DataFrame, *keys: str) -> pd.Series:
+    """Return the first row with the same keys, in words ("row 3 of de.csv"), for each row that repeats one."""
     repeated = rows.duplicated(list(keys))
     first = rows.groupby(list(keys), sort=False)[["row", "source"]].transform("first")[repeated]
-    places = "row " + first["row"].astype("str")
+    named = "row " + first["row"].astype("str")
     if rows["source"].nunique() > 1:
-        places = places + " of " + first["source"]
-    return places.reindex(rows.index)
+        named = named + " of " + first["source"]
+    return named.reindex(rows.index)
 
 
 def _several(rows: pd.DataFrame, key: str, value: str) -> pd.Series:
@@ -50,16 +50,16 @@ def _script_misfits(rows: pd.DataFrame) -> pd.Series:
     for code in SCRIPTS_OF.keys() & set(rows["language"]):
         here = np.flatnonzero(rows["language"] == code)
         scripts = SCRIPTS_OF[code]
-        own = [SCRIPTS.index(script) for script in scripts]
+        columns = [SCRIPTS.index(script) for script in scripts]
         part = counts[here]
-        fitting = part[:, own].sum(axis=1)
+        fitting = part[:, columns].sum(axis=1)
         borrowed = np.zeros_like(fitting) if "Latin" in scripts else part[:, SCRIPTS.index("Latin")]
         foreign = part.sum(axis=1) - fitting - borrowed
         wrong = 3 * foreign > fitting + foreign
         alone = here[(fitting == 0) & (borrowed > 1) & ~wrong]
         names = rows["text"].iloc[alone].str.fullmatch(_NAME).to_numpy(dtype=bool)
         wrong |= np.isin(here, alone[~names])
-        part[:, own] = 0
+        part[:, columns] = 0
         most = np.array(SCRIPTS)[part[wrong].argmax(axis=1)]
         explained.iloc[here[wrong]] = [
             f"{script} letters, but {language_name(code)} is written in {' and '.join(scripts)}"
@@ -148,14 +148,14 @@ def audit_rows(rows: pd.DataFrame, notes: tuple[str, ...] = ()) -> tuple[pd.Data
     folded = whole.assign(text=normalised(whole["text"]))
     # Texts of a language that differ in nothing but case and spacing have the same number.
     whole = whole.assign(same=folded.groupby(["text", "language"], sort=False).ngroup())
-    copies = "an exact repeat of " + _places_of_first(whole, "text", "intent", "language", "id")
+    copies = "an exact repeat of " + _first_rows_repeated(whole, "text", "intent", "language", "id")
     clean["reason"] = copies.reindex(clean.index).fillna(clean["reason"])
     kept = whole[copies.isna()].reset_index(drop=True)
 
     # An explanation is NaN where there is nothing to find.
     def findings(explained: pd.Series, among: pd.DataFrame = kept) -> pd.DataFrame:
-        found = among.assign(explanation=explained.astype("str"))[explained.notna()]
-        return found[["row", "source", "text", "language", "explanation"]].reset_index(drop=True)
+        explained_rows = among.assign(explanation=explained.astype("str"))[explained.notna()]
+        return explained_rows[["row", "source", "text", "language", "explanation"]].reset_index(drop=True)
 
     thin = "the only " + kept["language"].map(language_name) + " sentence of " + kept["intent"]
     leaks = "id " + whole["id"] + " is in the splits " + _several(whole, "id", "split")
@@ -167,7 +167,9 @@ def audit_rows(rows: pd.DataFrame, notes: tuple[str, ...] = ()) -> tuple[pd.Data
         rows_read=len(rows),
         rows_kept=len(kept),
         dropped=dropped.reset_index(drop=True),
-        duplicates=findings("the same sentence and intent as " + _places_of_first(kept, "same", "intent")),
+        duplicates=findings(
+            "the same sentence and intent as " + _first_rows_repeated(kept, "same", "intent")
+        ),
         conflicts=findings("this text has the intents " + _several(kept, "same", "intent")),
         leaks=findings(leaks, whole),
         script_misfits=findings(_script_misfits(kept)),

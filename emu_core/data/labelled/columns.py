@@ -87,23 +87,23 @@ def apply_columns(
     Raises:
         DataError: a required or mapped column does not exist, or no language is stated.
     """
-    found, used = list(frame.columns), asdict(mapping)
+    columns, used = list(frame.columns), asdict(mapping)
     for column in used.values():
-        if column and column not in found:
+        if column and column not in columns:
             raise DataError(
-                f"{shown(name)}: no column '{shown(column)}'; found: {listed(found)}. Map one of them"
+                f"{shown(name)}: no column '{shown(column)}'; found: {listed(columns)}. Map one of them"
             )
-    for role, other in combinations([role for role, column in used.items() if column], 2):
-        if used[role] == used[other]:
+    for role, second_role in combinations([role for role, column in used.items() if column], 2):
+        if used[role] == used[second_role]:
             raise DataError(
-                f"{shown(name)}: column '{shown(used[role])}' is mapped to {role} and to {other}; choose one"
+                f"{shown(name)}: column '{shown(used[role])}' is mapped to {role} and to {second_role}; choose one"
             )
     if missing := [role for role in required if not used[role]]:
-        spare = next((column for column in found if column not in used.values()), None)
+        spare = next((column for column in columns if column not in used.values()), None)
         fix = Message("Add it, or name the right file")
         if spare:
             fix = Message("Map one: ", Fix(f"{missing[0]}_column", shown(spare)))
-        raise DataError(f"{shown(name)}: no column '{missing[0]}'; found: {listed(found)}. ", fix)
+        raise DataError(f"{shown(name)}: no column '{missing[0]}'; found: {listed(columns)}. ", fix)
     table = pd.DataFrame("", index=range(len(frame)), columns=list(COLUMNS), dtype="str")
     for role in COLUMNS:
         if column := used[role]:

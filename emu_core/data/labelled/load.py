@@ -84,9 +84,9 @@ def labelled_from_frame(frame: pd.DataFrame, name: str) -> tuple[LabelledSet, Au
 def _audited(rows: pd.DataFrame, name: str, notes: tuple[str, ...]) -> tuple[LabelledSet, Audit]:
     usable, audit = audit_rows(rows, notes)
     if len(usable) < 2:
-        why = next((f" ({one.reason} in row {one.row})" for one in audit.dropped.itertuples()), "")
+        reason = next((f" ({row.reason} in row {row.row})" for row in audit.dropped.itertuples()), "")
         raise DataError(
-            f"{shown(name)} has {len(usable)} usable of {len(rows):,} rows{why}; two or more sentences "
+            f"{shown(name)} has {len(usable)} usable of {len(rows):,} rows{reason}; two or more sentences "
             "with text, intent and language are needed"
         )
     labelled = LabelledSet(usable, name)

@@ -24,7 +24,7 @@ def read_pairs(
         DataError: a pair does not name two languages of the set, or there is none.
     """
     pivot = pivot or languages[0]
-    found = [] if pairs is not None else [(pivot, other) for other in languages if other != pivot]
+    language_pairs = [] if pairs is not None else [(pivot, other) for other in languages if other != pivot]
     for pair in pairs or ():
         words = pair.split("-") if isinstance(pair, str) else pair
         read = [("-".join(words[:at]), "-".join(words[at:])) for at in range(1, len(words))]
@@ -35,10 +35,10 @@ def read_pairs(
             raise DataError(
                 f"'{shown('-'.join(words))}' is no pair of the languages {listed(languages)}; write one as en-de"
             )
-        found.append(fits[0])
-    if not found:
+        language_pairs.append(fits[0])
+    if not language_pairs:
         raise DataError(
             f"a language pair takes two languages, and there is: {listed(languages)}; add translations in another, "
             "with the same ids"
         )
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(language_pairs))

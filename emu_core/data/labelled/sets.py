@@ -89,13 +89,13 @@ class LabelledSet(Sentences):
         Raises:
             DataError: a language or split is not in the set, or no row is in both.
         """
-        codes = None if languages is None else [language_code(one) or one for one in languages]
-        parts = None if splits is None else [split_code(one) for one in splits]
+        codes = None if languages is None else [language_code(name) or name for name in languages]
+        parts = None if splits is None else [split_code(name) for name in splits]
         keep = pd.Series(True, index=self.frame.index)
-        for column, wanted, there in (("language", codes, self.languages), ("split", parts, self.splits)):
-            if unknown := [value for value in wanted or () if value not in there]:
+        for column, wanted, available in (("language", codes, self.languages), ("split", parts, self.splits)):
+            if unknown := [value for value in wanted or () if value not in available]:
                 raise DataError(
-                    f"no {column} '{shown(unknown[0])}' in the data; there is: {listed(there, 30)}"
+                    f"no {column} '{shown(unknown[0])}' in the data; there is: {listed(available, 30)}"
                 )
             if wanted is not None:
                 keep &= self.frame[column].isin(wanted)

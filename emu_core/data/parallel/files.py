@@ -82,27 +82,29 @@ def read_translations(folder: Path) -> list[ParallelText]:
         DataError: there is no such file, one of a pair is missing, they differ in length, a line is empty, or there are
             more than `MOST_PAIRS`; it names file and line.
     """
-    found = []
+    texts = []
     for path in files_in(folder):
-        stem, _, own = path.name.rpartition(".")
+        stem, _, ending = path.name.rpartition(".")
         codes = stem.rpartition(".")[2].split("-")
-        if len(codes) != 2 or own not in codes:
+        if len(codes) != 2 or ending not in codes:
             continue
         sides = [path.with_name(f"{stem}.{code}") for code in codes]
         if missing := next((side for side in sides if not side.is_file()), None):
             raise DataError(
                 f"{path.name} has no {missing.name} beside it; translations are in two files, line by line"
             )
-        if own == codes[0]:
-            both = [language_code(code) or code for code in codes]
-            text = pair_of(_read_plain(list(zip(both, sides, strict=True))), *both, drop_empty=False)
+        if ending == codes[0]:
+            languages = [language_code(code) or code for code in codes]
+            text = pair_of(
+                _read_plain(list(zip(languages, sides, strict=True))), *languages, drop_empty=False
+            )
             check_pairs(len(text), text.name)
-            found.append(text)
-    if not found:
+            texts.append(text)
+    if not texts:
         raise DataError(
             f"no translations in {folder}; name them like tatoeba.deu-eng.deu and tatoeba.deu-eng.eng"
         )
-    return found
+    return texts
 
 
 def files_in(folder: Path, ending: str = "") -> list[Path]:
@@ -179,12 +181,12 @@ def _read_table(path: Path, languages: Sequence[str] | None) -> ParallelRows:
     """Read the columns that are named by languages, or all of a .tsv without a header whose languages are given."""
     names, columns, notes = read_columns(path)
     header = {}  # place -> language
-    for place, (name, column) in enumerate(zip(names, columns, strict=True)):
+    for number, (name, column) in enumerate(zip(names, columns, strict=True)):
         code = language_code(name)
         # Above keys, `id` is not Indonesian and `no` not Norwegian.
         is_key = code in ("id", "no") and all(len(text.split()) < 2 for text in column)
         if code is not None and is_known(code) and not is_key:
-            header[place] = code
+            header[number] = code
     is_tsv = format_of(path.name) is TSV
     unit, start = ("line", 2) if is_tsv else ("row", 1)
     if len(header) < 2 and not is_tsv:
@@ -197,7 +199,7 @@ def _read_table(path: Path, languages: Sequence[str] | None) -> ParallelRows:
         header = _languages_given(path.name, names, header, languages)
         columns = [(name, *column) for name, column in zip(names, columns, strict=True)]
     check_languages(list(header.values()), path.name)
-    texts = {code: clean(columns[place]) for place, code in header.items()}
+    texts = {code: clean(columns[number]) for number, code in header.items()}
     lines = range(start, start + len(columns[0]))
     return ParallelRows(texts, dict.fromkeys(texts, path.name), lines, unit, notes)
 
@@ -276,8 +278,8 @@ class _Memory:
         except (LookupError, ValueError) as error:  # an encoding that expat and Python don't know
             raise self._error("is in an encoding that can't be read; export it in UTF-8") from error
 
-    def _error(self, what: str) -> DataError:
-        return DataError(f"{shown(self._name)}: line {self._parser.CurrentLineNumber} {what}")
+    def _error(self, fault: str) -> DataError:
+        return DataError(f"{shown(self._name)}: line {self._parser.CurrentLineNumber} {fault}")
 
     def _refuse_entity(self, name: str, *_: object) -> None:
         raise self._error(

@@ -35,40 +35,40 @@ def hold_out(
         held.append(out)
     train = []
     for text in texts:
-        rows, others = _sharing(text, taken)
-        train.append(text.take(others) if rows else text)
+        rows, other_rows = _sharing(text, taken)
+        train.append(text.take(other_rows) if rows else text)
     return train, held
 
 
 def merged(texts: Sequence[ParallelText]) -> list[ParallelText]:
     """Join the texts of the same two languages."""
-    found: dict[frozenset[str], ParallelText] = {}
+    joined: dict[frozenset[str], ParallelText] = {}
     for text in texts:
         key = frozenset(text.languages)
-        if old := found.get(key):
-            new = text if text.source == old.source else text.turned()
-            name = f"{old.name}, {new.name}"
-            found[key] = ParallelText(*old.languages, old.first + new.first, old.second + new.second, name)
+        if before := joined.get(key):
+            more = text if text.source == before.source else text.turned()
+            first, second = before.first + more.first, before.second + more.second
+            joined[key] = ParallelText(*before.languages, first, second, f"{before.name}, {more.name}")
         else:
-            found[key] = text
-    return list(found.values())
+            joined[key] = text
+    return list(joined.values())
 
 
 def of_the_same_pairs(test: Sequence[ParallelText], train: Sequence[ParallelText]) -> list[ParallelText]:
     """Return the test text of each language pair trained on, sides in the same order. Raises DataError if one lacks."""
     by_pair = {frozenset(text.languages): text for text in test}
-    found = []
+    test_texts = []
     for text in train:
-        own = by_pair.get(frozenset(text.languages))
-        if own is None:
+        test_text = by_pair.get(frozenset(text.languages))
+        if test_text is None:
             raise DataError(
                 f"the test files have no pairs of {'-'.join(text.languages)}, which is trained on; name a file of "
                 "them with ",
                 Fix("test"),
                 ", or none",
             )
-        found.append(own if own.source == text.source else own.turned())
-    return found
+        test_texts.append(test_text if test_text.source == text.source else test_text.turned())
+    return test_texts
 
 
 def joined_by_pivot(texts: Sequence[ParallelText]) -> list[ParallelText]:
@@ -77,22 +77,22 @@ def joined_by_pivot(texts: Sequence[ParallelText]) -> list[ParallelText]:
     Texts in en-de and en-fr give de-fr if they share sentences in en.
     """
     known = {frozenset(text.languages) for text in texts}
-    found: list[ParallelText] = []
-    for both in combinations(texts, 2):
-        ends = frozenset(both[0].languages) ^ frozenset(both[1].languages)
+    joined_texts: list[ParallelText] = []
+    for texts_of_two in combinations(texts, 2):
+        ends = frozenset(texts_of_two[0].languages) ^ frozenset(texts_of_two[1].languages)
         if len(ends) != 2 or ends in known:
             continue
-        (pivot,) = set(both[0].languages) - ends
-        one, other = (text if text.source == pivot else text.turned() for text in both)
-        translation = dict(zip(other.first, other.second, strict=True))
-        pairs = zip(one.first, one.second, strict=True)
-        joined = [(own, translation[text]) for text, own in pairs if text in translation]
-        if joined:
+        (pivot,) = set(texts_of_two[0].languages) - ends
+        left, right = (text if text.source == pivot else text.turned() for text in texts_of_two)
+        translation = dict(zip(right.first, right.second, strict=True))
+        rows = zip(left.first, left.second, strict=True)
+        pairs = [(sentence, translation[by]) for by, sentence in rows if by in translation]
+        if pairs:
             known.add(ends)
-            first, second = zip(*joined, strict=True)
-            name = f"{one.target}-{other.target} by {pivot}"
-            found.append(ParallelText(one.target, other.target, first, second, name))
-    return found
+            first, second = zip(*pairs, strict=True)
+            name = f"{left.target}-{right.target} by {pivot}"
+            joined_texts.append(ParallelText(left.target, right.target, first, second, name))
+    return joined_texts
 
 
 def with_language(text: ParallelText) -> list[tuple[_Sentence, _Sentence]]:

@@ -11,11 +11,12 @@ def labelled_pairs(labelled: LabelledSet) -> list[ParallelText]:
     """
     with_id = labelled.frame[labelled.frame["id"] != ""].drop_duplicates(["id", "language"])
     by_id = with_id.pivot(index="id", columns="language", values="text")
-    pivot, *others = labelled.languages
-    found = []
-    for other in others:
-        both = by_id.reindex(columns=[pivot, other]).dropna()
-        if len(both):
+    pivot, *other_languages = labelled.languages
+    texts = []
+    for other in other_languages:
+        sentence_pairs = by_id.reindex(columns=[pivot, other]).dropna()
+        if len(sentence_pairs):
             name = f"{labelled.name} ({pivot}-{other})"
-            found.append(ParallelText(pivot, other, tuple(both[pivot]), tuple(both[other]), name))
-    return found
+            first, second = tuple(sentence_pairs[pivot]), tuple(sentence_pairs[other])
+            texts.append(ParallelText(pivot, other, first, second, name))
+    return texts

@@ -147,9 +147,9 @@ class ParallelRows:
 
 def check_languages(languages: Sequence[str], name: str) -> None:
     """Raise a DataError unless there are two or more languages, none of them twice."""
-    if twice := sorted({code for code in languages if languages.count(code) > 1}):
+    if repeated := sorted({code for code in languages if languages.count(code) > 1}):
         raise DataError(
-            f"{shown(name)}: the language {listed(twice)} is there twice; remove one, or name the other's language"
+            f"{shown(name)}: the language {listed(repeated)} is there twice; remove one, or name the other's language"
         )
     if len(languages) < 2:
         raise DataError(

@@ -35,9 +35,9 @@ def parse(text: str, name: str) -> pd.DataFrame:
     check_rows((text.count("{") + text.count("[")) // _MAX_BRACKETS_PER_ROW, name)
     records: list[dict[str, object]] = []
     keys: dict[str, None] = {}
-    for place, value in _json_values(text, name):
+    for position, value in _json_values(text, name):
         if not isinstance(value, dict):
-            raise DataError(f"{shown(name)}: {place} is not an object; {_JSON_FIX}")
+            raise DataError(f"{shown(name)}: {position} is not an object; {_JSON_FIX}")
         records.append(value)
         keys.update(dict.fromkeys(value))
         check_rows(len(records), name)
@@ -54,12 +54,12 @@ def _json_values(text: str, name: str) -> Iterator[tuple[str, object]]:
     for number, part in enumerate([text] if is_array else text.split("\n"), start=1):
         if not part.strip():
             continue
-        place = "the file" if is_array else f"line {number}"
+        position = "the file" if is_array else f"line {number}"
         try:
             value = _DECODER.decode(part)
         except (ValueError, RecursionError) as error:
-            raise DataError(f"{shown(name)}: {place} is not JSON; {_JSON_FIX}") from error
+            raise DataError(f"{shown(name)}: {position} is not JSON; {_JSON_FIX}") from error
         if is_array:
-            yield from ((f"item {item}", one) for item, one in enumerate(value, start=1))
+            yield from ((f"item {number}", record) for number, record in enumerate(value, start=1))
         else:
-            yield place, value
+            yield position, value

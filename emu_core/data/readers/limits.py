@@ -101,20 +101,20 @@ def build_table(header: Sequence[str], columns: Sequence[Sequence[str]], name: s
         DataError: there are no rows, two columns share a name, or a cell is not valid text.
     """
     names = [column.strip() for column in header]
-    named = [
+    labelled_columns = [
         (label or f"column {number}", values)
         for number, (label, values) in enumerate(zip(names, columns, strict=True), start=1)
         if label or any(values)
     ]
-    labels = [label for label, _ in named]
+    labels = [label for label, _ in labelled_columns]
     if twice := sorted({label for label in labels if labels.count(label) > 1}):
         raise DataError(f"{shown(name)} has two columns named {listed(twice)}; rename or remove one of them")
-    if not named or not len(named[0][1]):
+    if not labelled_columns or not len(labelled_columns[0][1]):
         raise DataError(f"{shown(name)} has column names but no rows; add the sentences below them")
     if any("\ud800" <= character <= "\udfff" for label in labels for character in label):
         raise DataError(f"{shown(name)} holds {_HALF} in the name of a column; fix it")
-    check_characters(sum(sum(map(len, values)) for _, values in named), name)
-    return pd.DataFrame({label: _strings(values, label, name) for label, values in named})
+    check_characters(sum(sum(map(len, values)) for _, values in labelled_columns), name)
+    return pd.DataFrame({label: _strings(values, label, name) for label, values in labelled_columns})
 
 
 def columns_of(rows: Sequence[Sequence[str]], width: int) -> list[Sequence[str]]:
@@ -137,13 +137,13 @@ def check_characters(count: int, name: str) -> None:
         )
 
 
-def check_lengths(texts: Sequence[str], name: str, unit: str, place: str = "") -> None:
+def check_lengths(texts: Sequence[str], name: str, unit: str, column: str = "") -> None:
     """Raise a DataError for a text of over MAX_CELL characters, whose number is that of a `unit`: "row" or "line"."""
     lengths = list(map(len, texts))
     if max(lengths, default=0) > MAX_CELL:
         number = next(number for number, length in enumerate(lengths, 1) if length > MAX_CELL)
         raise DataError(
-            f"{shown(name)}: {unit} {number} has {lengths[number - 1]:,} characters{place}, and at most {MAX_CELL:,} "
+            f"{shown(name)}: {unit} {number} has {lengths[number - 1]:,} characters{column}, and at most {MAX_CELL:,} "
             "are read; shorten it, or split it into sentences"
         )
 
@@ -160,14 +160,14 @@ def as_text(value: object) -> str:
 
 
 def _strings(values: Sequence[str], label: str, name: str) -> "pd.Series[str]":
-    place = f" in column '{shown(label)}'"
-    check_lengths(values, name, "row", place)
+    column = f" in column '{shown(label)}'"
+    check_lengths(values, name, "row", column)
     try:
         series = pd.Series(values, dtype="str")
     except UnicodeEncodeError as error:
-        raise DataError(f"{shown(name)} holds {_HALF}{place}; fix it") from error
+        raise DataError(f"{shown(name)} holds {_HALF}{column}; fix it") from error
     if (nul := series.str.contains("\0", regex=False)).any():
         raise DataError(
-            f"{shown(name)}: row {int(nul.to_numpy().argmax()) + 1} holds a NUL character{place}; remove it"
+            f"{shown(name)}: row {int(nul.to_numpy().argmax()) + 1} holds a NUL character{column}; remove it"
         )
     return series

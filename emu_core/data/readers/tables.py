@@ -57,7 +57,11 @@ def read_columns(path: Path) -> tuple[list[str], list[Sequence[str]], tuple[str,
     if format_of(path.name) is not TSV:
         frame = read_table(path, path.name)
         notes = encoding_notes(path.name, frame.attrs.get("encoding", "utf-8"))
-        return list(frame.columns), [frame.iloc[:, place].tolist() for place in range(frame.shape[1])], notes
+        return (
+            list(frame.columns),
+            [frame.iloc[:, number].tolist() for number in range(frame.shape[1])],
+            notes,
+        )
     lines, notes = read_lines(path, path.name)
     check_rows(len(lines), path.name)
     width = lines[0].count("\t") + 1

@@ -147,9 +147,9 @@ def _legacy_encoding(payload: bytes, name: str) -> str:
     # Accented letters are usually between ASCII letters; letters of other scripts follow each other.
     runs = _NOT_ASCII.findall(sample)
     is_latin = sum(map(len, runs)) < 1.5 * len(runs)
-    among = _LATIN if is_latin else (*_LATIN, *_OTHERS)
-    found = chardet.detect(sample, include_encodings=among, compat_names=False)
-    encoding = found["encoding"] if found["confidence"] >= _LEAST_CONFIDENCE else None
+    candidates = _LATIN if is_latin else (*_LATIN, *_OTHERS)
+    detected = chardet.detect(sample, include_encodings=candidates, compat_names=False)
+    encoding = detected["encoding"] if detected["confidence"] >= _LEAST_CONFIDENCE else None
     # A short line of Chinese, Korean or Thai in its own encoding may be UTF-8 by accident; one of accented Latin
     # letters never is.
     if valid and (encoding in _LATIN or valid * 10 >= len(bad)):

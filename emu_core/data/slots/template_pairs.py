@@ -37,16 +37,16 @@ class TemplatePairs:
     @property
     def source_texts(self) -> tuple[str, ...]:
         """The N sources' sentences."""
-        return tuple(one.text for one in self.sources)
+        return tuple(source.text for source in self.sources)
 
     @property
     def target_texts(self) -> tuple[str, ...]:
         """The targets' N * K sentences, source by source."""
-        return tuple(one.text for of_source in self.targets for one in of_source)
+        return tuple(target.text for targets in self.targets for target in targets)
 
 
 def template_pairs(
-    utterances: Sequence[Utterance], *, each: int = 1, seed: int = 0, distinct_templates: bool = False
+    utterances: Sequence[Utterance], *, target_count: int = 1, seed: int = 0, distinct_templates: bool = False
 ) -> TemplatePairs:
     """Pair each utterance with others that differ from it in the value of every slot and in nothing else.
 
@@ -55,7 +55,7 @@ def template_pairs(
 
     Args:
         utterances: in one or more languages.
-        each: K, targets of a source.
+        target_count: K, the targets of a source.
         seed: of the draws, 0 or more.
         distinct_templates: only the first utterance of each template becomes a source: in retrieval, the targets of
             two sources of one template would be equally right for both.
@@ -63,78 +63,88 @@ def template_pairs(
     Raises:
         DataError: a number is out of range, or no utterance can be a source.
     """
-    if each < 1 or seed < 0:
+    if target_count < 1 or seed < 0:
         raise DataError(
-            f"can't draw {each} targets with seed {seed}; give 1 or more, and a seed of 0 or more"
+            f"can't draw {target_count} targets with seed {seed}; give 1 or more, and a seed of 0 or more"
         )
-    values = _values(utterances)
+    slot_values = _slot_values(utterances)
     rng = np.random.default_rng(seed)
-    found_of: dict[int, tuple[Utterance, ...]] = {}
+    targets_by_row: dict[int, tuple[Utterance, ...]] = {}
     left_out: dict[LeftOut, list[int]] = {}
     templates: set[tuple[str, str]] = set()
-    for row, one in enumerate(utterances):
-        template = (one.language, one.template.casefold())
-        is_repeated = distinct_templates and bool(one.slots) and template in templates
-        found = LeftOut.SAME_TEMPLATE if is_repeated else _targets(one, values, each, rng)
-        if isinstance(found, LeftOut):
-            left_out.setdefault(found, []).append(row)
+    for row, utterance in enumerate(utterances):
+        template = (utterance.language, utterance.template.casefold())
+        is_repeated = distinct_templates and bool(utterance.slots) and template in templates
+        targets = (
+            LeftOut.SAME_TEMPLATE if is_repeated else _targets(utterance, slot_values, target_count, rng)
+        )
+        if isinstance(targets, LeftOut):
+            left_out.setdefault(targets, []).append(row)
         else:
-            found_of[row] = found
+            targets_by_row[row] = targets
             templates.add(template)
-    if not found_of:
+    if not targets_by_row:
         why = "; ".join(f"{counted(len(rows), 'utterance')}: {reason}" for reason, rows in left_out.items())
         raise DataError(
-            f"no utterance's slots can be given {counted(each, 'other value')} ({why or 'there is none'}); add "
+            f"no utterance's slots can be given {counted(target_count, 'other value')} ({why or 'there is none'}); add "
             "annotated utterances, such as 'wake me up at [time : five am]'"
         )
     return TemplatePairs(
-        sources=tuple(utterances[row] for row in found_of),
-        targets=tuple(found_of.values()),
-        rows=tuple(found_of),
+        sources=tuple(utterances[row] for row in targets_by_row),
+        targets=tuple(targets_by_row.values()),
+        rows=tuple(targets_by_row),
         left_out={reason: tuple(rows) for reason, rows in left_out.items()},
     )
 
 
-class _Values(NamedTuple):
-    """The distinct values of a slot name in a language: each as first written, and its place by its folded form."""
+class _SlotValues(NamedTuple):
+    """The distinct values of a slot name in a language: each as first written, and its number by its folded form."""
 
     written: list[str]
-    places: dict[str, int]
+    numbers: dict[str, int]
 
 
-def _values(utterances: Sequence[Utterance]) -> dict[tuple[str, str], _Values]:
-    found: dict[tuple[str, str], _Values] = {}
-    for one in utterances:
-        for slot in one.slots:
-            values = found.setdefault((one.language, slot.name), _Values([], {}))
-            if _folded(slot.value) not in values.places:
-                values.places[_folded(slot.value)] = len(values.written)
+def _slot_values(utterances: Sequence[Utterance]) -> dict[tuple[str, str], _SlotValues]:
+    """Return the values of each language and slot name."""
+    slot_values: dict[tuple[str, str], _SlotValues] = {}
+    for utterance in utterances:
+        for slot in utterance.slots:
+            values = slot_values.setdefault((utterance.language, slot.name), _SlotValues([], {}))
+            if _folded(slot.value) not in values.numbers:
+                values.numbers[_folded(slot.value)] = len(values.written)
                 values.written.append(slot.value)
-    return found
+    return slot_values
 
 
 def _targets(
-    one: Utterance, values: dict[tuple[str, str], _Values], each: int, rng: np.random.Generator
+    source: Utterance,
+    slot_values: dict[tuple[str, str], _SlotValues],
+    count: int,
+    rng: np.random.Generator,
 ) -> tuple[Utterance, ...] | LeftOut:
-    if not one.slots:
+    """Draw `count` different utterances with another value in every slot of the source, or say why there are none."""
+    if not source.slots:
         return LeftOut.NO_SLOT
-    of_slots = [values[one.language, slot.name] for slot in one.slots]
-    owns = [of_slot.places[_folded(slot.value)] for slot, of_slot in zip(one.slots, of_slots, strict=True)]
-    # A number for each way to fill the slots; 62 bits of them are always enough.
-    ways = min(math.prod(len(of_slot.written) - 1 for of_slot in of_slots), 2**62)
+    values_by_slot = [slot_values[source.language, slot.name] for slot in source.slots]
+    source_numbers = [
+        values.numbers[_folded(slot.value)] for slot, values in zip(source.slots, values_by_slot, strict=True)
+    ]
+    # Each way to fill the slots has a number, whose digits are the slots' values; 62 bits are always enough.
+    ways = min(math.prod(len(values.written) - 1 for values in values_by_slot), 2**62)
     if not ways:
         return LeftOut.ONE_VALUE
-    found: dict[str, Utterance] = {}
-    for way in rng.choice(ways, min(ways, 2 * each), replace=False).tolist():
-        rest, chosen = way, []
-        for of_slot, own in zip(of_slots, owns, strict=True):
-            rest, place = divmod(rest, len(of_slot.written) - 1)
-            chosen.append(of_slot.written[place + (place >= own)])  # its own value is skipped
-        filled = one.filled(chosen)
-        if _folded(filled.text) != _folded(one.text):
-            found.setdefault(_folded(filled.text), filled)
-        if len(found) == each:
-            return tuple(found.values())
+    targets: dict[str, Utterance] = {}
+    # Twice as many as needed are drawn, because different values may make the same sentence.
+    for way in rng.choice(ways, min(ways, 2 * count), replace=False).tolist():
+        digits, chosen = way, []
+        for values, source_number in zip(values_by_slot, source_numbers, strict=True):
+            digits, number = divmod(digits, len(values.written) - 1)
+            chosen.append(values.written[number + (number >= source_number)])  # the source's value is skipped
+        target = source.filled(chosen)
+        if _folded(target.text) != _folded(source.text):
+            targets.setdefault(_folded(target.text), target)
+        if len(targets) == count:
+            return tuple(targets.values())
     return LeftOut.TOO_FEW_VALUES
 
 

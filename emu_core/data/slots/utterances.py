@@ -33,28 +33,30 @@ def parse_annotated(annotated: str) -> tuple[str, tuple[Slot, ...]]:
         DataError: a bracket is nested, not closed or not opened, or a slot has no name or no value.
     """
     pieces = _SLOT.split(annotated)  # text and the inside of a slot in turn
-    plain, at = "", 0
+    plain, position = "", 0
     slots: list[Slot] = []
     for text, inside in zip_longest(pieces[::2], pieces[1::2]):
         if stray := re.search(r"[\[\]]", text):
-            place = at + stray.start()
+            bracket = position + stray.start()
             if stray.group() == "]":
-                raise _fault(annotated, place, "a ']' closes no slot; remove it or add its '['")
-            if (inner := annotated.find("[", place + 1)) >= 0:
+                raise _fault(annotated, bracket, "a ']' closes no slot; remove it or add its '['")
+            if (inner := annotated.find("[", bracket + 1)) >= 0:
                 raise _fault(annotated, inner, "a '[' is inside another slot; slots can't be nested")
-            raise _fault(annotated, place, "a '[' is not closed; add its ']'")
+            raise _fault(annotated, bracket, "a '[' is not closed; add its ']'")
         plain += text
-        at += len(text)
+        position += len(text)
         if inside is None:  # after the last text
             break
         name, colon, value = (part.strip() for part in inside.partition(":"))
         if not (name and colon):
-            raise _fault(annotated, at, "a slot has no name; write it as [name : value]")
+            raise _fault(annotated, position, "a slot has no name; write it as [name : value]")
         if not value:
-            raise _fault(annotated, at, f"the slot '{shown(name)}' is empty; write it as [name : value]")
+            raise _fault(
+                annotated, position, f"the slot '{shown(name)}' is empty; write it as [name : value]"
+            )
         slots.append(Slot(name, value, len(plain), len(plain) + len(value)))
         plain += value
-        at += len(f"[{inside}]")
+        position += len(f"[{inside}]")
     return plain, tuple(slots)
 
 
@@ -109,7 +111,7 @@ def utterances(labelled: LabelledSet, language: str) -> list[Utterance]:
         DataError: the language is not in the set, brackets are wrong, or an annotation is not its row's text; it
             names the row.
     """
-    return [one for _, one in _located(labelled, language)]
+    return [utterance for _, utterance in _located(labelled, language)]
 
 
 def slot_pairs(labelled: LabelledSet, pairs: Sequence[tuple[str, str]]) -> list[SlotPairs]:
@@ -132,54 +134,55 @@ def slot_pairs(labelled: LabelledSet, pairs: Sequence[tuple[str, str]]) -> list[
     by_language = {code: _by_id(labelled, code) for code in dict.fromkeys(chain.from_iterable(pairs))}
     for code, other in chain.from_iterable(map(permutations, pairs)):
         _check_pair(by_language[code], by_language[other], code, other)
-    found = []
+    all_pairs = []
     for source, target in pairs:
         first, second = by_language[source], by_language[target]
-        sides = zip(*((one, second[key][1]) for key, (_, one) in first.items()), strict=True)
-        found.append(SlotPairs(source, target, *sides))
-    if not any(one.slots for pair in found for one in (*pair.first, *pair.second)):
+        translations = ((utterance, second[key][1]) for key, (_, utterance) in first.items())
+        all_pairs.append(SlotPairs(source, target, *zip(*translations, strict=True)))
+    if not any(utterance.slots for pair in all_pairs for utterance in (*pair.first, *pair.second)):
         raise DataError(
             f"no row of {labelled.name} has a slot: templates are learnt from them; add a column 'annotated' such as "
             "'wake me up at [time : five am]'"
         )
-    return found
+    return all_pairs
 
 
-_ById = dict[str, tuple[str, Utterance]]  # the place and the utterance of each id
+_ById = dict[str, tuple[str, Utterance]]  # id -> where its row is, in words, and its utterance
 
 
-def _check_pair(own: _ById, others: _ById, code: str, other: str) -> None:
-    if missing := [key for key in own if key not in others]:
+def _check_pair(utterances: _ById, translations: _ById, code: str, other: str) -> None:
+    if missing := [key for key in utterances if key not in translations]:
+        where, utterance = utterances[missing[0]]
         raise DataError(
-            f"{own[missing[0]][0]}: the {code} sentence with id '{shown(missing[0])}' has no {other} sentence of that "
-            f"id ({counted(len(missing), 'such row')}); add it, or remove the row"
+            f"{where}: the {code} sentence with id '{shown(utterance.id)}' has no {other} sentence of that id "
+            f"({counted(len(missing), 'such row')}); add it, or remove the row"
         )
-    names = {slot.name for _, one in others.values() for slot in one.slots}
-    for where, one in own.values():
-        for slot in one.slots:
+    names = {slot.name for _, utterance in translations.values() for slot in utterance.slots}
+    for where, utterance in utterances.values():
+        for slot in utterance.slots:
             if slot.name not in names:
-                near = get_close_matches(slot.name, names, 1)
-                meant = f" (is it '{near[0]}'?)" if near else ""
+                similar = get_close_matches(slot.name, names, 1)
+                hint = f" (is it '{similar[0]}'?)" if similar else ""
                 raise DataError(
-                    f"{where}: the slot '{shown(slot.name)}'{meant} is in no {other} sentence; give a slot the same "
+                    f"{where}: the slot '{shown(slot.name)}'{hint} is in no {other} sentence; give a slot the same "
                     "name in both languages, or remove its brackets"
                 )
 
 
 def _by_id(labelled: LabelledSet, language: str) -> _ById:
-    found: _ById = {}
-    for where, one in _located(labelled, language):
-        if not one.id:
+    utterances: _ById = {}
+    for where, utterance in _located(labelled, language):
+        if not utterance.id:
             raise DataError(
                 f"{where}: a sentence without id has no translation to be paired with; give translations the same id"
             )
-        if one.id in found:
+        if utterance.id in utterances:
             raise DataError(
-                f"{where}: the id '{shown(one.id)}' is there twice in {language}; give each sentence of a language "
-                "an id of its own"
+                f"{where}: the id '{shown(utterance.id)}' is there twice in {language}; give each sentence of a "
+                "language an id of its own"
             )
-        found[one.id] = where, one
-    return found
+        utterances[utterance.id] = where, utterance
+    return utterances
 
 
 def _located(labelled: LabelledSet, language: str) -> Iterator[tuple[str, Utterance]]:

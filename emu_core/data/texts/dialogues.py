@@ -64,12 +64,14 @@ def _read(path: Path, given: str | None) -> list[Dialogues]:
     language = stated_language(given, path.name)
     header, body, notes = read_columns(path)
     names = [name.strip().casefold() for name in header]
-    of_kinds = ([names.index(name) for name in kind if name in names] for kind in (_COMMENTS, _RESPONSES))
-    places = [found[0] for found in of_kinds if found]
+    numbers_by_kind = (
+        [names.index(name) for name in kind if name in names] for kind in (_COMMENTS, _RESPONSES)
+    )
+    column_numbers = [numbers[0] for numbers in numbers_by_kind if numbers]
     may_lack_header = format_of(path.name) in (CSV, TSV)
-    if len(places) == 2:
-        columns = [body[place] for place in places]
-    elif len(header) == 2 and not places and may_lack_header:
+    if len(column_numbers) == 2:
+        columns = [body[number] for number in column_numbers]
+    elif len(header) == 2 and not column_numbers and may_lack_header:
         columns = [(name, *cells) for name, cells in zip(header, body, strict=True)]
     else:
         raise DataError(

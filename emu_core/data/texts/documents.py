@@ -59,22 +59,22 @@ def read_documents(path: str | Path, *, language: str, mapping: ColumnMapping | 
     filled = [(text, label) for text, label in texts if text]
     classes = {label for _, label in filled}
     if len(classes) < 2:
-        found = f"the single class '{shown(next(iter(classes)))}'" if classes else "no document with text"
-        raise DataError(f"{shown(path.name)} has {found}; give documents of two classes or more")
+        content = f"the single class '{shown(next(iter(classes)))}'" if classes else "no document with text"
+        raise DataError(f"{shown(path.name)} has {content}; give documents of two classes or more")
     return Documents(*zip(*filled, strict=True))
 
 
 def named_files(given: Sequence[str]) -> dict[str, str]:
     """Return paths by language, given as en=PATH. Raises DataError for another form or a repeated language."""
-    found: dict[str, str] = {}
-    for one in given:
-        match = _NAMED.fullmatch(one)
-        if match is None or match[1] in found:
+    paths: dict[str, str] = {}
+    for argument in given:
+        match = _NAMED.fullmatch(argument)
+        if match is None or match[1] in paths:
             raise DataError(
-                f"'{shown(one)}' does not name documents of a language of their own; write en=PATH de=PATH"
+                f"'{shown(argument)}' does not name documents of a language of their own; write en=PATH de=PATH"
             )
-        found[match[1]] = match[2]
-    return found
+        paths[match[1]] = match[2]
+    return paths
 
 
 def sentences(text: str) -> tuple[str, ...]:
@@ -90,8 +90,8 @@ def documents_of_labelled(
     Raises:
         DataError: the set has fewer than two of the languages, or these have fewer than two classes in common.
     """
-    there = _two_of(labelled.languages, codes, labelled.name)
-    part = labelled.select(languages=there)
+    languages = _two_of(labelled.languages, codes, labelled.name)
+    part = labelled.select(languages=languages)
     test = part.held_out_part()
     if test is not None:
         train, test_rows = part.train_part().frame, test.frame
@@ -101,8 +101,10 @@ def documents_of_labelled(
         distinct = np.array(sorted(set(keys)), dtype=object)
         is_out = keys.isin(np.random.default_rng(0).permutation(distinct)[: len(distinct) // TEST_SHARE])
         train, test_rows = rows[~is_out], rows[is_out]
-    both = pd.concat([train.assign(part=0), test_rows.assign(part=1)]).rename(columns={"intent": "label"})
-    return _checked(both, there, shown(labelled.name))
+    documents = pd.concat([train.assign(part=0), test_rows.assign(part=1)]).rename(
+        columns={"intent": "label"}
+    )
+    return _checked(documents, languages, shown(labelled.name))
 
 
 def documents_of_folders(
@@ -116,44 +118,46 @@ def documents_of_folders(
     """
 
     def rows(path: str | Path, language: str, part: int) -> pd.DataFrame:
-        own = read_documents(path, language=language)
+        read = read_documents(path, language=language)
         code = checked_language(language)
-        return pd.DataFrame({"language": code, "part": part, "text": own.texts, "label": own.labels})
+        return pd.DataFrame({"language": code, "part": part, "text": read.texts, "label": read.labels})
 
     frames = []
     for name, path in documents.items():
-        own = rows(path, name, 0)
+        frame = rows(path, name, 0)
         if not test:
-            order = np.random.default_rng(0).permutation(len(own))
-            own.loc[order[: len(order) // TEST_SHARE], "part"] = 1
+            order = np.random.default_rng(0).permutation(len(frame))
+            frame.loc[order[: len(order) // TEST_SHARE], "part"] = 1
         elif name not in test:
             raise DataError(
                 f"no documents in {shown(name)} to test on; name them with ", Fix("test_documents")
             )
         else:
-            own = pd.concat([own, rows(test[name], name, 1)])
-        frames.append(own)
-    both = pd.concat(frames)
+            frame = pd.concat([frame, rows(test[name], name, 1)])
+        frames.append(frame)
+    joined = pd.concat(frames)
     return _checked(
-        both, _two_of(both["language"].unique(), codes, "the documents"), "the documents' folders"
+        joined, _two_of(joined["language"].unique(), codes, "the documents"), "the documents' folders"
     )
 
 
-def _two_of(there: Sequence[str], codes: Sequence[str], name: str) -> list[str]:
+def _two_of(available: Sequence[str], codes: Sequence[str], name: str) -> list[str]:
     """Return the languages trained on that have labels. Raises DataError for fewer than two."""
-    found = [code for code in codes if code in there]
-    if len(found) < 2:
+    labelled_codes = [code for code in codes if code in available]
+    if len(labelled_codes) < 2:
         raise DataError(
-            f"{shown(name)} has labels in {listed(found) or 'none'} of the languages trained on ({listed(codes)}); to "
-            "train a classifier in one and test it in another, give labels in two"
+            f"{shown(name)} has labels in {listed(labelled_codes) or 'none'} of the languages trained on "
+            f"({listed(codes)}); to train a classifier in one and test it in another, give labels in two"
         )
-    return found
+    return labelled_codes
 
 
-def _checked(both: pd.DataFrame, codes: Sequence[str], name: str) -> dict[str, tuple[Documents, Documents]]:
+def _checked(
+    documents: pd.DataFrame, codes: Sequence[str], name: str
+) -> dict[str, tuple[Documents, Documents]]:
     """Keep the classes that every language has training documents of; others can't be predicted across languages."""
     parts = {
-        (code, part): both[(both["language"] == code) & (both["part"] == part)]
+        (code, part): documents[(documents["language"] == code) & (documents["part"] == part)]
         for code in codes
         for part in (0, 1)
     }
@@ -168,12 +172,12 @@ def _checked(both: pd.DataFrame, codes: Sequence[str], name: str) -> dict[str, t
     return documents_by_language(pd.concat(kept))
 
 
-def documents_by_language(both: pd.DataFrame) -> dict[str, tuple[Documents, Documents]]:
+def documents_by_language(documents: pd.DataFrame) -> dict[str, tuple[Documents, Documents]]:
     """Return the documents in rows of language, part, text and label, where part 0 of a language comes first."""
-    found: dict[str, list[Documents]] = {}
-    for (code, _), own in both.groupby(["language", "part"], sort=False):
-        found.setdefault(code, []).append(Documents(tuple(own["text"]), tuple(own["label"])))
-    return {code: (parts[0], parts[1]) for code, parts in found.items()}
+    parts_by_language: dict[str, list[Documents]] = {}
+    for (code, _), rows in documents.groupby(["language", "part"], sort=False):
+        parts_by_language.setdefault(code, []).append(Documents(tuple(rows["text"]), tuple(rows["label"])))
+    return {code: (parts[0], parts[1]) for code, parts in parts_by_language.items()}
 
 
 def _from_table(path: Path, language: str, mapping: ColumnMapping | None) -> list[tuple[str, str]]:
@@ -192,19 +196,19 @@ def _from_table(path: Path, language: str, mapping: ColumnMapping | None) -> lis
 
 
 def _from_folder(folder: Path) -> list[tuple[str, str]]:
-    found: list[tuple[str, str]] = []
+    documents: list[tuple[str, str]] = []
     for label in sorted(entry for entry in folder.iterdir() if entry.is_dir()):
         for file in sorted(entry for entry in label.iterdir() if not entry.name.startswith(".")):
             name = f"{label.name}/{file.name}"
             if not file.resolve().is_relative_to(folder.resolve()):
                 raise DataError(f"{shown(name)} is a link out of the folder; put the file itself there")
-            check_rows(len(found) + 1, folder.name, MAX_DOCUMENTS)
+            check_rows(len(documents) + 1, folder.name, MAX_DOCUMENTS)
             with opened(file, name, MAX_DOCUMENT_BYTES) as stream:
                 payload = stream.read()
             if payload.strip():
-                found.append((read_text(payload, name)[0], label.name))
-    if not found:
+                documents.append((read_text(payload, name)[0], label.name))
+    if not documents:
         raise DataError(
             f"{shown(folder.name)} has no folder of text files; put each class's documents in a folder of its name"
         )
-    return found
+    return documents

@@ -33,13 +33,13 @@ def read_scored_pairs(folder: Path) -> dict[str, ScoredPairs]:
     Raises:
         DataError: there is no such file, or a row is not two sentences and a number; it names file and row.
     """
-    found: dict[str, list[tuple[str, str, float]]] = {}
+    pairs_by_language: dict[str, list[tuple[str, str, float]]] = {}
     for path in files_in(folder, ".csv"):
         code = language_code(path.name.split(".")[0])
         language = code if code and is_known(code) else language_of_file(path.name)
         if language is None:
             raise DataError(f"{path.name} does not begin with a language; name it like de.csv or de.dev.csv")
-        pairs = found.setdefault(language, [])
+        pairs = pairs_by_language.setdefault(language, [])
         for number, row in enumerate(csv.reader(io.StringIO(read_text(path, path.name)[0], newline="")), 1):
             if not row or (number == 1 and [cell.strip().lower() for cell in row] == _HEADER):
                 continue
@@ -62,7 +62,8 @@ def read_scored_pairs(folder: Path) -> dict[str, ScoredPairs]:
             pairs.append((first, second, score))
         check_pairs(len(pairs), path.name)
     return {
-        language: ScoredPairs(*map(list, zip(*found[language], strict=True))) for language in ordered(found)
+        language: ScoredPairs(*map(list, zip(*pairs_by_language[language], strict=True)))
+        for language in ordered(pairs_by_language)
     }
 
 
@@ -72,10 +73,11 @@ def scored_pairs_in(folder: str | Path | None, codes: Sequence[str]) -> dict[str
     Raises:
         DataError: no file is in one of the languages, or one can't be read.
     """
-    found = read_scored_pairs(Path(folder)) if folder is not None else {}
-    own = {code: found[code] for code in codes if code in found}
-    if found and not own:
+    scored_pairs = read_scored_pairs(Path(folder)) if folder is not None else {}
+    chosen = {code: scored_pairs[code] for code in codes if code in scored_pairs}
+    if scored_pairs and not chosen:
         raise DataError(
-            f"the STS files are in {listed(found)}, and trained are {listed(codes)}; name a folder with files in these"
+            f"the STS files are in {listed(scored_pairs)}, and trained are {listed(codes)}; name a folder with "
+            "files in these"
         )
-    return own
+    return chosen

@@ -78,9 +78,9 @@ def read_files(
     Messages name the kind of text, `what`, and what a file looks like, `example`.
     """
     paths = named_paths(files, f"no file of {what} is named; name one {example}")
-    found = [text for path in paths for text in read(path)]
-    check_rows(sum(map(len, found)), f"the {what} in all files together")
-    return found
+    texts = [text for path in paths for text in read(path)]
+    check_rows(sum(map(len, texts)), f"the {what} in all files together")
+    return texts
 
 
 def left_out(path: Path, count: int, what: str, why: str) -> tuple[str, ...]:
