@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from emu_core.data.commands.generate import commands_report, generate_commands
-from emu_core.data.commands.groups import WANTED
+from emu_core.data.commands.groups import COMMAND_PACKAGES
 from emu_core.data.export_csv import safe_csv
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.languages import language_name
@@ -42,7 +42,7 @@ def generate(languages: Sequence[str], pairs: int, seed: int, out: str | Path) -
     for (language, split), count in commands.frame.groupby(["language", "split"]).size().items():
         rows[language][split] = int(count)
     return {
-        "made_from": list(WANTED),
+        "made_from": list(COMMAND_PACKAGES),
         "seed": seed,
         "sha256": commands.sha256(),
         "rows": rows,
@@ -65,7 +65,7 @@ no train row.
 
 These files are under [CC BY 4.0](https://creativecommons.org/licenses/by/4.0/). They are made from the sentence
 templates of [Home Assistant Intents](https://github.com/OHF-Voice/intents), by the Home Assistant Authors and the
-contributors of each language, under CC BY 4.0; packages used: {", ".join(WANTED)}.
+contributors of each language, under CC BY 4.0; packages used: {", ".join(COMMAND_PACKAGES)}.
 
 What was changed: templates were expanded at random; some of their rules and lists of words were replaced, and
 expansions that are ungrammatical or that mean another thing in another language were left out; articles and

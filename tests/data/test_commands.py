@@ -13,7 +13,7 @@ from emu_core.api.generate import generate
 from emu_core.api.inputs import labelled_set
 from emu_core.data.commands import groups as groups_module
 from emu_core.data.commands.generate import Filler, commands_report, generate_commands
-from emu_core.data.commands.groups import NUMBERS, language_groups
+from emu_core.data.commands.groups import NUMBERS_BY_KIND, language_groups
 from emu_core.data.commands.vocabulary import checked_languages, vocabulary, vocabulary_languages
 from emu_core.data.commands.wordings import Expander
 from emu_core.data.labelled import LabelledSet
@@ -78,8 +78,8 @@ def test_the_ids_values_are_the_texts_values(commands: LabelledSet) -> None:
 
 def test_numbers_are_told_apart_by_direction_and_kind() -> None:
     """Louder by 5 and quieter by 5, 2700 kelvin and warm white have different ids."""
-    assert set(NUMBERS["percent_up"]).isdisjoint(NUMBERS["percent_down"])
-    assert set(NUMBERS["kelvin"]).isdisjoint(language_groups("en").words["color_temperature_names"])
+    assert set(NUMBERS_BY_KIND["percent_up"]).isdisjoint(NUMBERS_BY_KIND["percent_down"])
+    assert set(NUMBERS_BY_KIND["kelvin"]).isdisjoint(language_groups("en").words["color_temperature_names"])
 
 
 def test_splits_are_by_meaning_and_test_has_unseen_wordings(commands: LabelledSet) -> None:

@@ -116,7 +116,7 @@ def test_the_seed_decides() -> None:
 
 
 def test_wrong_calls() -> None:
-    for wrong in ({"each": 0}, {"seed": -1}):
+    for wrong in ({"target_count": 0}, {"seed": -1}):
         with pytest.raises(DataError, match="give 1 or more"):
             template_pairs([said(SONGS[0])], **wrong)  # type: ignore[arg-type]
     with pytest.raises(DataError, match="there is none"):

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from emu_core.data.commands.groups import (
-    NUMBERS,
+    NUMBERS_BY_KIND,
     Group,
     LanguageGroups,
     Meaning,
@@ -26,15 +26,15 @@ from emu_core.data.languages import language_name, ordered
 from emu_core.data.wording import counted, listed
 from emu_core.errors import DataError
 
-TRIES = 40  # wordings tried for a meaning in a language before the meaning is given up
-PLACES = frozenset({"in", "on", "at"})  # leads for which a word may have a text of its own ("on the terrace")
-SHARE = 10  # one template in this many is held out for dev, another for test
-ENOUGH = 5  # the least templates of which some are held out; below it the same holds for wordings
+_SET_NAME = "commands"
+_MAX_TRIES = 40  # a meaning is given up after so many wordings in a language
+_PLACE_LEADS = frozenset({"in", "on", "at"})  # a word may have a text of its own for them ("on the terrace")
+_TEMPLATES_PER_HELD_OUT = 10  # one template in ten is held out for dev, another for test
+_MIN_TO_HOLD_OUT = 5  # with fewer templates, wordings are held out; with fewer wordings, nothing is
+_MIN_SHARED_GROUPS = 0.75  # a pair of languages that shares less of the larger language's groups is weak
+_MEANINGS_TRIED = 6  # a group counts if one of its first six meanings has a sentence
 _Parts = tuple[str | Gap, ...]
 _Sentence = tuple[str, str]  # the text, and the text with each slot in brackets
-NAME = "commands"
-WEAK = 0.75  # a pair of languages is weak if it shares less than this part of the larger language's groups
-TRIED = 6  # a group counts if one of its first meanings, this many, has a sentence
 
 
 class Filler:
@@ -47,7 +47,7 @@ class Filler:
 
     def __init__(self, groups: LanguageGroups, seed: int) -> None:
         self.language, self._groups, self._seed = groups.language, groups, seed
-        self._own = vocabulary(groups.language)
+        self._vocabulary = vocabulary(groups.language)
         by_use: dict[tuple[str, str], list[Group]] = defaultdict(list)
         for group in groups.wordings:
             by_use[group.intent, group.combination].append(group)
@@ -65,12 +65,13 @@ class Filler:
     def sentences(self, meaning: Meaning, split: str) -> Iterator[_Sentence]:
         """Yield suitable sentences for a meaning, always the same ones."""
         rng = random.Random(f"{self._seed}/{self.language}/{meaning.id}")
-        for trial in range(TRIES):
+        for trial in range(_MAX_TRIES):
             lines = self.lines[meaning.group, split]
             if not lines or (split != "train" and rng.random() < 0.5):
                 lines = self.lines[meaning.group, "train"]
-            wording = rng.choice(rng.choice(list(lines.values())))  # of a template that is drawn first
-            if sentence := self._filled(wording, meaning, rng, strict=trial < TRIES // 2):
+            wordings_of_template = rng.choice(list(lines.values()))
+            wording = rng.choice(wordings_of_template)
+            if sentence := self._filled(wording, meaning, rng, strict=trial < _MAX_TRIES // 2):
                 yield sentence
 
     def _filled(
@@ -86,7 +87,7 @@ class Filler:
                 annotated += part
                 continue
             kind = kinds[part.slot]
-            if strict and plain and not part.lead and kind in self._own.needy:
+            if strict and plain and not part.lead and kind in self._vocabulary.needy:
                 return None
             lead = "asked" if part.lead == "the" and meaning.group.asks else part.lead
             before, text = self._text(kind, keys[part.slot], lead, subject, rng)
@@ -95,37 +96,37 @@ class Filler:
             plain += before + text
             annotated += f"{before}[{part.slot} : {text}]"
         # A spreadsheet program may take a text that begins with a sign for a formula.
-        if not plain[:1].isalnum() or self._own.is_odd(meaning.group.intent, plain):
+        if not plain[:1].isalnum() or self._vocabulary.is_odd(meaning.group.intent, plain):
             return None
         repeats = any(word == following for word, following in pairwise(plain.casefold().split()))
         return None if repeats else (plain, annotated)
 
     def _subject(self, meaning: Meaning) -> str:
         """Return the article of the subject, with which states agree."""
-        own, values, kinds = self._own, dict(meaning.values), dict(meaning.group.slots)
-        if "name" in values and kinds["name"] in own.values:
-            return own.values[kinds["name"]][values["name"]].article
-        if "device_class" in values and kinds["device_class"] in own.lists:
-            texts = own.lists[kinds["device_class"]][values["device_class"]]
-            return split_article(texts[0], own.leads["the"])[0]
-        return own.subjects.get(dict(meaning.group.fixed).get("domain", ""), "")
+        words, values, kinds = self._vocabulary, dict(meaning.values), dict(meaning.group.slots)
+        if "name" in values and kinds["name"] in words.values:
+            return words.values[kinds["name"]][values["name"]].article
+        if "device_class" in values and kinds["device_class"] in words.lists:
+            texts = words.lists[kinds["device_class"]][values["device_class"]]
+            return split_article(texts[0], words.leads["the"])[0]
+        return words.subjects.get(dict(meaning.group.fixed).get("domain", ""), "")
 
     def _text(self, kind: str, key: str, lead: str, subject: str, rng: random.Random) -> tuple[str, str]:
         """Return what precedes a value, with its lead, and the value's text, "" if it has none."""
-        own = self._own
-        if kind in NUMBERS:
+        words = self._vocabulary
+        if kind in NUMBERS_BY_KIND:
             article, text = "", key.removeprefix("-")
-        elif kind in own.values:
-            word = own.values[kind][key]
-            if word.place and lead in PLACES:
-                return word.place
+        elif kind in words.values:
+            word = words.values[kind][key]
+            if word.placed and lead in _PLACE_LEADS:
+                return word.placed
             article, text = word.article, word.text
         else:
             text = rng.choice(self._groups.words[kind][key])
             if ":" in text:
                 text = dict(form.split(":") for form in text.split("/")).get(subject, "")
-            article, text = split_article(text, own.leads.get("the", ()))
-        return (own.leads[lead].get(article, "") if lead else ""), text
+            article, text = split_article(text, words.leads.get("the", ()))
+        return (words.leads[lead].get(article, "") if lead else ""), text
 
 
 def _held_out(groups: Sequence[Sequence[Wording]], rng: random.Random) -> dict[_Parts, str]:
@@ -135,17 +136,17 @@ def _held_out(groups: Sequence[Sequence[Wording]], rng: random.Random) -> dict[_
         all_parts.setdefault(wording.parts, wording.line)
     lines = sorted(set(all_parts.values()))
     units: list[list[_Parts]] = [[parts] for parts in all_parts]
-    if len(lines) >= ENOUGH:
-        units = [[parts for parts, line in all_parts.items() if line == which] for which in lines]
-    elif len(all_parts) < ENOUGH:
+    if len(lines) >= _MIN_TO_HOLD_OUT:
+        units = [[parts for parts, line in all_parts.items() if line == template] for template in lines]
+    elif len(all_parts) < _MIN_TO_HOLD_OUT:
         return {}
     rng.shuffle(units)
-    wanted = ["dev", "test"] * max(1, len(units) // SHARE)
+    wanted = ["dev", "test"] * max(1, len(units) // _TEMPLATES_PER_HELD_OUT)
     left = [{wording.parts for wording in group} for group in groups]
     held_out: dict[_Parts, str] = {}
     for unit in units:
-        if wanted and all(own.difference(unit) for own in left):
-            left = [own.difference(unit) for own in left]
+        if wanted and all(parts_left.difference(unit) for parts_left in left):
+            left = [parts_left.difference(unit) for parts_left in left]
             held_out.update(dict.fromkeys(unit, wanted.pop()))
     return held_out
 
@@ -172,35 +173,36 @@ def generate_commands(languages: Sequence[str], count: int, *, seed: int = 0) ->
         raise DataError(f"{count} commands can't be generated; ask for 1 or more")
     codes = checked_languages(languages)
     groups = [language_groups(code) for code in codes]
-    fillers = [Filler(one, seed) for one in groups]
+    fillers = [Filler(language, seed) for language in groups]
     taken: dict[str, set[str]] = {code: set() for code in codes}
     rows: list[tuple[str, ...]] = []
 
     def add(meaning: Meaning) -> bool:
         """Add a meaning's rows, unless a language has no sentence left for it."""
-        place = random.Random(f"{seed}/{meaning.id}").random()
-        split = "train" if place < 0.8 or not meaning.values else "dev" if place < 0.9 else "test"
+        drawn = random.Random(f"{seed}/{meaning.id}").random()
+        split = "train" if drawn < 0.8 or not meaning.values else "dev" if drawn < 0.9 else "test"
         chosen: dict[str, _Sentence] = {}
         for filler in fillers:
             sentences = filler.sentences(meaning, split)
-            new = next((one for one in sentences if one[0].casefold() not in taken[filler.language]), None)
-            if new is None:
+            taken_texts = taken[filler.language]
+            sentence = next((new for new in sentences if new[0].casefold() not in taken_texts), None)
+            if sentence is None:
                 return False
-            chosen[filler.language] = new
+            chosen[filler.language] = sentence
         for language, (text, annotated) in chosen.items():
             taken[language].add(text.casefold())
             rows.append((meaning.id, text, meaning.group.intent, language, split, annotated))
         return True
 
-    there_are = take_evenly(shared_choices(groups), count, seed, add)
-    if there_are < count:
+    available = take_evenly(shared_choices(groups), count, seed, add)
+    if available < count:
         raise DataError(
-            f"the templates give {counted(there_are, 'meaning')} in {listed(codes, len(codes))}, not {count:,}; "
+            f"the templates give {counted(available, 'meaning')} in {listed(codes, len(codes))}, not {count:,}; "
             "ask for fewer or for other languages"
         )
     frame = pd.DataFrame(rows, columns=list(COLUMNS), dtype="str")
     frame = frame.sort_values(["language", "id"], kind="stable", ignore_index=True)
-    return LabelledSet(frame, NAME)
+    return LabelledSet(frame, _SET_NAME)
 
 
 def commands_report(languages: Sequence[str]) -> dict[str, Any]:
@@ -216,27 +218,30 @@ def commands_report(languages: Sequence[str]) -> dict[str, Any]:
     codes = ordered(checked_languages(languages))
     groups = {code: language_groups(code) for code in codes}
     usable = {}
-    for code, one in groups.items():
-        filler = Filler(one, 0)
+    for code, language in groups.items():
+        filler = Filler(language, 0)
         usable[code] = {
             choices.group
-            for choices in shared_choices([one])
-            if any(any(filler.sentences(meaning, "train")) for meaning in islice(choices.drawn(0), TRIED))
+            for choices in shared_choices([language])
+            if any(
+                any(filler.sentences(meaning, "train"))
+                for meaning in islice(choices.drawn(0), _MEANINGS_TRIED)
+            )
         }
 
-    def shared(*among: str) -> int:
-        choices = {one.group for one in shared_choices([groups[code] for code in among])}
-        return len(choices.intersection(*(usable[code] for code in among)))
+    def shared(*languages: str) -> int:
+        shared_groups = {choices.group for choices in shared_choices([groups[code] for code in languages])}
+        return len(shared_groups.intersection(*(usable[code] for code in languages)))
 
     counts = [
         {
             "language": code,
-            "templates": one.templates,
-            "used": len({wording.line for wordings in one.wordings.values() for wording in wordings}),
-            "wordings": sum(map(len, one.wordings.values())),
+            "templates": language.templates,
+            "used": len({wording.line for wordings in language.wordings.values() for wording in wordings}),
+            "wordings": sum(map(len, language.wordings.values())),
             "groups": len(usable[code]),
         }
-        for code, one in groups.items()
+        for code, language in groups.items()
     ]
     pairs: list[dict[str, Any]] = []
     weak = []
@@ -244,7 +249,7 @@ def commands_report(languages: Sequence[str]) -> dict[str, Any]:
         count = shared(source, target)
         share = count / max(1, len(usable[source]), len(usable[target]))
         pairs.append({"source": source, "target": target, "groups": count, "share": share})
-        if share < WEAK:
+        if share < _MIN_SHARED_GROUPS:
             sentence = (
                 f"{language_name(source)} and {language_name(target)} share {count} groups of commands, {share:.0%} of "
                 "the larger language's, so their common commands are less varied."

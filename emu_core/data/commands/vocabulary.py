@@ -22,11 +22,11 @@ class Word(NamedTuple):
 
     text: str
     article: str  # such as "die"; "" if it has none
-    place: tuple[str, str] | tuple[()]  # such as ("in the ", "kitchen"); empty for no special form
+    placed: tuple[str, str] | tuple[()]  # such as ("in the ", "kitchen"); empty for no special form
 
 
 @dataclass(frozen=True, eq=False)
-class Vocabulary:
+class CommandVocabulary:
     """The words of a language for what users name, and patterns of unnatural sentences.
 
     In `lists`, words that agree with the subject have a form for each article: "el:abierto/la:abierta".
@@ -51,7 +51,7 @@ class Vocabulary:
 
     def is_odd(self, intent: str, text: str) -> bool:
         """Return whether nobody would say a sentence."""
-        return any(self.odd[which].search(text) for which in ("", intent) if which in self.odd)
+        return any(self.odd[key].search(text) for key in ("", intent) if key in self.odd)
 
 
 def vocabulary_languages() -> tuple[str, ...]:
@@ -61,22 +61,22 @@ def vocabulary_languages() -> tuple[str, ...]:
 
 def checked_languages(languages: Sequence[str]) -> tuple[str, ...]:
     """Return the distinct codes of languages, in order. Raises DataError if one of them has no vocabulary."""
-    there_are = vocabulary_languages()
+    available = vocabulary_languages()
     codes = tuple(dict.fromkeys(language_code(language) or language for language in languages))
-    unknown = [code for code in codes if code not in there_are]
+    unknown = [code for code in codes if code not in available]
     if unknown or not codes:
-        raise DataError(f"no commands in {listed(unknown)}; choose from {listed(there_are, len(there_are))}")
+        raise DataError(f"no commands in {listed(unknown)}; choose from {listed(available, len(available))}")
     return codes
 
 
 @cache
-def vocabulary(language: str) -> Vocabulary:
+def vocabulary(language: str) -> CommandVocabulary:
     """Return the vocabulary of one of `vocabulary_languages()`."""
     data = json.loads((_FOLDER / f"{language}.json").read_text(encoding="utf-8"))
     articles = tuple(sorted({article for forms in data["leads"].values() for article in forms}, key=len))
     lead_of = {text: lead for lead, texts in data["written"].items() for text in texts.split("|")}
     joined = "|".join(map(re.escape, sorted(lead_of, key=len, reverse=True)))
-    return Vocabulary(
+    return CommandVocabulary(
         values={
             source: {key: _word(text, () if source in _VERBATIM else articles) for key, text in words.items()}
             for source, words in data["values"].items()
@@ -108,7 +108,7 @@ def split_article(text: str, articles: Collection[str]) -> tuple[str, str]:
 
 
 def _word(text: str, articles: Collection[str]) -> Word:
-    named, _, place = text.partition("|")
-    article, word = split_article(named, articles)
-    before, _, placed = place.partition("~")
-    return Word(word, article, (before, placed) if place else ())
+    plain_form, _, placed_form = text.partition("|")
+    article, word = split_article(plain_form, articles)
+    before, _, placed = placed_form.partition("~")
+    return Word(word, article, (before, placed) if placed_form else ())

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from hassil.expression import Expression
 
-DRAWS = 36  # random expansions of a template; more of them find more of its wordings
-_FIX = "stt_fix"  # rules for misheard speech, which nobody writes
+_EXPANSIONS = 36  # random expansions of a template; more of them give more of its wordings
+_MISHEARD = "stt_fix"  # rules for misheard speech, which nobody writes
 _GAP = re.compile("\x02([^\x03]*)\x03")
 _LEFT_OVER = re.compile(r"[\[\]{}<>()|;\\]")
 _SPACE = re.compile(r"\s+")
@@ -66,23 +66,23 @@ class Expander:
         self._replacements, self._cut_lead = replacements, cut_lead
         self._parsed: dict[str, Any] = {}
 
-    def draw(self, template: str, line: int, count: int = DRAWS) -> list[Wording]:
+    def draw(self, template: str, line: int, count: int = _EXPANSIONS) -> list[Wording]:
         """Return the distinct usable wordings among `count` random expansions, the same for the same input."""
         rng = random.Random(template)
         expression = self._parse(template)
-        found: dict[str, Wording | None] = {}
+        wordings: dict[str, Wording | None] = {}
         for _ in range(count):
             fixed: dict[str, str] = {}
             try:
                 drawn = self._expand(expression, rng, fixed)
             except UnusableError:
                 continue
-            if drawn not in found:
+            if drawn not in wordings:
                 text = _SPACE.sub(" ", drawn)
                 for pattern, new in self._replacements:
                     text = pattern.sub(new, text)
-                found[drawn] = _wording(text, fixed, line, self._cut_lead)
-        return list(dict.fromkeys(filter(None, found.values())))
+                wordings[drawn] = _wording(text, fixed, line, self._cut_lead)
+        return list(dict.fromkeys(filter(None, wordings.values())))
 
     def words(self, lists: Mapping[str, Any], name: str) -> dict[str, list[str]]:
         """Return the texts of a list by value; the values are the same in all languages."""
@@ -121,7 +121,7 @@ class Expander:
                 return self._expand(rng.choice(items), rng, fixed)
             case "RuleReference":
                 name = expression.rule_name
-                if not name.startswith(_FIX) and name in self._rules:
+                if not name.startswith(_MISHEARD) and name in self._rules:
                     return self._expand(self._parse(self._rules[name]), rng, fixed)
             case "ListReference":
                 name, slot = expression.list_name, expression.slot_name

@@ -22,10 +22,11 @@ from emu_core.data.readers.text import read_lines
 from emu_core.data.wording import counted, listed, shown
 from emu_core.errors import DataError
 
-MOST_PAIRS = 20_000  # of an evaluation's file: each sentence is compared with every translation
-_CODE = frozenset({"bpt", "ept", "it", "ph", "ut"})  # elements that hold a format's own code and not text
-_MOST_LANGUAGES = 100
-_DEEPEST = 100  # nested elements; a usual memory has about ten levels
+# Every sentence of an evaluation's file is compared with every translation.
+MAX_EVALUATION_PAIRS = 20_000
+_CODE_ELEMENTS = frozenset({"bpt", "ept", "it", "ph", "ut"})  # they hold a format's own code and no text
+_MAX_LANGUAGES = 100
+_MAX_DEPTH = 100  # nested elements; a usual memory has about ten levels
 
 
 def read_parallel(
@@ -57,17 +58,17 @@ def read_parallel(
     """
     missing = "no file of parallel text is named; name two such as train.en and train.de, or a table"
     paths = named_paths(files, missing)
-    named = None if languages is None else [checked_language(language) for language in languages]
+    codes = None if languages is None else [checked_language(language) for language in languages]
     plain = [path for path in paths if not (is_memory(path.name) or is_table(path.name))]
-    found = [_read_plain(group) for group in _groups(plain, named)] if plain else []
+    all_rows = [_read_plain(group) for group in _groups(plain, codes or ())] if plain else []
     for path in paths:
         if is_memory(path.name):
-            found.append(read_tmx(path))
+            all_rows.append(read_tmx(path))
         elif is_table(path.name):
-            found.append(_read_table(path, named))
-    check_rows(sum(len(rows.lines) for rows in found), "the parallel text in all files together")
+            all_rows.append(_read_table(path, codes))
+    check_rows(sum(len(rows.lines) for rows in all_rows), "the parallel text in all files together")
     texts = []
-    for rows in found:
+    for rows in all_rows:
         pivot = "en" if "en" in rows.texts else next(iter(rows.texts))
         texts += [
             pair_of(rows, pivot, other, drop_empty=drop_empty) for other in rows.texts if other != pivot
@@ -80,7 +81,7 @@ def read_translations(folder: Path) -> list[ParallelText]:
 
     Raises:
         DataError: there is no such file, one of a pair is missing, they differ in length, a line is empty, or there are
-            more than `MOST_PAIRS`; it names file and line.
+            more than `MAX_EVALUATION_PAIRS`; it names file and line.
     """
     texts = []
     for path in files_in(folder):
@@ -118,63 +119,87 @@ def files_in(folder: Path, ending: str = "") -> list[Path]:
 
 
 def check_pairs(count: int, name: str) -> None:
-    """Raise a DataError if an evaluation's file has no pairs, or more than `MOST_PAIRS`."""
-    if count > MOST_PAIRS:
-        raise DataError(f"{name} has {count:,} pairs, and {MOST_PAIRS:,} are the most; give fewer")
+    """Raise a DataError if an evaluation's file has no pairs, or more than `MAX_EVALUATION_PAIRS`."""
+    if count > MAX_EVALUATION_PAIRS:
+        raise DataError(f"{name} has {count:,} pairs, and {MAX_EVALUATION_PAIRS:,} are the most; give fewer")
     if not count:
         raise DataError(f"{name} has no sentence pair; give some")
 
 
-def _groups(paths: Sequence[Path], named: Sequence[str] | None) -> list[list[tuple[str, Path]]]:
-    """Return the plain files that belong together, each with its language."""
+_Group = list[tuple[str, Path]]  # plain files that are each other's translations, each with its language
+
+
+def _groups(paths: Sequence[Path], languages: Sequence[str]) -> list[_Group]:
+    """Sort plain files into groups whose files belong together line by line.
+
+    First each file gets its language, from its name or else from `languages`, in order. Then files of one folder whose
+    names are alike up to the language form a group; if no two do, files of any folders whose names are alike; and if
+    still no two do, all files are one group.
+    """
     stated = [language_of_file(path.name) for path in paths]
-    silent = [path for path, code in zip(paths, stated, strict=True) if code is None]
-    codes = {code for code in stated if code is not None}
-    if named and not silent and codes != set(named):
-        raise DataError(
-            f"{listed((path.name for path in paths), 4)} are of {listed(ordered(codes))} by their names and not of "
-            f"{listed(named)}; name these, or none"
-        )
-    if silent and len(silent) != len(named or ()):
-        raise DataError(
-            f"{listed(path.name for path in silent)} {'does' if len(silent) == 1 else 'do'} not say the language; name "
-            f"files like train.en and train.de, or give {counted(len(silent), 'language')} for them in order "
-            f"({len(named or ())} given)"
-        )
-    rest = iter(named or ())
-    files = [(code or next(rest), path) for code, path in zip(stated, paths, strict=True)]
-    for by_folder in (True, False):  # files of one name in two folders belong together if no others do
-        groups: dict[tuple[str, str], list[tuple[str, Path]]] = {}
-        for (code, path), own in zip(files, stated, strict=True):
-            stem = without_endings(path.name, (PLAIN_ENDING, GZIP_ENDING))
-            key = (str(path.parent) if by_folder else "", stem.rpartition(".")[0] if own else stem)
-            groups.setdefault(key, []).append((code, path))
-        if max(map(len, groups.values())) > 1:
+    _check_given(paths, stated, languages)
+    given = iter(languages)
+    files = [(code or next(given), path) for code, path in zip(stated, paths, strict=True)]
+    stems = [_stem(path, states_language=code is not None) for code, path in zip(stated, paths, strict=True)]
+    in_folders = [f"{path.parent}/{stem}" for path, stem in zip(paths, stems, strict=True)]
+    for alike in (in_folders, stems):
+        groups: dict[str, _Group] = {}
+        for key, file in zip(alike, files, strict=True):
+            groups.setdefault(key, []).append(file)
+        if len(groups) < len(files):
             break
-    if len(groups) == len(files):
-        groups = {("", ""): files}
+    else:
+        groups = {"all": files}
     for group in groups.values():
         check_languages([code for code, _ in group], listed((path.name for _, path in group), 4))
     return list(groups.values())
 
 
-def _read_plain(group: Sequence[tuple[str, Path]]) -> ParallelRows:
+def _check_given(paths: Sequence[Path], stated: Sequence[str | None], languages: Sequence[str]) -> None:
+    """Raise a DataError unless the languages given are those of the files whose names state none, one for each.
+
+    They may also be given for files that all state theirs, if they are the same.
+    """
+    codes = {code for code in stated if code is not None}
+    unstated = [path.name for path, code in zip(paths, stated, strict=True) if code is None]
+    if languages and not unstated and codes != set(languages):
+        raise DataError(
+            f"{listed((path.name for path in paths), 4)} are of {listed(ordered(codes))} by their names and not of "
+            f"{listed(languages)}; name these, or none"
+        )
+    if unstated and len(unstated) != len(languages):
+        raise DataError(
+            f"{listed(unstated)} {'does' if len(unstated) == 1 else 'do'} not say the language; name "
+            f"files like train.en and train.de, or give {counted(len(unstated), 'language')} for them in order "
+            f"({len(languages)} given)"
+        )
+
+
+def _stem(path: Path, *, states_language: bool) -> str:
+    """Return a plain file's name without its endings and the language that it states."""
+    stem = without_endings(path.name, (PLAIN_ENDING, GZIP_ENDING))
+    return stem.rpartition(".")[0] if states_language else stem
+
+
+def _read_plain(group: _Group) -> ParallelRows:
+    """Read files whose lines are each other's translations."""
     texts: dict[str, list[str]] = {}
     notes: tuple[str, ...] = ()
     for code, path in group:
-        lines, odd = read_lines(path, path.name)
+        lines, line_notes = read_lines(path, path.name)
         check_rows(len(lines), path.name)
         texts[code] = clean(lines)
-        notes += odd
-    files = {code: path.name for code, path in group}
-    (first, count), *others = ((code, len(side)) for code, side in texts.items())
-    for other, its in others:
-        if its != count:
+        notes += line_notes
+    names = {code: path.name for code, path in group}
+    first, count = group[0][0], len(texts[group[0][0]])
+    for code, lines in texts.items():
+        if len(lines) != count:
             raise DataError(
-                f"{shown(files[first])} has {counted(count, 'line')} and {shown(files[other])} {its:,}, so line "
-                f"{min(count, its) + 1:,} has no translation; give each sentence its translation in the same line"
+                f"{shown(names[first])} has {counted(count, 'line')} and {shown(names[code])} {len(lines):,}, so line "
+                f"{min(count, len(lines)) + 1:,} has no translation; give each sentence its translation in the same "
+                "line"
             )
-    return ParallelRows(texts, files, range(1, count + 1), notes=notes)
+    return ParallelRows(texts, names, range(1, count + 1), notes=notes)
 
 
 def _read_table(path: Path, languages: Sequence[str] | None) -> ParallelRows:
@@ -254,7 +279,7 @@ class _Memory:
         self.languages: dict[str, None] = {}
         self._name = path.name
         self._path: list[str] = []
-        self._code_depth = 0  # open elements of `_CODE`
+        self._code_depth = 0  # open elements of `_CODE_ELEMENTS`
         self._language = ""
         self._segment: list[str] | None = None
         self._unit: dict[str, str] = {}
@@ -297,10 +322,10 @@ class _Memory:
                 f"begins with <{shown(tag)}>: this is XML but not TMX; name a translation memory"
             )
         self._path.append(tag)
-        if len(self._path) > _DEEPEST:
-            raise self._error(f"has more than {_DEEPEST} nested elements; export the memory again")
+        if len(self._path) > _MAX_DEPTH:
+            raise self._error(f"has more than {_MAX_DEPTH} nested elements; export the memory again")
         if self._segment is not None:
-            self._code_depth += tag in _CODE
+            self._code_depth += tag in _CODE_ELEMENTS
         elif tag == "tu":
             self._unit, self._unit_line = {}, self._parser.CurrentLineNumber
         elif tag == "tuv":
@@ -315,7 +340,7 @@ class _Memory:
             self._unit[self._language] = " ".join("".join(self._segment).split()).strip(BLANKS)
             self._segment, self._code_depth = None, 0
         elif self._segment is not None:
-            self._code_depth -= tag in _CODE
+            self._code_depth -= tag in _CODE_ELEMENTS
         elif tag == "tu" and self._unit:
             self.units.append(self._unit)
             self.lines.append(self._unit_line)
@@ -340,6 +365,6 @@ class _Memory:
                 "leave one <tuv> of each language"
             )
         self.languages[code] = None
-        if len(self.languages) > _MOST_LANGUAGES:
-            raise self._error(f"has language number {_MOST_LANGUAGES + 1}; split the file by language")
+        if len(self.languages) > _MAX_LANGUAGES:
+            raise self._error(f"has language number {_MAX_LANGUAGES + 1}; split the file by language")
         return code
