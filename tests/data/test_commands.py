@@ -68,7 +68,7 @@ def test_the_ids_values_are_the_texts_values(commands: LabelledSet) -> None:
         for slot, key in pairs.items():
             if slot == "area":
                 word = vocabulary(str(row.language)).values["area"][key]
-                assert slots[slot] in {word.text, *word.place[1:]}
+                assert slots[slot] in {word.text, *word.placed[1:]}
                 seen += 1
             elif key.lstrip("-").isdigit():
                 assert slots[slot] == key.lstrip("-")
