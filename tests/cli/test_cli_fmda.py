@@ -198,7 +198,7 @@ def test_generate_prints_what_it_wrote_and_the_weak_pairs(
         row = next(line for line in printed.out.splitlines() if line.startswith(f"{code} "))
         assert row.split() == [code, *counts] and len(frame) == 40
     assert "note:" not in printed.out and printed.err.splitlines() == ["generating", "finished"]
-    monkeypatch.setattr("emu_core.data.commands.generate.WEAK", 1.01)  # now every pair is weak
+    monkeypatch.setattr("emu_core.data.commands.generate._MIN_SHARED_GROUPS", 1.01)  # now every pair is weak
     assert main([*asked, str(tmp_path / "second"), "--seed", "1"]) == 0
     assert "note: English and German share " in capsys.readouterr().out
     assert main([*asked, str(tmp_path / "third"), "--seed", "1", "--json"]) == 0
