@@ -170,7 +170,8 @@ def test_each_language_pairs_with_english() -> None:
 
 def test_report_counts_what_languages_share(monkeypatch: pytest.MonkeyPatch) -> None:
     """Shares are of the larger language; weak pairs are said in a sentence."""
-    monkeypatch.setattr("emu_core.data.commands.generate._MIN_SHARED_GROUPS", 0.93)  # of three pairs, two are weak now
+    # Of three pairs, two are weak now.
+    monkeypatch.setattr("emu_core.data.commands.generate._MIN_SHARED_GROUPS", 0.93)
     report = commands_report(["de", "en", "pl"])
     assert [one["language"] for one in report["languages"]] == ["en", "de", "pl"]
     groups = {one["language"]: one["groups"] for one in report["languages"]}
