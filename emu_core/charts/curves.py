@@ -150,29 +150,41 @@ def _mark_epochs(figure: go.Figure, log: _Log) -> None:
         )  # fmt: skip
 
 
-def small_curves(history: History) -> str:
-    """Return the curves of `loss_curves` as small SVG pictures in HTML without scripts, in the theme's colours."""
-    drawn = [
-        _small(_title(name), *curve, PALETTE[number % len(PALETTE)])
-        for number, (name, curve) in enumerate(_Log.of(history).curves.items())
-    ]
-    return f'<div style="display: flex; flex-wrap: wrap; gap: 1rem">{"".join(drawn)}</div>'
+@dataclass(frozen=True)
+class SmallCurve:
+    """A curve of a log as a small picture.
+
+    Attributes:
+        title: its name, for people.
+        colour: of its line, as #RRGGBB.
+        first: its first value.
+        last: its last value.
+        points: places (x, y) from 0 to 1, the lowest value at y = 0; on a logarithmic scale if the values span decades.
+    """
+
+    title: str
+    colour: str
+    first: float
+    last: float
+    points: Sequence[tuple[float, float]]
 
 
-def _small(title: str, x: NDArray[np.float64], y: NDArray[np.float64], colour: str) -> str:
-    known = np.isfinite(x) & np.isfinite(y)
-    x, y = x[known], y[known]
-    if not len(y):
-        return ""
-    height = np.log(y) if _spans_decades(y) else y
-    across, up = ((values - values.min()) / (float(np.ptp(values)) or 1.0) for values in (x, height))
-    points = " ".join(f"{4 + 232 * a:.1f},{66 - 60 * b:.1f}" for a, b in zip(across, up, strict=True))
-    return (
-        f'<figure style="margin: 0"><figcaption>{plain(title)}: {y[0]:.4g} → {y[-1]:.4g}</figcaption>'
-        '<svg viewBox="0 0 240 72" width="240" height="72" role="img">'
-        '<rect x=".5" y=".5" width="239" height="71" fill="none" stroke="currentColor" stroke-opacity=".25"/>'
-        f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2"/></svg></figure>'
-    )
+def small_curves(history: History) -> list[SmallCurve]:
+    """Return the curves of `loss_curves` as small pictures; those without a finite value are left out."""
+    drawn = []
+    for number, (name, (x, y)) in enumerate(_Log.of(history).curves.items()):
+        known = np.isfinite(x) & np.isfinite(y)
+        if not known.any():
+            continue
+        values = y[known]
+        height = np.log(values) if _spans_decades(values) else values
+        across, up = (
+            (places - places.min()) / (float(np.ptp(places)) or 1.0) for places in (x[known], height)
+        )
+        points = list(zip(across.tolist(), up.tolist(), strict=True))
+        colour = PALETTE[number % len(PALETTE)]
+        drawn.append(SmallCurve(_title(name), colour, float(values[0]), float(values[-1]), points))
+    return drawn
 
 
 def held_out_curves(histories: Mapping[str, History]) -> go.Figure:

@@ -2,9 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from markupsafe import Markup
-
-from emu_core.charts.curves import small_curves
+from emu_core.charts.curves import SmallCurve, small_curves
 from emu_core.evaluation.comparison import Comparison
 from emu_core.reports import figures_as_text as text
 from emu_core.reports.comparison_page import comparison_summary, comparison_title
@@ -37,7 +35,7 @@ def run_cell(run: Run) -> str:
         means=means,
         metrics=metrics,
         text=text,
-        curves=_curves(run.history()),
+        curves=small_curves(run.history()),
     )
 
 
@@ -48,7 +46,7 @@ def message_cell(message: str, kind: str = "worse", *, title: str = "") -> str:
 
 def progress_cell(history: History, bar: str = "") -> str:
     """Return the curves of a log so far, below a bar of text, if there is one."""
-    return render_html("progress_cell.html.j2", bar=bar, curves=_curves(history))
+    return render_html("progress_cell.html.j2", bar=bar, curves=small_curves(history))
 
 
 def end_cell(run: Run, status: Status, history: History) -> str:
@@ -59,7 +57,7 @@ def end_cell(run: Run, status: Status, history: History) -> str:
         kind = "better"
     elif run.can_resume:
         code = f"emu_core.resume({str(run.folder)!r})"
-    return _message(message, kind, code=code, curves=_curves(history))
+    return _message(message, kind, code=code, curves=small_curves(history))
 
 
 def comparison_cell(comparison: Comparison, verdicts: Sequence[Sentence]) -> str:
@@ -93,10 +91,8 @@ def chosen_cell(title: str = "", chosen: TextTable | None = None) -> str:
     return render_html("chosen_cell.html.j2", title=title, chosen=chosen)
 
 
-def _message(message: str, kind: str, *, title: str = "", code: str = "", curves: str = "") -> str:
+def _message(
+    message: str, kind: str, *, title: str = "", code: str = "", curves: Sequence[SmallCurve] = ()
+) -> str:
     values = {"title": title, "message": message, "kind": kind, "code": code, "curves": curves}
     return render_html("message_cell.html.j2", **values)
-
-
-def _curves(history: History) -> Markup:
-    return Markup(small_curves(history))  # noqa: S704 - it escapes the names
