@@ -3,12 +3,13 @@
 import html
 import re
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import plotly.graph_objects as go
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
-from plotly.offline import get_plotlyjs
+
+if TYPE_CHECKING:  # a card needs no plotly
+    import plotly.graph_objects as go
 
 PLOTLY = "'unsafe-inline'"  # sources of scripts, for a page with charts
 WEBGL = "'unsafe-inline' 'unsafe-eval'"  # with maps, for which plotly compiles functions of its own
@@ -37,7 +38,7 @@ def markdown_text(text: str) -> str:
     return re.sub(r"([\\`*{}\[\]|#!~$]|\b_|_\b)", r"\\\1", line)
 
 
-def figure_html(figure: go.Figure, **config: bool) -> Markup:
+def figure_html(figure: "go.Figure", **config: bool) -> Markup:
     """Return a figure for a page that has plotly's script; plotly writes no `<` of a text into it."""
     drawn: str = figure.to_html(
         full_html=False,
@@ -58,10 +59,16 @@ def _verbatim(text: object) -> Markup:
     return Markup(" ".join(str(text).replace("`", "'").split()))  # noqa: S704
 
 
+def _plotly_script() -> Markup:
+    from plotly.offline import get_plotlyjs
+
+    return Markup(get_plotlyjs())  # noqa: S704
+
+
 @cache
 def _html() -> Environment:
     environment = Environment(loader=PackageLoader("emu_core.reports"), autoescape=True, **_OPTIONS)
-    environment.globals["plotly_script"] = lambda: Markup(get_plotlyjs())  # noqa: S704
+    environment.globals["plotly_script"] = _plotly_script
     environment.filters["figure"] = figure_html
     return environment
 

@@ -36,6 +36,7 @@ from emu_core.methods.bicvm.settings import BicvmConfig, Composition
 from emu_core.reports.bench_pictures import svg_of
 from emu_core.runs import costs
 from emu_core.runs.costs import Pace, Took
+from emu_core.runs.log import Record, RecordKind
 from tests.support.bench_cells import PAIRS, planned, results_of, run
 from tests.support.pretrained_set import WORDS, labelled, parallel, sentences, sts_folder
 
@@ -232,7 +233,7 @@ def test_steps_alone_are_timed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(costs, "now", lambda: Took(at := next(times), at / 2))
     pace = Pace()
     for kind in ("step", "step", "step", "epoch", "step"):  # 97 s of measuring after the epoch don't count
-        pace({"kind": kind, "step": 1, "epoch": 1})
+        pace(Record(kind=RecordKind(kind), step=1, epoch=1, loss=0.0))
     assert pace.steps == 3 and pace.seconds == 4 and pace.cpu_seconds == 2
     assert pace.speed(10) == {"seconds": 7.5, "cpu_seconds": 15.0}
     assert Pace().speed(10) == {}
