@@ -5,21 +5,41 @@ from typing import Any
 
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 _RUNS = {"a", "b", "run", "watched", "pretrain-watched", "bench-watched"}  # parameters that may name a run
 # Parameters of a single page are the keys of its choosers.
 _PARAMS = _RUNS | {"data", "on", "tab", "part", "encoder", "method", "pretrain-method"}
-_CHOICES, _WRITTEN = "choices", "choices-written"
+_CHOICES = "choices"
+# Of the session: by parameter the values that were in the address, the last one at the end; and the page they were on.
+_WRITTEN, _PAGE = "choices-written", "choices-page"
 # Of the session: what the address names and can't be opened, until another choice; and the parameters that a person
 # chose, while the others are defaults.
 PROBLEMS, CHOSEN = "choices-problems", "choices-made"
 
 
 def take_address() -> set[str]:
-    """Adopt what a link or Back put into the address, and return those parameters."""
-    written = st.session_state.get(_WRITTEN, {})
-    named = {param: st.query_params[param] for param in _PARAMS & st.query_params.keys()}
-    named = {param: value for param, value in named.items() if value != written.get(param)}
+    """Adopt what a link or Back put into the address, and return those parameters.
+
+    A page that has not received the last address yet, since it was written while a person chose something else, sends
+    one from before it. Its old values are no choices, and are replaced at once: one by one, each would be a step of
+    Back.
+    """
+    run = get_script_run_ctx()
+    page = "" if run is None else run.page_script_hash
+    moved = page != st.session_state.get(_PAGE) or (run is not None and run.is_history_navigation)
+    st.session_state[_PAGE] = page
+    named, late = dict[str, str](), dict[str, str]()
+    for param in _PARAMS & st.query_params.keys():
+        value, written = st.query_params[param], _written(param)
+        if moved or value not in written:
+            named |= {param: value} if value != next(reversed(written), None) else {}
+        elif value != (last := next(reversed(written))):
+            late[param] = last
+    for param, value in named.items():
+        _note(param, value)
+    if late:
+        st.query_params.update(late)
     choices_of_session().update(named)
     return set(named)
 
@@ -101,6 +121,18 @@ def _restore(param: str, widget: str, options: Sequence[str], first: str) -> Non
     if choices.get(param) not in options:
         choices[param] = first
     st.session_state[widget] = choices[param]
-    st.session_state.setdefault(_WRITTEN, {})[param] = choices[param]  # another value found later is a link's
+    _note(param, choices[param])
     if st.query_params.get(param) != choices[param]:
         st.query_params[param] = choices[param]
+
+
+def _written(param: str) -> dict[str, None]:
+    """Return the values that a parameter of the address has had in this session, the last one at the end."""
+    values: dict[str, None] = st.session_state.setdefault(_WRITTEN, {}).setdefault(param, {})
+    return values
+
+
+def _note(param: str, value: str) -> None:
+    written = _written(param)
+    written.pop(value, None)
+    written[value] = None

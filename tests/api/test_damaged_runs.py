@@ -98,8 +98,7 @@ def test_a_page_shows_the_sound_runs_whatever_the_others_hold(page: str, root: P
     assert not app.exception
     if page == "train":
         for name in (*DAMAGE, "sound", "waiting"):
-            app.query_params["watched"] = name
-            app.run()
+            app.selectbox(key="watched").set_value(name).run()
             assert not app.exception, name
             if name == "older":
                 shown = app.error[0].value.replace("\\", "")

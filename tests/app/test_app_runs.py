@@ -74,6 +74,14 @@ def test_name_note_and_tags_are_kept_shown_and_searched(root: Path) -> None:
         assert not app.exception
 
 
+def test_a_choice_outlives_the_address_from_before_it(root: Path) -> None:
+    app = opened(watched="first")
+    app.selectbox(key="watched").set_value("second").run()
+    app.query_params["watched"] = "first"  # of a page that has not received the new one yet
+    app.text_input(key="runs-search").set_value("second").run()
+    assert app.selectbox(key="watched").value == app.query_params["watched"] == "second"
+
+
 @pytest.mark.parametrize(("name", "why"), [("second", "There is a run"), ("../x", "can't name a run")])
 def test_a_name_that_can_not_be_is_said_and_the_run_stays(root: Path, name: str, why: str) -> None:
     app = opened(watched="first")
