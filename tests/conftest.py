@@ -8,11 +8,11 @@ import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from urllib.parse import urlencode
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect, sync_playwright
 
 from emu_core.cli.doctor import find_browser
 from emu_core.runs.run import list_runs
@@ -209,7 +209,21 @@ def visit(page: Page, app_url: str, name: str = "", **choices: str) -> None:
 def settle(page: Page) -> None:
     """Wait until the app has drawn the page and runs no script."""
     page.locator('[data-testid="stApp"][data-test-script-state="notRunning"]').wait_for()
-    page.locator('[data-testid="stMain"] h1').wait_for()
+    page.locator('[data-testid="stMain"] h1').first.wait_for()
+
+
+def see(place: Page | Locator, text: str | re.Pattern[str], **options: Any) -> None:
+    """Wait until a text is seen; the options are those of `get_by_text`.
+
+    It may be there twice for a moment: what a run of the page replaces stays until the run ends.
+    """
+    expect(place.get_by_text(text, **options).first).to_be_visible()
+
+
+def see_address(page: Page, **choices: str) -> None:
+    """Wait until the page's address has all these choices, whatever else it has."""
+    each = (f"(?=.*[?&]{re.escape(urlencode({name: value}))}(&|$))" for name, value in choices.items())
+    expect(page).to_have_url(re.compile("".join(each)))
 
 
 def go_to(page: Page, name: str) -> None:
@@ -218,7 +232,7 @@ def go_to(page: Page, name: str) -> None:
     if name in LAB:
         page.get_by_role("button", name=re.compile("^Lab")).click()
     link.click()
-    page.get_by_role("heading", name=name, level=1).wait_for()
+    page.get_by_role("heading", name=name, level=1, exact=True).wait_for()
     settle(page)
 
 

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from conftest import PATIENCE_MS, settle, visit
+from conftest import PATIENCE_MS, see, settle, visit
 from playwright.sync_api import Page, expect
 
 from emu_core.runs.run import list_runs
@@ -19,7 +19,7 @@ def test_a_benchmark_is_started_left_and_its_report_read(
     page: Page, app_url: str, runs_folder: Path, tmp_path: Path
 ) -> None:
     visit(page, app_url, "bench", data=stored_set(runs_folder, bench_file(tmp_path)))
-    expect(page.get_by_text("tiny.csv: 36 sentences, 3 intents, en, de")).to_be_visible()
+    see(page, "tiny.csv: 36 sentences, 3 intents, en, de")
 
     page.get_by_role("button", name="Remove Table 2: every method").click()
     settle(page)
@@ -32,16 +32,16 @@ def test_a_benchmark_is_started_left_and_its_report_read(
     page.get_by_label("Epochs", exact=True).press("Enter")
     settle(page)
     # The base encoder and one method, which learns from the twelve English sentences once.
-    expect(
-        page.get_by_text(re.compile(r"2 runs: .* 1 run trains the encoder, on 12 sentences"))
-    ).to_be_visible()
+    see(page, re.compile(r"2 runs: .* 1 run trains the encoder, on 12 sentences"))
     page.get_by_role("button", name="Start the benchmark").click()
-    expect(page.get_by_test_id("stProgress")).to_contain_text("of 2 runs")
+    expect(page.get_by_test_id("stProgress").first).to_contain_text("of 2 runs")
 
     page.goto("about:blank")  # the tab is closed, and another person's session opened
     page.goto(f"{app_url}/bench")
-    expect(page.get_by_text("Finished: 2 runs.")).to_be_visible(timeout=3 * PATIENCE_MS)
-    expect(page.get_by_role("heading", name="Table 4: all ordered pairs, trained on en")).to_be_visible()
+    expect(page.get_by_text("Finished: 2 runs.").first).to_be_visible(timeout=3 * PATIENCE_MS)
+    expect(
+        page.get_by_role("heading", name="Table 4: all ordered pairs, trained on en").first
+    ).to_be_visible()
     run = list_runs(runs_folder)[0]
     settle(page)
     with page.expect_download() as started:

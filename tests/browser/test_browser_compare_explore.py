@@ -4,14 +4,14 @@ import csv
 import io
 import re
 import xml.etree.ElementTree as ET
+from collections.abc import Collection
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
 
 import psutil
 import pytest
-from conftest import Small, go_to, settle, visit
+from conftest import Small, go_to, see, see_address, settle, visit
 from playwright.sync_api import BrowserContext, Download, Page, expect
 
 pytestmark = pytest.mark.browser
@@ -53,6 +53,7 @@ def opened(page: Page, app_url: str, small: Small, refined: None) -> Page:
 
 def open_tab(page: Page, name: str) -> None:
     page.get_by_role("tab", name=name).click()
+    see_address(page, tab=name)
     settle(page)
 
 
@@ -74,14 +75,15 @@ def until_refined(page: Page) -> None:
     settle(page)
 
 
-def until_standing_out(page: Page, count: int) -> None:
-    """Wait until so many points stand out, over both maps."""
-    chosen = "g._fullData.filter(t => t.customdata).flatMap(t => t.selectedpoints ?? [])"
-    until_drawn(page, f"{chosen}.length === argument", count)
+def until_standing_out(page: Page, rows: Collection[int]) -> None:
+    """Wait until the points of these rows, and no others, stand out on both maps."""
+    for axis in ("x", "x2"):
+        chosen = f"({POINTS})('{axis}').filter(point => point.chosen).map(point => point.row)"
+        until_drawn(page, f"String({chosen}.sort((a, b) => a - b)) === String(argument)", sorted(rows))
 
 
 def points(page: Page, axis: str) -> list[dict[str, Any]]:
-    page.locator(f"{CHART} .nsewdrag").first.wait_for()
+    until_drawn(page, f"({POINTS})('{axis}').length")
     found: list[dict[str, Any]] = page.evaluate(POINTS, axis)
     return found
 
@@ -98,18 +100,17 @@ def content(download: Download) -> bytes:
 
 
 def test_a_triple_is_typed_and_compared(opened: Page) -> None:
-    expect(opened.get_by_text("Mean of 9 directions")).to_be_visible()
+    see(opened, "Mean of 9 directions")
     expect(opened.locator(".js-plotly-plot")).to_have_count(5)  # the maps, the guard and three matrices
     opened.get_by_role("tab", name="Sentence triples").click()
     picture = opened.locator(".st-key-triple-picture .js-plotly-plot")
     expect(picture.get_by_text("closest")).to_have_count(2)
-    before = picture.inner_text()
+    expect(picture.get_by_text("1.00 closest")).to_have_count(0)
     field = opened.get_by_label("S2: looks like S1")
     field.fill("When does the pool open?")  # the same as S1
     field.press("ControlOrMeta+Enter")
-    expect(opened.get_by_text("Both encoders put S1 and S2 closest.")).to_be_visible()
+    see(opened, "Both encoders put S1 and S2 closest.")
     expect(picture.get_by_text("1.00 closest")).to_have_count(2)
-    assert picture.inner_text() != before
 
     go_to(opened, "Train")
     go_to(opened, "Workbench")  # the tab is kept, and what was typed
@@ -120,13 +121,12 @@ def test_the_address_holds_the_view(opened: Page, small: Small) -> None:
     open_tab(opened, "Similarity")
     opened.get_by_role("combobox", name="Measured on").click()
     opened.get_by_role("option", name="split train", exact=True).click()
-    expect(opened.get_by_text("seen in training")).to_be_visible()
+    see(opened, "seen in training")
     settle(opened)
-    wanted = {"a": ["use"], "b": [f"run:{small.run}"], "on": ["train"], "tab": ["Similarity"]}
-    here = parse_qs(urlsplit(opened.url).query)
-    assert {key: here[key] for key in wanted} == wanted
+    see_address(opened, a="use", b=f"run:{small.run}", on="train", tab="Similarity")
     opened.go_back()
     expect(opened.get_by_role("combobox", name="Measured on")).to_have_value("split test")
+    settle(opened)
     opened.go_forward()
     expect(opened.get_by_role("combobox", name="Measured on")).to_have_value("split train")
 
@@ -135,7 +135,7 @@ def test_tables_go_out_as_csv(opened: Page, small: Small) -> None:
     open_tab(opened, "Changed neighbours")
     opened.get_by_role("button", name=re.compile("^changed")).click()
     opened.get_by_role("button", name=re.compile("^unchanged")).click()
-    expect(opened.get_by_text("108 sentences; a sentence's own translations")).to_be_visible()
+    see(opened, "108 sentences; a sentence's own translations")
     rows = list(csv.DictReader(io.StringIO(content(download(opened, "Download as CSV")).decode("utf-8-sig"))))
     test = small.labelled.select(splits=["test"]).frame
     assert sorted(row["sentence"] for row in rows) == sorted(test["text"])
@@ -145,8 +145,8 @@ def test_tables_go_out_as_csv(opened: Page, small: Small) -> None:
 def test_a_lasso_fills_the_table(opened: Page, small: Small) -> None:
     press(opened, "Lasso")
     until_drawn(opened, "g._fullLayout.dragmode === 'lasso'")
+    until_drawn(opened, f"({POINTS})('x').length === argument", len(small.labelled))
     before = points(opened, "x")
-    assert len(before) == len(small.labelled)
     across = sorted(point["x"] for point in before)
     left, some = across[0], across[len(across) // 4 : -len(across) // 4]
     # The line goes through the widest gap around the middle, so that nobody stands on it.
@@ -158,16 +158,14 @@ def test_a_lasso_fills_the_table(opened: Page, small: Small) -> None:
     for x, y in ((middle, high), (middle, low), (left - 8, low), (left - 8, high)):
         opened.mouse.move(x, y, steps=12)
     opened.mouse.up()
-    expect(opened.get_by_text(f"Picked: {len(inside)} sentences")).to_be_visible()
-    until_standing_out(opened, 2 * len(inside))
-    for axis in ("x", "x2"):  # they stand out on both maps
-        assert {point["row"] for point in points(opened, axis) if point["chosen"]} == inside
+    see(opened, f"Picked: {len(inside)} sentences")
+    until_standing_out(opened, inside)
     rows = list(csv.DictReader(io.StringIO(content(download(opened, "Download as CSV")).decode("utf-8-sig"))))
     assert sorted(row["text"] for row in rows) == sorted(small.labelled.frame["text"].iloc[list(inside)])
 
     opened.get_by_role("button", name="Clear").click()
     expect(opened.get_by_text("Picked:")).to_have_count(0)
-    until_standing_out(opened, 0)
+    until_standing_out(opened, ())
 
 
 def test_a_click_brings_neighbours_by_both_encoders(opened: Page, small: Small) -> None:
@@ -185,16 +183,23 @@ def test_a_click_brings_neighbours_by_both_encoders(opened: Page, small: Small) 
     opened.mouse.move(target["x"], target["y"])
     expect(opened.locator(f"{CHART} .hoverlayer")).to_contain_text(text[:40])
     opened.mouse.click(target["x"], target["y"])
-    expect(opened.get_by_text(text, exact=True).first).to_be_visible()
+    see(opened, text, exact=True)
     for title in ("A: use", f"B: {small.run}"):
-        expect(opened.get_by_text(re.compile(rf"^{title}: \d+ of 10 have the same intent"))).to_be_visible()
+        see(opened, re.compile(rf"^{title}: \d+ of 10 have the same intent"))
+
+
+# What part of each map is seen.
+RANGES = "['xaxis', 'yaxis', 'xaxis2', 'yaxis2'].map(axis => g._fullLayout[axis].range)"
 
 
 def ranges(page: Page) -> list[list[float]]:
-    """What part of each map is seen."""
-    axes = "['xaxis', 'yaxis', 'xaxis2', 'yaxis2']"
-    found: list[list[float]] = page.evaluate(f"{axes}.map(axis => {GRAPH}._fullLayout[axis].range)")
+    found: list[list[float]] = page.evaluate(f"(g => {RANGES})({GRAPH})")
     return found
+
+
+def until_seen(page: Page, part: list[list[float]]) -> None:
+    """Wait until this part of each map is seen."""
+    until_drawn(page, f"String({RANGES}) === String(argument)", part)
 
 
 def middle_point(page: Page) -> dict[str, Any]:
@@ -213,8 +218,9 @@ def test_picking_points_keeps_the_zoom(opened: Page) -> None:
     opened.evaluate(f"{GRAPH}.once('plotly_relayout', () => {{ window.still = true }})")
     opened.mouse.wheel(0, -600)
     until_drawn(opened, "window.still")
+    width = 0.95 * (whole[2][1] - whole[2][0])
+    until_drawn(opened, "g._fullLayout.xaxis2.range[1] - g._fullLayout.xaxis2.range[0] < argument", width)
     zoomed = ranges(opened)
-    assert zoomed[2][1] - zoomed[2][0] < 0.95 * (whole[2][1] - whole[2][0])
     for _ in range(2):  # the same point can be picked again
         target = middle_point(opened)
         opened.mouse.move(target["x"], target["y"])
@@ -222,35 +228,47 @@ def test_picking_points_keeps_the_zoom(opened: Page) -> None:
             opened.locator(f"{CHART} .hoverlayer .hovertext")
         ).to_be_visible()  # plotly knows the point under the mouse
         opened.mouse.click(target["x"], target["y"])
-        expect(opened.get_by_text("Picked: 1 sentence")).to_be_visible()
-        until_standing_out(opened, 2)
-        assert ranges(opened) == zoomed
+        see(opened, "Picked: 1 sentence")
+        until_standing_out(opened, [target["row"]])
+        until_seen(opened, zoomed)
         opened.get_by_role("button", name="Clear").click()
         expect(opened.get_by_text("Picked:")).to_have_count(0)
-        until_standing_out(opened, 0)
-        assert ranges(opened) == zoomed
+        until_standing_out(opened, ())
+        until_seen(opened, zoomed)
     press(opened, "Lasso")
     until_drawn(opened, "g._fullLayout.dragmode === 'lasso'")
-    assert ranges(opened) == zoomed
+    until_seen(opened, zoomed)
 
 
-def test_colours_and_filters_change_on_the_maps_that_are_there(opened: Page) -> None:
+def said(page: Page, small: Small) -> int:
+    """Wait until a screen reader is told of one sentence on the map, and return its row."""
+    starts = [text[:80] for text in small.labelled.frame["text"]]
+    found = page.wait_for_function(
+        """([chart, starts]) => {
+            const said = document.querySelector(`${chart} [aria-live]`)?.textContent
+            const rows = said ? starts.flatMap((start, row) => (said.startsWith(start) ? [row] : [])) : []
+            return rows.length === 1 && { row: rows[0] }
+        }""",
+        arg=[CHART, starts],
+    )
+    row: int = found.json_value()["row"]
+    return row
+
+
+def test_colours_and_filters_change_on_the_maps_that_are_there(opened: Page, small: Small) -> None:
     opened.evaluate(f"{GRAPH}.first = true")  # of a chart mounted anew it is not
     opened.get_by_role("application", name=re.compile("Map of sentences")).focus()
     opened.keyboard.press("ArrowRight")
+    picked = [said(opened, small)]
     opened.keyboard.press("Enter")
-    until_standing_out(opened, 2)
-    picked = [[point["row"] for point in points(opened, axis) if point["chosen"]] for axis in ("x", "x2")]
+    until_standing_out(opened, picked)
     before = ranges(opened)
     for colour in ("language", "intent"):
         press(opened, colour)
         title = f"{colour.capitalize()}: colour"
         until_drawn(opened, "g.first && g._fullLayout.legend.title.text === argument", title)
-        until_standing_out(opened, 2)
-        assert picked == [
-            [point["row"] for point in points(opened, axis) if point["chosen"]] for axis in ("x", "x2")
-        ]
-        assert ranges(opened) == before
+        until_standing_out(opened, picked)
+        until_seen(opened, before)
     search = opened.get_by_role("textbox", name="Search")
     search.fill("pool")
     search.press("Enter")
@@ -258,14 +276,14 @@ def test_colours_and_filters_change_on_the_maps_that_are_there(opened: Page) -> 
     search.fill("")
     search.press("Enter")
     until_drawn(opened, "g.first && !g._fullData.some(trace => trace.name === 'filtered out')")
-    until_standing_out(opened, 2)
+    until_standing_out(opened, picked)
     press(opened, "language")
     # One above the other, as on a phone, and beside each other again.
     opened.set_viewport_size({"width": 390, "height": 844})
     until_drawn(opened, "g._fullLayout.yaxis2.domain[1] < g._fullLayout.yaxis.domain[0]")
     until_drawn(opened, "g._fullLayout.xaxis._length > 300 && g._fullLayout.xaxis2._length > 300")
     until_drawn(opened, "g._fullLayout.yaxis2._offset > g._fullLayout.yaxis._offset + 200")
-    assert opened.evaluate("document.documentElement.scrollWidth") <= 390
+    opened.wait_for_function("document.documentElement.scrollWidth <= 390")
     opened.set_viewport_size({"width": 1400, "height": 1000})
     until_drawn(opened, "g._fullLayout.xaxis2.domain[0] > g._fullLayout.xaxis.domain[1]")
 
@@ -310,15 +328,8 @@ def test_points_are_reached_and_picked_with_the_keyboard(opened: Page, small: Sm
     passed = []
     for _ in range(4):
         opened.keyboard.press("ArrowRight")
-        said = maps.locator("[aria-live]").inner_text()
-        [row] = [
-            row for row, text in enumerate(small.labelled.frame["text"]) if said.startswith(f"{text[:80]}")
-        ]
-        passed.append(
-            next(point for point in points(opened, "x") + points(opened, "x2") if point["row"] == row)
-        )
-    assert len({point["row"] for point in passed}) > 1
+        passed.append(said(opened, small))
+    assert len(set(passed)) > 1
     opened.keyboard.press("Enter")
-    expect(opened.get_by_text("Picked: 1 sentence")).to_be_visible()
-    until_standing_out(opened, 2)
-    assert {point["row"] for point in points(opened, "x") if point["chosen"]} == {passed[-1]["row"]}
+    see(opened, "Picked: 1 sentence")
+    until_standing_out(opened, passed[-1:])

@@ -5,8 +5,8 @@ import io
 import re
 
 import pytest
-from conftest import Small, visit
-from playwright.sync_api import Page, expect
+from conftest import Small, see, settle, visit
+from playwright.sync_api import Page
 
 pytestmark = pytest.mark.browser
 
@@ -16,7 +16,8 @@ def test_a_typed_sentence_is_answered_and_downloaded(page: Page, app_url: str, s
     page.get_by_label("One sentence a line").fill("Kann ich meinen Hund mitbringen?")
     page.keyboard.press("Control+Enter")
     for title in ("A: use", f"B: {small.run}"):
-        expect(page.get_by_text(re.compile(rf"^{title}: \w+"))).to_be_visible()
+        see(page, re.compile(rf"^{title}: \w+"))
+    settle(page)
     with page.expect_download() as downloading:
         page.get_by_role("button", name="Download as CSV").click()
     (row,) = csv.DictReader(io.StringIO(downloading.value.path().read_text("utf-8-sig")))

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from conftest import go_to, settle, visit
+from conftest import go_to, see, settle, visit
 from playwright.sync_api import Page, expect
 
 from emu_app.views.split import NAMES
@@ -54,14 +54,14 @@ def test_a_typed_sentence_is_split_and_its_neighbours_go_out_as_csv(opened: Page
     expect(picture.locator(".ytick text")).to_have_text(["[CLS]", "where", "is", "the", "pool", "?", "[SEP]"])
     expect(picture.locator(".annotation-text")).to_have_text(["Template", "Residual"])
     expect(picture.locator(".bars .point")).to_have_count(14)
-    expect(opened.get_by_role("heading", name="Nearest neighbours")).to_be_visible()
+    expect(opened.get_by_role("heading", name="Nearest neighbours").first).to_be_visible()
     settle(opened)
     with opened.expect_download() as started:
         opened.get_by_test_id("stDownloadButton").get_by_role("button", name="Download as CSV").click()
     rows = list(csv.DictReader(io.StringIO(Path(started.value.path()).read_text("utf-8-sig"))))
     assert [row["embedding"] for row in rows] == [name for name in NAMES.values() for _ in range(NEIGHBOURS)]
     nearest = next(row for row in rows if row["embedding"] == NAMES[Part.MEANING])
-    expect(opened.get_by_text(nearest["sentence"]).first).to_be_visible()
+    see(opened, nearest["sentence"])
 
     go_to(opened, "Train")
     go_to(opened, "Split")
@@ -75,11 +75,11 @@ def test_maps_are_drawn_side_by_side(opened: Page) -> None:
         expect(titles.nth(place)).to_have_text(title)
     opened.get_by_role("radio", name="template", exact=True).click()
     legend = opened.locator(".js-plotly-plot .legendtext")
-    expect(legend.filter(has_text="where is the [place]")).to_be_visible()
-    drawn = opened.evaluate(
-        """() => document.querySelector('.js-plotly-plot')._fullData
-            .filter(trace => trace.customdata && trace.xaxis === 'x2')
-            .reduce((sum, trace) => sum + trace.x.length, 0)"""
-    )
+    expect(legend.filter(has_text="where is the [place]").first).to_be_visible()
     test = fmda_set().select(languages=["en", "de"], splits=["test"])
-    assert drawn == len(test)
+    opened.wait_for_function(
+        """count => document.querySelector('.js-plotly-plot')?._fullData
+            ?.filter(trace => trace.customdata && trace.xaxis === 'x2')
+            .reduce((sum, trace) => sum + trace.x.length, 0) === count""",
+        arg=len(test),
+    )

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from conftest import ROOT, free_port, new_window, settle
+from conftest import ROOT, free_port, new_window, see, settle
 from playwright.sync_api import Browser, Page, expect
 
 from emu_core.runs.run import RunState, Status
@@ -92,8 +92,10 @@ def signed_in(browser: Browser, served: Served, name: str, path: str = "") -> Pa
     page = new_window(browser).new_page()
     page.goto(f"{served.address}/{path}")
     settle(page)
-    assert page.get_by_role("link", name="Train").count() == 0
-    page.get_by_role("button", name="Sign in").click()
+    button = page.get_by_role("button", name="Sign in")
+    expect(button).to_be_visible()
+    expect(page.get_by_role("link", name="Train")).to_have_count(0)
+    button.click()
     page.get_by_role("link", name=name).click()
     page.wait_for_url(f"{served.address}/**")
     return page
@@ -105,19 +107,18 @@ def test_each_has_their_own_runs_and_a_link_opens_nobody_elses(browser: Browser,
     expect(anna.get_by_role("combobox", name=re.compile("^B"))).to_have_value("annas-run")
     for name in ("annas-run", "nobodys-run"):
         ben.goto(f"{served.address}/train?b=run:{name}")
-        expect(ben.get_by_text(f"Encoder B: there is no finished run {name} here.")).to_be_visible()
+        see(ben, f"Encoder B: there is no finished run {name} here.")
         settle(ben)
-        assert ben.get_by_role("combobox", name=re.compile("^B")).input_value() == "no encoder"
+        expect(ben.get_by_role("combobox", name=re.compile("^B"))).to_have_value("no encoder")
 
     ben.get_by_role("link", name="Data", exact=True).click()
     rows = "".join(f"sentence {number},a,en\n" for number in range(6))
     ben.locator('input[type="file"]').set_input_files(
         {"name": "six.csv", "mimeType": "text/csv", "buffer": f"text,intent,language\n{rows}".encode()}
     )
-    refusal = "This has 6 rows, and the server accepts 5 in an upload; upload a sample of it."
-    expect(ben.get_by_text(refusal)).to_be_visible()
+    see(ben, "This has 6 rows, and the server accepts 5 in an upload; upload a sample of it.")
     ben.get_by_role("button", name="Account").click()
-    expect(ben.get_by_text("Signed in as ben@example.org")).to_be_visible()
+    see(ben, "Signed in as ben@example.org")
     ben.get_by_role("button", name="Sign out").click()
     expect(ben.get_by_role("button", name="Sign in")).to_be_visible()
     owner = json.loads((served.folder("Ben") / ".owner.json").read_text())
@@ -127,7 +128,7 @@ def test_each_has_their_own_runs_and_a_link_opens_nobody_elses(browser: Browser,
 def test_a_hostile_identity_is_a_name_like_any_other(browser: Browser, served: Served) -> None:
     page = signed_in(browser, served, "Hostile", "encoders")
     page.get_by_role("button", name="Account").click()
-    expect(page.get_by_text("Signed in as <img src=x onerror=alert(1)>@example.org")).to_be_visible()
+    see(page, "Signed in as <img src=x onerror=alert(1)>@example.org")
     made = {path.name for path in (served.runs / ".users").iterdir()}
     assert served.folder("Hostile").name in made and all(re.fullmatch("[0-9a-f]{32}", name) for name in made)
     assert {path.name for path in served.runs.iterdir()} <= {".users", ".vectors", "nobodys-run"}
