@@ -44,7 +44,7 @@ lint: setup-dev
 
 types: setup-dev
 	mkdir -p build/types && ln -sfn ../../app build/types/emu_app  # as setup.py installs it
-	$(BIN)/mypy -n 2
+	$(BIN)/mypy  # in one process: workers give up on a busy machine
 
 # The browser tests drive Debian's Chromium without windows, or any chromium or google-chrome on the PATH, one of them behind nginx.
 chromium:
