@@ -181,10 +181,10 @@ def test_unlabelled_sentences_may_come_from_elsewhere(tmp_path: Path) -> None:
 
 def test_a_loss_that_is_not_a_number_ends_the_run_with_the_fix(tmp_path: Path) -> None:
     wild = replace(ONE_EPOCH, learning_rate=1e12, classifier_learning_rate=1e12, alpha=1e18)
-    with pytest.raises(TrainingError, match=r"loss is (nan|inf).*learning rate"):
+    with pytest.raises(TrainingError, match=r"loss is (nan|inf).*lower learning_rate"):
         train(small_set(), out=tmp_path / "r", device="cpu", method="emu", config=wild)
     run = Run(tmp_path / "r")
-    assert run.status().state is RunState.FAILED and "learning rate" in str(run.status().message)
+    assert run.status().state is RunState.FAILED and "lower learning_rate" in str(run.status().message)
     assert not run.encoder_folder.exists()
 
 

@@ -262,7 +262,7 @@ def test_the_list_of_runs_tells_p_at_1_from_accuracy(root: Path) -> None:
 def test_runs_that_can_be_specialised_are_offered_on_the_train_page(root: Path, app: AppTest) -> None:
     run = finished(root)
     (run.encoder_folder).mkdir()
-    (run.encoder_folder / "config.json").write_text('{"encoder": "bicvm"}')
+    (run.encoder_folder / "config.json").write_text('{"format": 1, "encoder": "bicvm"}')
     past(root, "plain", Status(state=RunState.FINISHED))
     head = past(root, "head", Status(state=RunState.FINISHED))
     (head.encoder_folder / "base").mkdir(parents=True)  # it has layers on a frozen encoder

@@ -149,7 +149,7 @@ def test_evaluate_warns_where_all_was_trained_on(
     assert held_out["accuracy"] == Run(Path(f"{run}-2")).metrics()["specialised"]
     assert "Left out: " in held_out["notes"][0] and held_out["counts"]["de-en"] < 54
     assert main(["train", str(data), "--out", f"{run}-3", "--hold-out", "1.5"]) == 2
-    assert "no share between 0 and 1" in capsys.readouterr().err
+    assert "--hold-out must be a share between 0 and 1" in capsys.readouterr().err
 
 
 def test_evaluate_has_the_contract(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -87,7 +87,7 @@ def test_equal_vectors_have_no_rank_and_odd_ones_no_crash() -> None:
     same = spread(np.tile(np.random.default_rng(0).normal(size=(1, 512)).astype(np.float32), (256, 1)))
     assert same.effective_rank == 0 and same.mean_cosine == pytest.approx(1)
     assert math.isfinite(spread(np.zeros((3, 4), dtype=np.float32)).mean_cosine)
-    with pytest.raises(TrainingError, match="learning rate"):
+    with pytest.raises(TrainingError, match="lower learning_rate"):
         spread(np.array([[1, 2], [np.nan, 1]], dtype=np.float32))
 
 
