@@ -123,16 +123,16 @@ def disk_fault(error: BaseException) -> str:
     The writers of torch and safetensors wrap the operating system's error, or quote its message in theirs.
     """
     wrapped = isinstance(error, RuntimeError) or type(error).__name__ == "SafetensorError"
-    found: BaseException | None = error if wrapped or isinstance(error, OSError) else None
-    while found is not None:
-        if isinstance(found, OSError):
-            return found.strerror or str(found) or "it can't be written"
-        told = re.search(
-            r"(\w[^:]*) \(os error \d+\)|file write failed|iostream error|unexpected pos \d", str(found)
+    cause: BaseException | None = error if wrapped or isinstance(error, OSError) else None
+    while cause is not None:
+        if isinstance(cause, OSError):
+            return cause.strerror or str(cause) or "it can't be written"
+        message = re.search(
+            r"(\w[^:]*) \(os error \d+\)|file write failed|iostream error|unexpected pos \d", str(cause)
         )
-        if told is not None:
-            return told[1] or "the disk is full, or can't be written"
-        found = found.__cause__ or found.__context__
+        if message is not None:
+            return message[1] or "the disk is full, or can't be written"
+        cause = cause.__cause__ or cause.__context__
     return ""
 
 

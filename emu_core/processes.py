@@ -49,21 +49,21 @@ class Processes:
         if self.count == 1:
             return list(items)
         width = -(-len(items) // self.count)
-        own = list(items[self.index * width : (self.index + 1) * width])
-        return own + [items[0]] * (width - len(own))
+        share = list(items[self.index * width : (self.index + 1) * width])
+        return share + [items[0]] * (width - len(share))
 
-    def gather(self, own: "Tensor", total: int) -> "Tensor":
+    def gather(self, share: "Tensor", total: int) -> "Tensor":
         """Concatenate the rows of all processes' parts (width, dim): (total, dim).
 
         The gradient flows into this process's own rows only; `sum_gradients` adds the others'.
         """
         if self.count == 1:
-            return own
+            return share
         import torch
         from accelerate.utils import gather
 
-        rows = list(gather(own.detach().contiguous()).split(len(own)))
-        rows[self.index] = own
+        rows = list(gather(share.detach().contiguous()).split(len(share)))
+        rows[self.index] = share
         return torch.cat(rows)[:total]
 
     def sum_gradients(self, weights: Iterable["nn.Parameter"]) -> None:
@@ -78,13 +78,13 @@ class Processes:
         """Return process 0's flag."""
         return self.gather_objects(flag)[0]
 
-    def gather_objects(self, own: Item) -> list[Item]:
+    def gather_objects(self, item: Item) -> list[Item]:
         """Return the objects of all processes, in order, on every process."""
         if self.count == 1:
-            return [own]
+            return [item]
         from accelerate.utils import gather_object
 
-        gathered: list[Item] = gather_object([own])
+        gathered: list[Item] = gather_object([item])
         return gathered
 
     def wait(self) -> None:

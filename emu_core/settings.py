@@ -13,8 +13,8 @@ from emu_core.errors import Fix, TrainingError
 
 OURS = "ours"
 CHOSEN_ON = "ours, chosen on {} (benchmarks/README.md)"
-SHARE = {"low": 0, "high": 1}  # limits of a share
-SHARE_LEFT_OUT = {"low": 0, "below": 1}  # of a share of which something must be left
+SHARE = {"low": 0, "high": 1}
+SHARE_LEFT_OUT = {"low": 0, "below": 1}  # for a share of a whole of which something must be left
 _KEY = "setting"
 
 
@@ -82,13 +82,13 @@ class SettingInfo:
     def expected(self) -> str:
         """The allowed values in words, such as "a whole number, 1 or more"."""
         if issubclass(self.kind, StrEnum):
-            one = f"one of {', '.join(self.kind)}"
+            words = f"one of {', '.join(self.kind)}"
         else:
-            one = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}[self.kind]
+            words = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}[self.kind]
         if self.range:
-            one += f"{',' if self.range[0].isdigit() else ''} {self.range}"
-        one = f"a list, each item {one}" if self.many else one
-        return f"{one}, or none" if self.optional else one
+            words += f"{',' if self.range[0].isdigit() else ''} {self.range}"
+        words = f"a list, each item {words}" if self.many else words
+        return f"{words}, or none" if self.optional else words
 
     def describe(self, start: "Settings", paper: "Settings") -> str:
         """Return help, default, range and source, given a run's default settings and those of the preset "paper"."""
@@ -175,28 +175,33 @@ def infos(kind: type[Settings]) -> tuple[SettingInfo, ...]:
 @cache
 def _infos(kind: Any) -> tuple[SettingInfo, ...]:
     types = get_type_hints(kind)
-    found = []
-    for one in fields(kind):
-        if _KEY not in one.metadata:
-            raise TypeError(f"{kind.__name__}.{one.name} is not made by setting(...)")
-        inner = types[one.name]
+    infos_of_kind = []
+    for declared in fields(kind):
+        if _KEY not in declared.metadata:
+            raise TypeError(f"{kind.__name__}.{declared.name} is not made by setting(...)")
+        inner = types[declared.name]
         if optional := get_origin(inner) in (Union, UnionType):
             (inner,) = (part for part in get_args(inner) if part is not NoneType)
         many = get_origin(inner) is tuple
         inner = get_args(inner)[0] if many else inner
         if not (isinstance(inner, type) and issubclass(inner, bool | int | float | str)):
             raise TypeError(
-                f"{kind.__name__}.{one.name} has the type {types[one.name]}, which no setting can have"
+                f"{kind.__name__}.{declared.name} has the type {types[declared.name]}, which no setting can have"
             )
         members = {member: member.value for member in inner} if issubclass(inner, StrEnum) else {}
-        words = one.name.replace("_", " ").capitalize()
-        described = {"label": words, "choices": members, **one.metadata[_KEY]}
-        found.append(
+        words = declared.name.replace("_", " ").capitalize()
+        described = {"label": words, "choices": members, **declared.metadata[_KEY]}
+        infos_of_kind.append(
             SettingInfo(
-                name=one.name, kind=inner, optional=optional, many=many, default=one.default, **described
+                name=declared.name,
+                kind=inner,
+                optional=optional,
+                many=many,
+                default=declared.default,
+                **described,
             )
         )
-    return tuple(found)
+    return tuple(infos_of_kind)
 
 
 def as_text(value: Any) -> str:

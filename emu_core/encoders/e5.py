@@ -37,7 +37,7 @@ Q4_BLOCK = np.dtype([("scale", "<f2"), ("pairs", "u1", (BLOCK // 2,))])  # a byt
 FLOAT32 = 0  # the kind of a tensor that is not in blocks of 4 bits
 MASK = "<mask>"
 PROMPTS = {"query": "query: ", "document": "passage: "}
-SIZES = (  # of the BERT, in the file's order, as its configuration names them
+_SIZE_NAMES = (  # what the BERT's configuration calls the file's sizes, in their order
     *("hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size", "vocab_size"),
     *("max_position_embeddings", "type_vocab_size", "layer_norm_eps"),
 )
@@ -82,7 +82,7 @@ class E5File:
         self._data = memoryview(data)
         self._at = 8  # after the magic and the version
         *sizes, _ = self._unpack("7ifi")  # the last is BLOCK
-        self.sizes: dict[str, Any] = dict(zip(SIZES, sizes, strict=True))
+        self.sizes: dict[str, Any] = dict(zip(_SIZE_NAMES, sizes, strict=True))
         count, *special = self._unpack("5i")
         (size,) = self._unpack("Q")
         offsets = np.frombuffer(self._take(4 * (count + 1)), "<u4").tolist()

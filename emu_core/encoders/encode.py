@@ -22,10 +22,10 @@ def shared_encode(encoder: Encoder, processes: Processes, *, on_progress: Progre
     def encode(texts: Sequence[str]) -> FloatArray:
         ids = encoder.token_ids(texts)
         batches = list(encoder.batches(ids))
-        mine = batches[processes.index :: processes.count]
-        own = [encoder.encode_ids([ids[row] for row in rows]) for rows in mine]
+        process_batches = batches[processes.index :: processes.count]
+        vectors_by_batch = [encoder.encode_ids([ids[row] for row in rows]) for rows in process_batches]
         out = np.empty((len(texts), encoder.dim), dtype=np.float32)
-        for index, vectors in enumerate(processes.gather_objects(own)):
+        for index, vectors in enumerate(processes.gather_objects(vectors_by_batch)):
             for rows, part in zip(batches[index :: processes.count], vectors, strict=True):
                 out[rows] = part
         return out

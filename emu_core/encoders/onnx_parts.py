@@ -50,5 +50,5 @@ class OnnxParts:
     graph: Graph
     imports: str  # lines of Python that import what `token_ids` needs
     token_ids: str  # lines that define `token_ids(text) -> list[int]`, from the folder's files alone
-    check_ids: Sequence[list[int]]  # of the sentences on which the graph is compared with torch
+    check_ids: Sequence[list[int]]  # token ids of sentences on which the graph is compared with torch
     counted: str = "tokens"  # the unit of the encoder's `max_tokens`

@@ -32,38 +32,38 @@ _PUBLISHED = {  # in the order of lists, those with published weights first
 @cache  # reading the entry points of all installed packages is slow
 def encoder_kinds() -> Mapping[str, str]:
     """Return the class of each kind of encoder as "module:Class", the published ones first."""
-    others = {point.name: point.value for point in entry_points(group=ENTRY_POINTS)}
-    return _PUBLISHED | {kind: place for kind, place in others.items() if kind not in _PUBLISHED}
+    declared = {point.name: point.value for point in entry_points(group=ENTRY_POINTS)}
+    return _PUBLISHED | {kind: value for kind, value in declared.items() if kind not in _PUBLISHED}
 
 
 def encoder_class(kind: str) -> type[Encoder]:
     """Import the class of a kind of encoder. Raises EncoderError if the kind is unknown or its package unusable."""
-    place = encoder_kinds().get(kind)
-    if place is None:
+    location = encoder_kinds().get(kind)
+    if location is None:
         raise EncoderError(
             f"there is no kind of encoder '{kind}' here; update emu_core, or install its package"
         )
-    module, _, name = place.partition(":")
+    module, _, name = location.partition(":")
     try:
-        found: type[Encoder] = getattr(import_module(module), name)
+        kind_class: type[Encoder] = getattr(import_module(module), name)
     except (ImportError, AttributeError) as error:
         raise EncoderError(
-            f"the kind of encoder '{kind}' can't be imported from {place} ({error}); install its package again"
+            f"the kind of encoder '{kind}' can't be imported from {location} ({error}); install its package again"
         ) from error
-    return found
+    return kind_class
 
 
 def available_encoders() -> tuple[EncoderInfo, ...]:
     """Return all published encoders, the default first, whether they can be used here or not."""
-    found = []
+    infos = []
     for kind in encoder_kinds():
         try:
             info = encoder_class(kind).info()
         except EncoderError as error:  # another package's, which must not hide the others
             info = EncoderInfo(kind, kind, 0, (), 0, "", False, error.message.worded(in_words))
         if info is not None:
-            found.append(info)
-    return tuple(found)
+            infos.append(info)
+    return tuple(infos)
 
 
 def load_encoder(spec: str, *, device: str = "cpu") -> Encoder:
@@ -83,10 +83,10 @@ def load_encoder(spec: str, *, device: str = "cpu") -> Encoder:
         check_files(folder)
         return open_encoder(folder).to(device)
     if kind in encoder_kinds():
-        found = encoder_class(kind)
-        info = found.info()
+        kind_class = encoder_class(kind)
+        info = kind_class.info()
         if info is not None and info.spec == kind + colon:
-            return found.load(name).to(device)
+            return kind_class.load(name).to(device)
     names = [
         f"{info.spec}NAME_OR_PATH" if info.spec.endswith(":") else info.spec for info in available_encoders()
     ]

@@ -17,7 +17,7 @@ from emu_core import __version__
 from emu_core.errors import EncoderError
 from emu_core.files import other_format, read_json, write_json
 
-FORMAT = 1  # of the folders; raised by a version that can't read those before it
+FORMAT = 1  # raised by a version that can't read the folders before it
 CONFIG, WEIGHTS, CHECKSUMS = "config.json", "model.safetensors", "checksums.json"
 SETTLED_S = 2.0  # a file changed after this time has other times
 

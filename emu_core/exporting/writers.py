@@ -161,12 +161,12 @@ def lowest_cosine(encoder: Encoder, path: Path, ids: Sequence[TokenIds]) -> floa
 
 def _cosines(encoder: Encoder, session: "InferenceSession", ids: Sequence[TokenIds]) -> FloatArray:
     with torch.no_grad():
-        theirs = encoder(encoder.collate(ids)).cpu().numpy()
+        torch_vectors = encoder(encoder.collate(ids)).cpu().numpy()
     inputs = (tensor.long().numpy() for tensor in pad(ids, encoder.pad_id))
-    (ours,) = session.run([OUTPUT], dict(zip(INPUTS, inputs, strict=True)))
-    norms = np.linalg.norm(ours, axis=1) * np.linalg.norm(theirs, axis=1)
+    (graph_vectors,) = session.run([OUTPUT], dict(zip(INPUTS, inputs, strict=True)))
+    norms = np.linalg.norm(graph_vectors, axis=1) * np.linalg.norm(torch_vectors, axis=1)
     with np.errstate(all="ignore"):  # the caller checks for what is not a number
-        cosines: FloatArray = (ours * theirs).sum(axis=1) / norms
+        cosines: FloatArray = (graph_vectors * torch_vectors).sum(axis=1) / norms
     return cosines
 
 

@@ -19,9 +19,9 @@ PATIENCE_S = 3600.0
 
 def files_folder() -> Path:
     """Return the folder named by EMU_LASER_DIR, or else the package's. Raises EncoderError if there is neither."""
-    named, package = os.environ.get(FOLDER_VARIABLE, "").strip(), package_folder("laserembeddings")
-    if named:
-        return Path(named).expanduser()
+    folder, package = os.environ.get(FOLDER_VARIABLE, "").strip(), package_folder("laserembeddings")
+    if folder:
+        return Path(folder).expanduser()
     if package is None:
         raise EncoderError(
             f"the encoder 'laser' needs a package that is not installed: pip install {PACKAGE}"

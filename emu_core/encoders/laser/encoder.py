@@ -119,8 +119,8 @@ def padded_vectors(network: LaserNetwork, input_ids: Tensor, attention_mask: Ten
     (B, T) is 1 on tokens and 0 on padding.
     """
     lstm, real = network.lstm, attention_mask > 0
-    place = torch.arange(input_ids.shape[1], device=input_ids.device).expand_as(input_ids)
-    reverse = torch.where(real, real.sum(dim=1, keepdim=True) - 1 - place, place).unsqueeze(-1)
+    position = torch.arange(input_ids.shape[1], device=input_ids.device).expand_as(input_ids)
+    reverse = torch.where(real, real.sum(dim=1, keepdim=True) - 1 - position, position).unsqueeze(-1)
     states = network.embed_tokens(input_ids)  # (B, T, embedding)
     for layer in range(lstm.num_layers):
         forwards = _lstm(lstm, f"_l{layer}", states)
@@ -149,7 +149,7 @@ class LaserEncoder(EncoderByLanguage):
     """
 
     spec: ClassVar[str] = "laser"
-    dim: int = 1024  # of the published encoder
+    dim: int = 1024  # what the published encoder has; that of an instance is its network's
     max_tokens = 512
     languages = tuple(LANGUAGES.split())
 
@@ -239,9 +239,13 @@ class LaserEncoder(EncoderByLanguage):
 
     def layers(self) -> list[list[nn.Parameter]]:
         """Return the LSTM's layers, each with both directions."""
-        named = dict(self.model.lstm.named_parameters())
+        weights = dict(self.model.lstm.named_parameters())
         return [
-            [weight for name, weight in named.items() if name.removesuffix("_reverse").endswith(f"_l{layer}")]
+            [
+                weight
+                for name, weight in weights.items()
+                if name.removesuffix("_reverse").endswith(f"_l{layer}")
+            ]
             for layer in range(self.model.lstm.num_layers)
         ]
 

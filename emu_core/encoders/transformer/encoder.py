@@ -34,7 +34,7 @@ tokenizer = transformers.AutoTokenizer.from_pretrained(".")
 def token_ids(text):
     return tokenizer({prompt!r} + text, truncation=True, max_length={max_tokens})["input_ids"]
 """
-TEXTS = 1024  # tokenised at a time: the tokenizer's own results take much memory
+TEXTS_AT_ONCE = 1024  # tokenised at a time: the tokenizer's own results take much memory
 LONGEST = 512  # tokens, for a model that names no limit
 CPU_TOKENS = 2048  # in a batch; on a CPU about a tenth faster than 4096
 CPU_STEP_TOKENS = 384
@@ -131,13 +131,13 @@ class TransformerEncoder(Encoder):
         at the end, so the prompt is removed from the mask here.
         """
         features = {"input_ids": input_ids, "attention_mask": attention_mask}
-        backbone, *rest = self.model.children()
-        if self._prompt_length is None or all(getattr(module, "include_prompt", True) for module in rest):
+        backbone, *modules = self.model.children()
+        if self._prompt_length is None or all(getattr(module, "include_prompt", True) for module in modules):
             return self(features)
         features = backbone(features)
-        place = torch.arange(input_ids.shape[1], device=input_ids.device)
-        features["attention_mask"] = attention_mask * (place >= self._prompt_length)
-        for module in rest:
+        position = torch.arange(input_ids.shape[1], device=input_ids.device)
+        features["attention_mask"] = attention_mask * (position >= self._prompt_length)
+        for module in modules:
             features = module(features)
         return features["sentence_embedding"][:, : self.dim].float()
 
@@ -158,12 +158,12 @@ class TransformerEncoder(Encoder):
     @property
     def mask_id(self) -> int:
         """The id of the mask token. Raises EncoderError if the tokenizer has none."""
-        found = self.model.tokenizer.mask_token_id
-        if found is None:
+        token_id = self.model.tokenizer.mask_token_id
+        if token_id is None:
             raise EncoderError(
                 f"the tokenizer of '{self.spec}' has no mask token, with which slots are hidden; choose another model"
             )
-        return int(found)
+        return int(token_id)
 
     def tokens_with_offsets(self, texts: Sequence[str]) -> tuple[list[TokenIds], list[list[tuple[int, int]]]]:
         """Return `token_ids`, and the span of each token in the text with its prompt; (0, 0) for special tokens.
@@ -177,18 +177,18 @@ class TransformerEncoder(Encoder):
                 f"the tokenizer of '{self.spec}' does not know the positions of tokens in a text; choose a model with "
                 "a fast one"
             )
-        found = tokenizer(
+        tokens = tokenizer(
             [self.prompt + text.strip() for text in texts],
             truncation=True,
             max_length=self.max_tokens,
             return_offsets_mapping=True,
         )
-        if found["input_ids"] != self.token_ids(texts):
+        if tokens["input_ids"] != self.token_ids(texts):
             raise EncoderError(
                 f"'{self.spec}' changes a text before tokenising it, so slots can't be found among its tokens; choose "
                 "another model"
             )
-        return found["input_ids"], found["offset_mapping"]
+        return tokens["input_ids"], tokens["offset_mapping"]
 
     def states(self, features: Features) -> Tensor:
         """Return the last layer's states (B, T, state_dim), float32, of token ids (B, T)."""
@@ -225,8 +225,8 @@ class TransformerEncoder(Encoder):
         """Return token ids with the prompt and special tokens, truncated to `max_tokens`."""
         ids: list[TokenIds] = []
         as_lists = {"text": {"padding": False}, "common": {"return_tensors": None}}
-        for start in range(0, len(texts), TEXTS):
-            part = list(texts[start : start + TEXTS])
+        for start in range(0, len(texts), TEXTS_AT_ONCE):
+            part = list(texts[start : start + TEXTS_AT_ONCE])
             ids += self.model.preprocess(part, prompt=self.prompt, processing_kwargs=as_lists)["input_ids"]
         return ids
 

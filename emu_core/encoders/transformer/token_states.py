@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 import torch
 import torch.nn.functional as F
+from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from emu_core.encoders.base import Progress, TokenIds, evaluation_mode
-from emu_core.encoders.transformer.encoder import PROBE, TransformerEncoder
+from emu_core.encoders.transformer.encoder import PROBE, TEXTS_AT_ONCE, TransformerEncoder
 from emu_core.errors import EncoderError
 from emu_core.files import whole_file
 
@@ -36,10 +37,10 @@ class TokenStates:
         """Return states (B, L, d) of some sentences, float32, and their mask (B, L), True on tokens."""
         begin = self.starts[rows]
         length = self.starts[rows + 1] - begin
-        place = torch.arange(int(length.max()), device=rows.device)  # (L,)
-        mask = place < length[:, None]  # (B, L)
-        at = torch.where(mask, begin[:, None] + place, begin[:, None])
-        return self.states[at].float() * mask.unsqueeze(-1), mask
+        position = torch.arange(int(length.max()), device=rows.device)  # (L,)
+        mask = position < length[:, None]  # (B, L)
+        token_rows = torch.where(mask, begin[:, None] + position, begin[:, None])
+        return self.states[token_rows].float() * mask.unsqueeze(-1), mask
 
     def first(self, rows: Tensor) -> Tensor:
         """Return the state of the first token of some sentences (B, d), float32."""
@@ -57,7 +58,7 @@ def token_states(
 
     States are stored in the folder `cache`, and read from it for the same encoder and tokens.
     """
-    counts = torch.tensor([len(own) for own in ids], dtype=torch.long)
+    counts = torch.tensor([len(sentence) for sentence in ids], dtype=torch.long)
     states = _first_states(encoder, ids, counts, torch.float16, cache, "states", on_progress)
     return TokenStates(states, F.pad(counts.cumsum(0), (1, 0)).to(states.device))
 
@@ -70,10 +71,11 @@ def cls_states(
     on_progress: Progress | None = None,
 ) -> Tensor:
     """Return the first token's states (N, d), float32, like `token_states`; equal sentences are computed once."""
-    place = {one: row for row, one in enumerate(dict.fromkeys(map(tuple, ids)))}
-    distinct, one_each = [list(one) for one in place], torch.ones(len(place), dtype=torch.long)
-    states = _first_states(encoder, distinct, one_each, torch.float32, cache, "cls", on_progress)
-    return states[torch.tensor([place[tuple(one)] for one in ids], device=states.device)]
+    row_by_sentence = {sentence: row for row, sentence in enumerate(dict.fromkeys(map(tuple, ids)))}
+    distinct = [list(sentence) for sentence in row_by_sentence]
+    counts = torch.ones(len(distinct), dtype=torch.long)
+    states = _first_states(encoder, distinct, counts, torch.float32, cache, "cls", on_progress)
+    return states[torch.tensor([row_by_sentence[tuple(sentence)] for sentence in ids], device=states.device)]
 
 
 @torch.no_grad()
@@ -98,10 +100,10 @@ def _first_states(
     with evaluation_mode(encoder):
         for rows, batch in encoder.in_batches(ids, on_progress=on_progress):
             features = encoder.collate(batch)
-            place = torch.arange(features["input_ids"].shape[1])  # (T,)
-            kept = place < counts[rows].unsqueeze(1)  # (B, T)
-            at = (starts[rows].unsqueeze(1) + place)[kept]
-            out[at.to(out.device)] = encoder.states(features)[kept.to(out.device)].to(dtype)
+            position = torch.arange(features["input_ids"].shape[1])  # (T,)
+            kept = position < counts[rows].unsqueeze(1)  # (B, T)
+            token_rows = (starts[rows].unsqueeze(1) + position)[kept]
+            out[token_rows.to(out.device)] = encoder.states(features)[kept.to(out.device)].to(dtype)
     if file is not None:
         file.parent.mkdir(parents=True, exist_ok=True)
         with whole_file(file) as partial:
@@ -112,8 +114,8 @@ def _first_states(
 def _digest(encoder: TransformerEncoder, ids: Sequence[TokenIds]) -> str:
     """Return a checksum of the sentences and, through a sentence's vector, of the encoder's weights."""
     digest = hashlib.sha256(encoder.encode([PROBE]).tobytes())
-    for own in ids:
-        digest.update(np.asarray([len(own), *own], dtype="<i8").tobytes())
+    for sentence in ids:
+        digest.update(np.asarray([len(sentence), *sentence], dtype="<i8").tobytes())
     return digest.hexdigest()[:32]
 
 
@@ -134,21 +136,34 @@ def masked_ids(
         EncoderError: the tokenizer has no mask token, or does not know the positions of tokens.
     """
     mask, prompt = encoder.mask_id, encoder.prompt
-    found = []
-    for start in range(0, len(texts), 1024):
-        some = slice(start, start + 1024)
-        ids, offsets = encoder.tokens_with_offsets(texts[some])
-        for text, own, places, masked in zip(texts[some], ids, offsets, spans[some], strict=True):
-            lead = len(prompt) - (len(text) - len(text.lstrip()))  # spaces at the ends are not tokenised
-            hidden = np.zeros(len(prompt) + len(text), dtype=bool)
-            for begin, end in masked:
-                hidden[max(lead + begin, len(prompt)) : max(lead + end, 0)] = True
-            # A token may begin at the space before its word, which may belong to another span.
-            blank = [at for at, letter in enumerate(prompt + text.lstrip()) if letter.isspace()]
-            hidden[blank] = False
-            replaced = [mask if hidden[a:b].any() else i for i, (a, b) in zip(own, places, strict=True)]
-            found.append([i for at, i in enumerate(replaced) if i != mask or replaced[at - 1] != mask])
-    return found
+    masked: list[TokenIds] = []
+    for start in range(0, len(texts), TEXTS_AT_ONCE):
+        part = slice(start, start + TEXTS_AT_ONCE)
+        ids, offsets = encoder.tokens_with_offsets(texts[part])
+        for text, sentence, token_spans, hidden_spans in zip(
+            texts[part], ids, offsets, spans[part], strict=True
+        ):
+            is_hidden = _hidden_characters(prompt, text, hidden_spans)
+            replaced = [
+                mask if is_hidden[a:b].any() else token
+                for token, (a, b) in zip(sentence, token_spans, strict=True)
+            ]
+            masked.append(
+                [token for at, token in enumerate(replaced) if token != mask or replaced[at - 1] != mask]
+            )
+    return masked
+
+
+def _hidden_characters(prompt: str, text: str, spans: Sequence[Span]) -> NDArray[np.bool_]:
+    """Return whether each character of the prompt and the text, as it is tokenised, is hidden: (characters,)."""
+    shift = len(prompt) - (len(text) - len(text.lstrip()))  # spaces at the ends are not tokenised
+    is_hidden = np.zeros(len(prompt) + len(text), dtype=bool)
+    for start, end in spans:
+        is_hidden[max(shift + start, len(prompt)) : max(shift + end, 0)] = True
+    # A token may begin at the space before its word, which may belong to another span.
+    blanks = [at for at, letter in enumerate(prompt + text.lstrip()) if letter.isspace()]
+    is_hidden[blanks] = False
+    return is_hidden
 
 
 def template_spans(length: int, slots: Sequence[Span]) -> list[Span]:

