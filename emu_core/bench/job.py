@@ -82,23 +82,27 @@ def run_bench(
         with record_failure(run, on_progress) as progress:
             cells = experiment.cells()
             # All are read before any is run, so that a cell of other settings is refused at once.
-            found = {cell: result for cell in cells if (result := experiment.read(cell)) is not None}
-            since = progress.status.started_at - sum(result.seconds_whole for result in found.values())
+            finished = {cell: result for cell in cells if (result := experiment.read(cell)) is not None}
+            since = progress.status.started_at - sum(result.seconds_whole for result in finished.values())
             progress.status = replace(progress.status, steps=len(cells), training_since=since)
             for cell in cells:
-                if cell in found:
+                if cell in finished:
                     continue
-                progress.status = replace(progress.status, step=len(found))
+                progress.status = replace(progress.status, step=len(finished))
                 progress.phase(cell.label)
-                found[cell] = (run_cell or in_process)(experiment, cell)
-                if not found[cell].error:
-                    experiment.write(cell, found[cell])
+                finished[cell] = (run_cell or in_process)(experiment, cell)
+                if not finished[cell].error:
+                    experiment.write(cell, finished[cell])
                 elif cell == cells[0]:
-                    raise TrainingError(f"{experiment.first} can't be measured: {found[cell].error}")
+                    raise TrainingError(f"{experiment.first} can't be measured: {finished[cell].error}")
             progress.status = replace(progress.status, step=len(cells))
             progress.phase("the report")
-            results = Results({cell: found[cell] for cell in cells}, experiment.seeds)
-            errors = {cell.key: one.error for cell, one in results.cells.items() if one.error}
+            results = Results({cell: finished[cell] for cell in cells}, experiment.seeds)
+            errors = {
+                cell.key: cell_result.error
+                for cell, cell_result in results.cells.items()
+                if cell_result.error
+            }
             report = replace(make_report(experiment, results), errors=errors, folder=run.folder)
             report.write()
             write_report(report)

@@ -27,10 +27,10 @@ def words(paper: str) -> dict[str, dict[str, str]]:
 
 def paper_figure(paper: str, table: str, row: str, column: str) -> str:
     """Return a figure as printed, such as "95.1" or "0.803 / 0.763" (dev / test); "" if the paper has none."""
-    found = paper_numbers(paper).get(table)
-    if not found or row not in found["rows"] or column not in found["columns"]:
+    figures = paper_numbers(paper).get(table)
+    if not figures or row not in figures["rows"] or column not in figures["columns"]:
         return ""
-    return _printed(paper, found, found["rows"][row][found["columns"].index(column)])
+    return _printed(paper, figures, figures["rows"][row][figures["columns"].index(column)])
 
 
 def paper_table(
@@ -54,7 +54,7 @@ def paper_table(
 def _printed(paper: str, table: Mapping[str, Any], value: float | list[float] | None) -> str:
     """Format a figure with the decimals of its table, and FMDA's fractions in percent."""
     if isinstance(value, list):
-        return " / ".join(f"{one:.3f}" for one in value)
+        return " / ".join(f"{number:.3f}" for number in value)
     shown: str = table.get("shown", "{:.1f}")
     return "" if value is None else shown.format(paper_numbers(paper).get("times", 1) * value)
 
@@ -93,37 +93,47 @@ def grid(
     labels, `columns` the measures, or their heads by measure. `printed` returns the paper's figure for a row and a
     column, "" if it has none; None takes its table of that name. `missing` is the text of a cell that was not measured.
     """
+    # First the figures: what was measured, and what the paper prints, whose columns are left out where it has none.
     texts, printed = words(paper), printed or partial(paper_figure, paper, name)
-    figures = {line.key: {c: printed(line.paper, c) for c in columns} for line in lines if line.paper}
-    beside = [column for column in columns if any(own[column] for own in figures.values())]
     measured = {line.key: line.measured for line in lines}
+    figures = {
+        line.key: {column: printed(line.paper, column) for column in columns} for line in lines if line.paper
+    }
+    paper_columns = [column for column in columns if any(row[column] for row in figures.values())]
+    # Then a row of cells for each line: its labels, our scores, and the paper's figures.
     rows = []
     for line in lines:
-        own, theirs = measured[line.key], figures.get(line.key, {})
-        ours = (own[column].text if column in own else missing for column in columns)
-        rows.append(Row((*line.labels, *ours, *(theirs.get(column, "") for column in beside)), line.key))
+        scores, paper_row = measured[line.key], figures.get(line.key, {})
+        our_cells = (scores[column].text if column in scores else missing for column in columns)
+        paper_cells = (paper_row.get(column, "") for column in paper_columns)
+        rows.append(Row((*line.labels, *our_cells, *paper_cells), line.key))
+    # At last the notes: why scores are missing, what the paper's words say, and how wide the intervals are.
     reasons = dict.fromkeys(reason for line in lines for reason in line.reasons)
-    shown = columns.values() if isinstance(columns, Mapping) else columns
     notes = (texts["notes"][name],) if notes is None else notes
+    all_scores = [score for scores in measured.values() for score in scores.values()]
+    our_heads = columns.values() if isinstance(columns, Mapping) else columns
     return Table(
         name,
         texts["titles"][name],
-        (*heads, *shown, *(f"paper: {column}" for column in beside)),
+        (*heads, *our_heads, *(f"paper: {column}" for column in paper_columns)),
         tuple(rows),
         verdict,
-        notes=(*reasons, *notes, *_width([score for own in measured.values() for score in own.values()])),
-        data={key: {column: score.facts() for column, score in own.items()} for key, own in measured.items()},
+        notes=(*reasons, *notes, *_width(all_scores)),
+        data={
+            key: {column: score.facts() for column, score in scores.items()}
+            for key, scores in measured.items()
+        },
     )
 
 
 def _width(scores: Sequence[Score]) -> tuple[str, ...]:
     """Return a note on the widest 95 % interval over the queries."""
-    most = max((s.high - s.low for s in scores if s.high is not None and s.low is not None), default=0.0) / 2
-    if not most:
+    width = max((s.high - s.low for s in scores if s.high is not None and s.low is not None), default=0.0) / 2
+    if not width:
         return ()
     over_seeds = ", mean over seeds ± standard deviation" if max(s.seeds for s in scores) > 1 else ""
     return (
-        f"Percent{over_seeds}. The 95 % intervals over the queries are in report.json; the widest reaches {most:.1f} "
+        f"Percent{over_seeds}. The 95 % intervals over the queries are in report.json; the widest reaches {width:.1f} "
         "points to either side.",
     )
 
@@ -135,7 +145,7 @@ def differences(
 
     A sentence is left out if `applies` is false for its name; one named "no_x" is also left out if it is true for "x".
     """
-    applies = {**{f"no_{name}": not there for name, there in applies.items()}, **applies}
+    applies = {**{f"no_{name}": not is_given for name, is_given in applies.items()}, **applies}
     paper = config.method.replace("-", "_")
     sentences, printed = words(paper)["differences"].items(), paper_numbers(paper)
     filled = {f"paper_{name}": printed.get(name) for name in ("encoder", "data")}

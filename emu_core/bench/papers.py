@@ -196,15 +196,17 @@ class Paper:
         """
         from emu_core.devices import pick_device
 
-        own = {info.name: options.pop(info.name) for info in infos(self.settings) if info.name in options}
-        if "parts" in own:
-            own["parts"] = tuple(own["parts"])
-        settings = self.settings(seeds=tuple(seeds), epochs=epochs, **own)
+        changed = {info.name: options.pop(info.name) for info in infos(self.settings) if info.name in options}
+        if "parts" in changed:
+            changed["parts"] = tuple(changed["parts"])
+        settings = self.settings(seeds=tuple(seeds), epochs=epochs, **changed)
         stored, decided = self.load().gather(data, settings, **options)
         values = asdict(settings).items()
         config = RunConfig(
             method=self.name,
-            hyperparameters={name: list(one) if isinstance(one, tuple) else one for name, one in values},
+            hyperparameters={
+                name: list(value) if isinstance(value, tuple) else value for name, value in values
+            },
             task=Task.BENCH,
             encoder=encoder or self.encoder,
             seed=settings.seeds[0],

@@ -91,8 +91,8 @@ def bars_picture(
 ) -> Picture:
     """Return a bar for each label that has means and deviations, with a line at the bar of `base`; each is averaged."""
     values = {
-        name: tuple(sum(each) / len(own) for each in zip(*own, strict=True))
-        for name, own in scores.items()
-        if own
+        name: tuple(sum(seeds) / len(rows) for seeds in zip(*rows, strict=True))
+        for name, rows in scores.items()
+        if rows
     }
     return Picture(f"figure_{table}", title, note, Bars(values, values[base][0], label))

@@ -54,7 +54,9 @@ class Report:
             "tables": {table.name: table.data for table in self.tables},
             "shown": {table.name: table.to_json() for table in (*self.tables, *self.paper)},
             "pictures": [picture.name for picture in self.pictures],
-            "picture_texts": {one.name: {"title": one.title, "note": one.note} for one in self.pictures},
+            "picture_texts": {
+                chart.name: {"title": chart.title, "note": chart.note} for chart in self.pictures
+            },
             "errors": dict(self.errors),
         }
 
@@ -100,7 +102,7 @@ def shown_fact(value: object) -> str:
     if isinstance(value, list | tuple):
         return ", ".join(map(str, value))
     if isinstance(value, dict):
-        return ", ".join(f"{name} {one}" for name, one in value.items())
+        return ", ".join(f"{name} {part}" for name, part in value.items())
     return str(value)
 
 

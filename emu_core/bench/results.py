@@ -100,7 +100,9 @@ class CellResult:
 
     def wheres(self, measure: str, part: str | None = None) -> list[str]:
         """Return where a measure was taken, each once; `part` None takes every part."""
-        return list(dict.fromkeys(where for own, where in self.keys(measure) if part in (None, own)))
+        return list(
+            dict.fromkeys(where for key_part, where in self.keys(measure) if part in (None, key_part))
+        )
 
     def frame(self) -> pd.DataFrame:
         """Return the tidy table: measure, part, where, query and value."""
@@ -187,9 +189,11 @@ class Score:
         """Return the score of one number a seed, multiplied by `times` in JSON; None if there are none."""
         if not len(numbers):
             return None
-        own = np.asarray(numbers, dtype=np.float64)
-        means = own * times
-        return cls(float(means.mean()), float(deviation(means)), None, None, len(own), spread(own, places))
+        array = np.asarray(numbers, dtype=np.float64)
+        means = array * times
+        return cls(
+            float(means.mean()), float(deviation(means)), None, None, len(array), spread(array, places)
+        )
 
     def facts(self) -> dict[str, Any]:
         """Return the score's values for JSON."""
@@ -230,8 +234,8 @@ class OverSeeds:
     def values(self, measure: str, part: str = "", where: str = "") -> Values | None:
         """Return an array (seeds, queries); None if no seed has it."""
         key = (measure, part, where)
-        found = [cell.values[key] for cell in self.cells if key in cell.values]
-        return np.array(found) if found else None
+        measured = [cell.values[key] for cell in self.cells if key in cell.values]
+        return np.array(measured) if measured else None
 
     def numbers(self, measure: str, part: str = "", where: str = "") -> list[float]:
         """Return the number of each seed that has one, of a measure that is a single number."""
@@ -251,8 +255,8 @@ class OverSeeds:
 
     def mean(self, cost: str) -> float:
         """Return the mean over seeds of one of `COSTS`; of memory, the maximum."""
-        found = [float(getattr(cell, cost)) for cell in self.cells]
-        return max(found) if cost.endswith("mb") else float(np.mean(found))
+        costs = [float(getattr(cell, cost)) for cell in self.cells]
+        return max(costs) if cost.endswith("mb") else float(np.mean(costs))
 
 
 @dataclass(frozen=True, eq=False)
@@ -267,9 +271,9 @@ class Results:
     ) -> OverSeeds:
         """Return a system over its seeds; for `on` and `variant` see `Cell`; seeds None takes the benchmark's."""
         asked = [Cell(system, tuple(on), seed, variant) for seed in (self.seeds if seeds is None else seeds)]
-        found = [self.cells[cell] for cell in asked if cell in self.cells]
-        errors = [cell.error for cell in found if cell.error]
-        measured = tuple(cell for cell in found if not cell.error)
+        finished = [self.cells[cell] for cell in asked if cell in self.cells]
+        errors = [cell.error for cell in finished if cell.error]
+        measured = tuple(cell for cell in finished if not cell.error)
         reason = errors[0] if errors else "" if measured else "not asked for"
         return OverSeeds(measured, reason, len(asked))
 

@@ -126,13 +126,13 @@ def system_table(
 
 def warnings_of(trained: Sequence[tuple[str, OverSeeds]]) -> tuple[Warned, ...]:
     """Return the training warnings of labelled systems, each once."""
-    found = (
+    warnings = (
         Warned(label, text)
         for label, row in trained
         for cell in row.cells
         for text in cell.facts.get("warnings", ())
     )
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(warnings))
 
 
 def costs_table(

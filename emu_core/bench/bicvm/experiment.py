@@ -63,11 +63,11 @@ class BicvmExperiment(ParallelExperiment):
         Several language pairs are trained one by one (BiCVM) and together (BiCVM+). Glosses are only used to classify
         documents.
         """
-        each, together = [pair_names([pair]) for pair in self.pairs], pair_names(self.pairs)
+        single_pairs, together = [pair_names([pair]) for pair in self.pairs], pair_names(self.pairs)
         glossed = [System.GLOSSED] if self.data.documents else []
-        cells = cells_of([System.SUM_OF_WORDS, *glossed, System.PAPER, System.OURS], each, self.seeds)
-        cells += cells_of([System.OURS_BIGRAM], each[:1], self.seeds)
-        if len(each) > 1:
+        cells = cells_of([System.SUM_OF_WORDS, *glossed, System.PAPER, System.OURS], single_pairs, self.seeds)
+        cells += cells_of([System.OURS_BIGRAM], single_pairs[:1], self.seeds)
+        if len(single_pairs) > 1:
             cells += cells_of([System.SUM_OF_WORDS, System.PAPER, System.OURS], [together], self.seeds)
         return tuple(cells)
 
@@ -97,7 +97,10 @@ class BicvmExperiment(ParallelExperiment):
             values |= rank_values(text, *encode_pairs(encoder, text), (COSINE, EUCLID))
         if len(documents) > 1:
             learnt, tested = (
-                {code: _vectors(encoder, both[part], code) for code, both in documents.items()}
+                {
+                    code: _vectors(encoder, train_and_test[part], code)
+                    for code, train_and_test in documents.items()
+                }
                 for part in (0, 1)
             )
             values |= document_values(classify_across(learnt, tested, draws=draws, seed=cell.seed))
@@ -110,8 +113,8 @@ class BicvmExperiment(ParallelExperiment):
 def _vectors(encoder: Encoder, documents: Documents, language: str) -> LabelledVectors:
     """Return each document's vector, the mean over its sentences (section 4.2), and its label."""
     cut = [sentences(text) or (text,) for text in documents.texts]
-    document = np.repeat(np.arange(len(cut)), [len(own) for own in cut])
-    flat = [sentence for own in cut for sentence in own]
+    document = np.repeat(np.arange(len(cut)), [len(document_sentences) for document_sentences in cut])
+    flat = [sentence for document_sentences in cut for sentence in document_sentences]
     vectors = document_vectors(encode_in(encoder, flat, language), document, len(cut))
     return LabelledVectors(vectors, documents.labels)
 
@@ -120,30 +123,30 @@ def _glossed(
     documents: Mapping[str, tuple[Documents, Documents]], text: ParallelText, draws: int, seed: int
 ) -> dict[Key, Any]:
     """Measure the paper's baseline: bags of words of test documents glossed word by word in the training language."""
-    found: list[TransferAccuracy] = []
+    accuracies: list[TransferAccuracy] = []
     for way in (text, text.turned()):
         if way.source in documents and way.target in documents:
             train, test = documents[way.source][0], documents[way.target][1]
             gloss = glosses(way.turned(), words)
             glossed = [[gloss[word].word for word in words(text) if word in gloss] for text in test.texts]
-            own, other = bags(list(map(words, train.texts)), glossed)
-            found += classify_across(
-                {way.source: LabelledVectors(own, train.labels)},
+            source_bags, other = bags(list(map(words, train.texts)), glossed)
+            accuracies += classify_across(
+                {way.source: LabelledVectors(source_bags, train.labels)},
                 {way.target: LabelledVectors(other, test.labels)},
                 draws=draws,
                 seed=seed,
             )
-    return document_values(found)
+    return document_values(accuracies)
 
 
-def document_values(found: Sequence[TransferAccuracy]) -> dict[Key, Any]:
+def document_values(accuracies: Sequence[TransferAccuracy]) -> dict[Key, Any]:
     """Return the measures "documents" and "draws", whose parts are training sizes, and "majority"."""
     values: dict[Key, Any] = {}
-    for one in found:
-        way = pair_name(one.source, one.target)
-        values["documents", str(one.size), way] = one.accuracy
-        values["draws", str(one.size), way] = one.draws
-        values["majority", "", way] = one.majority
+    for accuracy in accuracies:
+        way = pair_name(accuracy.source, accuracy.target)
+        values["documents", str(accuracy.size), way] = accuracy.accuracy
+        values["draws", str(accuracy.size), way] = accuracy.draws
+        values["majority", "", way] = accuracy.majority
     return values
 
 
@@ -153,10 +156,10 @@ def _views(encoder: BicvmEncoder, texts: Sequence[ParallelText]) -> dict[str, Vi
     for code in encoder.languages:
         known, points = encoder.word_vectors(code)
         spaces[code] = known[:MOST_NEIGHBOURS], points[:MOST_NEIGHBOURS]
-    both = shown_words(texts, {code: set(known) for code, (known, _) in spaces.items()})
+    word_lists = shown_words(texts, {code: set(known) for code, (known, _) in spaces.items()})
     return {
         name: _view(meanings, spaces)
-        for name, meanings in zip(("left", "right"), both, strict=True)
+        for name, meanings in zip(("left", "right"), word_lists, strict=True)
         if len(meanings.rows) * len(meanings.languages) > FEWEST
     }
 
@@ -166,16 +169,18 @@ def _view(meanings: "Meanings", spaces: Mapping[str, tuple[Sequence[str], np.nda
     codes, names, vectors = list[str](), list[str](), list[np.ndarray]()
     for code, column in zip(meanings.languages, zip(*dict.fromkeys(meanings.rows), strict=True), strict=True):
         known, points = spaces[code]
-        place = {word: row for row, word in enumerate(known)}
+        row_of_word = {word: row for row, word in enumerate(known)}
         codes += [code] * len(column)
         names += column
-        vectors += [points[place[word]] for word in column]
-    found = {}
+        vectors += [points[row_of_word[word]] for word in column]
+    neighbours = {}
     for (i, a), (j, b) in permutations(enumerate(meanings.languages), 2):
         two = {a: spaces[a], b: spaces[b]}
         right = sum(word_neighbours(row[i], a, two, 1)[b][0][0] == row[j] for row in meanings.rows)
-        found[pair_name(a, b)] = right, len(meanings.rows)
-    return View.of(project(np.array(vectors), Projection.TSNE), codes, names, note=meanings.note, found=found)
+        neighbours[pair_name(a, b)] = right, len(meanings.rows)
+    return View.of(
+        project(np.array(vectors), Projection.TSNE), codes, names, note=meanings.note, found=neighbours
+    )
 
 
 @dataclass(frozen=True)
@@ -197,7 +202,7 @@ def shown_words(texts: Sequence[ParallelText], known: Mapping[str, set[str]]) ->
     pivot = set.intersection(*(set(text.languages) for text in texts)) if len(texts) > 1 else set[str]()
     aligned = tuple(code for code in languages if code not in pivot) if len(pivot) == 1 else languages
     frequent = _frequent(texts, known)
-    found = []
+    meanings = []
     for lists, name, codes in ((WEEKDAYS, "weekdays", languages), (MONTHS, "months", aligned)):
         note = name
         listed = zip(*(lists.get(code, ()) for code in codes), strict=False)
@@ -208,8 +213,8 @@ def shown_words(texts: Sequence[ParallelText], known: Mapping[str, set[str]]) ->
             note = f"frequent words (the texts lack the paper's {name})"
             rows = [tuple(row[code] for code in codes) for row in frequent[:SHOWN]]
             frequent = frequent[SHOWN:]
-        found.append(Meanings(note, tuple(rows), codes))
-    return found[0], found[1]
+        meanings.append(Meanings(note, tuple(rows), codes))
+    return meanings[0], meanings[1]
 
 
 def _frequent(texts: Sequence[ParallelText], known: Mapping[str, set[str]]) -> list[dict[str, str]]:
@@ -217,21 +222,26 @@ def _frequent(texts: Sequence[ParallelText], known: Mapping[str, set[str]]) -> l
 
     A gloss is taken if each of the two words is the other's gloss with a Dice coefficient of at least `SURE`.
     """
+    # First the texts are turned so that a language which all share comes first, and glossed in both directions.
     shared = [code for code in known if all(code in text.languages for text in texts)]
     if not shared:
         return []
     ways = [text if text.source == shared[0] else text.turned() for text in texts]
-    both = {text.target: (glosses(text, words), glosses(text.turned(), words)) for text in ways}
+    glosses_by_language = {
+        text.target: (glosses(text, words), glosses(text.turned(), words)) for text in ways
+    }
+    # Then the shared language's words are counted, once a sentence.
     counts = Counter(
         word for text in ways for sentence in text.first for word in dict.fromkeys(words(sentence))
     )
+    # From the most frequent on, a word is taken that has a sure gloss in every language.
     rows: list[dict[str, str]] = []
     for word, _ in counts.most_common():
         if len(word) < SHORTEST or not word.isalpha():
             continue
         row = {shared[0]: word}
-        for code, (there, back) in both.items():
-            gloss = there.get(word)
+        for code, (forward, back) in glosses_by_language.items():
+            gloss = forward.get(word)
             if gloss is not None and gloss.dice >= SURE and back[gloss.word].word == word:
                 row[code] = gloss.word
         if all(row.get(code) in known[code] for code in known):

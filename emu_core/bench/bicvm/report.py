@@ -82,16 +82,16 @@ def _translation_verdict(results: Results, pairs: Sequence[Pair], unseen: list[s
 
     plain = mean(System.SUM_OF_WORDS, first, ways)
     sentences = [
-        f"{LABELS[system]}, on {first[0]}: P@1 {own:.1f} by cosine, mean of both ways, "
-        f"{own - plain:+.1f} points against the sum of words."
+        f"{LABELS[system]}, on {first[0]}: P@1 {system_mean:.1f} by cosine, mean of both ways, "
+        f"{system_mean - plain:+.1f} points against the sum of words."
         for system in _BICVM
-        if plain is not None and (own := mean(system, first, ways)) is not None
+        if plain is not None and (system_mean := mean(system, first, ways)) is not None
     ]
     sentences += [
-        f"{LABELS[system]}, BiCVM+, on {', '.join(unseen)}, of which no pair was seen: P@1 {own:.1f} by "
+        f"{LABELS[system]}, BiCVM+, on {', '.join(unseen)}, of which no pair was seen: P@1 {system_mean:.1f} by "
         "cosine, mean of the directions."
         for system in _BICVM
-        if (own := mean(system, pair_names(pairs), unseen)) is not None
+        if (system_mean := mean(system, pair_names(pairs), unseen)) is not None
     ]
     return tuple(sentences)
 
@@ -137,10 +137,10 @@ class DocumentResults:
         """Return accuracy by direction with 1,000 training documents, or as many as there are."""
         majority = {way: Score.of_numbers([value]) for way, value in self.majority.items()}
         lines = [Line((PAPER_LABELS["majority"],), "majority", majority, "majority")]
-        for one in self.systems:
-            scores = {way: one.score(way, size) for way, size in self.size.items()}
-            reasons = why_missing([one.label], *one.rows.values())
-            lines.append(Line((one.label,), one.key, scores, _PAPER_ROWS.get(one.key, ""), reasons))
+        for system in self.systems:
+            scores = {way: system.score(way, size) for way, size in self.size.items()}
+            reasons = why_missing([system.label], *system.rows.values())
+            lines.append(Line((system.label,), system.key, scores, _PAPER_ROWS.get(system.key, ""), reasons))
         lines += [Line((PAPER_LABELS[name],), name, {}, name) for name in ("mt", "i-matrix")]
         sizes = ", ".join(f"{way} {size:,}" for way, size in self.size.items())
         notes = [f"Training documents: {sizes}; 1,000 in the paper. {self._note}", NOTES["table1"]]
@@ -151,8 +151,12 @@ class DocumentResults:
         """Return the numbers of Figure 2: accuracy by number of training documents."""
         columns = {size: f"{size:,}" for size in sorted({n for sizes in self.sizes.values() for n in sizes})}
         lines = [
-            Line((one.label, way), f"{one.key} {way}", {columns[n]: one.score(way, n) for n in columns})
-            for one in self.systems
+            Line(
+                (system.label, way),
+                f"{system.key} {way}",
+                {columns[n]: system.score(way, n) for n in columns},
+            )
+            for system in self.systems
             for way in self.ways
         ]
         heads, measured = ("model", "direction"), [line for line in lines if line.measured]
@@ -163,19 +167,23 @@ class DocumentResults:
         panels: dict[str, dict[str, dict[int, float]]] = {}
         for way in self.ways:
             panel = panels.setdefault(way.replace("-", " → ", 1), {})
-            for one in self.systems:
+            for system in self.systems:
                 for size in self.sizes[way]:
-                    if score := one.score(way, size):
-                        panel.setdefault(one.label, {})[size] = score.mean
+                    if score := system.score(way, size):
+                        panel.setdefault(system.label, {})[size] = score.mean
         lines = dict(zip(panels, (self.majority[way] for way in self.ways), strict=True))
-        return Curves(panels, lines, [one.label for one in self.systems])
+        return Curves(panels, lines, [system.label for system in self.systems])
 
     def _verdict(self, scores: Mapping[str, Mapping[str, Score]]) -> tuple[str, ...]:
         """Compare BiCVM with the majority class, glosses and the sum of words, and BiCVM+ with BiCVM."""
 
         def gains(key: str, other: str) -> str:
-            own, their = scores.get(key, {}), scores[other]
-            return ", ".join(f"{way} {own[way].mean - their[way].mean:+.1f}" for way in own if way in their)
+            system_scores, their = scores.get(key, {}), scores[other]
+            return ", ".join(
+                f"{way} {system_scores[way].mean - their[way].mean:+.1f}"
+                for way in system_scores
+                if way in their
+            )
 
         others = {
             "majority": "the majority class",
@@ -216,7 +224,9 @@ def _facts(experiment: BicvmExperiment) -> dict[str, Any]:
     classified = {
         "training_documents": experiment.documents_facts(0),
         "test_documents": experiment.documents_facts(1),
-        "classes": len({label for both in documents.values() for label in both[0].labels}),
+        "classes": len(
+            {label for train_and_test in documents.values() for label in train_and_test[0].labels}
+        ),
     }
     return {
         **experiment.shared_facts(),
@@ -232,7 +242,7 @@ def _facts(experiment: BicvmExperiment) -> dict[str, Any]:
 
 def _differences(experiment: BicvmExperiment) -> tuple[str, ...]:
     paper, documents = experiment.recipe(System.PAPER), experiment.data.documents
-    lengths = [len(text.split()) for both in documents.values() for text in both[0].texts]
+    lengths = [len(text.split()) for train_and_test in documents.values() for text in train_and_test[0].texts]
     values = {
         "sizes": experiment.sizes,
         "epochs": paper.config.epochs if paper else 0,

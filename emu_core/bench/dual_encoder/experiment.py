@@ -57,7 +57,7 @@ class DualExperiment(ParallelExperiment):
             System.DIALOGUES: tasks.dialogues,
             System.NLI: tasks.nli,
         }
-        others = [system for system, there in given.items() if there]
+        others = [system for system, is_given in given.items() if is_given]
         together = [System.MULTI_TASK] if len(others) > 1 else []
         paper = [System.PAPER] if self.settings.preset is Preset.PAPER else []
         return System.SUM_OF_WORDS, System.TRANSLATION, System.HARD_NEGATIVES, *others, *together, *paper
@@ -68,21 +68,21 @@ class DualExperiment(ParallelExperiment):
 
     def recipe(self, system: str) -> Recipe:
         """Return how a system is trained."""
-        own = System(system)
-        base = SUM_OF_WORDS if own is System.SUM_OF_WORDS else TUNED_DUAL_ENCODER
+        kind = System(system)
+        base = SUM_OF_WORDS if kind is System.SUM_OF_WORDS else TUNED_DUAL_ENCODER
         values = {
-            **({} if own is System.PAPER else base),
+            **({} if kind is System.PAPER else base),
             "epochs": base["epochs"],
             **self.epochs_of(base["epochs"]),
         }
-        if own is System.HARD_NEGATIVES:
+        if kind is System.HARD_NEGATIVES:
             values["hard_negatives"] = HARD_NEGATIVES
-        every = own in (System.MULTI_TASK, System.PAPER)
+        has_all_tasks = kind in (System.MULTI_TASK, System.PAPER)
         return Recipe(
             DualEncoderConfig(**values),
-            dialogues=every or own is System.DIALOGUES,
-            running=every or own is System.QUICK_THOUGHT,
-            nli=every or own is System.NLI,
+            dialogues=has_all_tasks or kind is System.DIALOGUES,
+            running=has_all_tasks or kind is System.QUICK_THOUGHT,
+            nli=has_all_tasks or kind is System.NLI,
         )
 
     def evaluate(self, cell: Cell, encoder: Encoder | None) -> CellResult:
@@ -90,10 +90,10 @@ class DualExperiment(ParallelExperiment):
         if encoder is None:
             raise TypeError("every system of this benchmark has an encoder")
         (text,) = self.data.of_pairs(cell.on)[1]
-        found, warning = _sts(encoder, self.data, text.languages)
+        correlations, warning = _sts(encoder, self.data, text.languages)
         values = {
             **_translations(encoder, text),
-            **found,
+            **correlations,
             **_classified(encoder, self.data, text.languages, cell.seed),
             **_judged(encoder, self.data, text.languages),
         }
@@ -105,28 +105,30 @@ def _translations(encoder: Encoder, text: ParallelText) -> dict[Key, Any]:
     first, second = encode_pairs(encoder, text)
     values = rank_values(text, first, second, [DOT], min(PAPER_DISTRACTORS, len(text) - 1) or None)
     if len(text) >= LEAST_FOR_EIGEN:
-        found = eigen_similarity(first, second)
+        spectra = eigen_similarity(first, second)
         for field in ("mean", "variance", "standard_error"):
-            values["eigen", field, pair_name(*text.languages)] = getattr(found, field)
+            values["eigen", field, pair_name(*text.languages)] = getattr(spectra, field)
     return values
 
 
 def _sts(encoder: Encoder, texts: BenchTexts, languages: Sequence[str]) -> tuple[dict[Key, Any], str]:
     """Measure Pearson's and Spearman's correlations; also return a warning if there are none across languages."""
-    own = {code: texts.sts[code] for code in languages if code in texts.sts}
+    scored_pairs = {code: texts.sts[code] for code in languages if code in texts.sts}
     vectors = {
         code: (encode_in(encoder, pairs.first, code), encode_in(encoder, pairs.second, code))
-        for code, pairs in own.items()
+        for code, pairs in scored_pairs.items()
     }
-    scores, warning = scores_of(own), ""
-    found: Mapping[str, Correlation] = sts(vectors, scores) if own else {}
-    if len(own) > 1:
+    scores, warning = scores_of(scored_pairs), ""
+    correlations: Mapping[str, Correlation] = sts(vectors, scores) if scored_pairs else {}
+    if len(scored_pairs) > 1:
         try:
-            found = {**found, **sts_across(vectors, scores)}
+            correlations = {**correlations, **sts_across(vectors, scores)}
         except DataError as error:
             warning = error.message.worded(in_words)
     values = {
-        ("sts", field, where): value for where, one in found.items() for field, value in asdict(one).items()
+        ("sts", field, where): value
+        for where, correlation in correlations.items()
+        for field, value in asdict(correlation).items()
     }
     return values, warning
 
@@ -139,10 +141,10 @@ def _judged(encoder: Encoder, texts: BenchTexts, languages: Sequence[str]) -> di
     values: dict[Key, Any] = {}
     for code in languages:
         right = [
-            head.predict(encode_in(encoder, one.premises, code), encode_in(encoder, one.hypotheses, code))
-            == one.labels
-            for one in texts.test_nli
-            if one.language == code
+            head.predict(encode_in(encoder, text.premises, code), encode_in(encoder, text.hypotheses, code))
+            == text.labels
+            for text in texts.test_nli
+            if text.language == code
         ]
         if right:
             values["nli", "", code] = np.concatenate(right)
@@ -155,17 +157,17 @@ def _classified(encoder: Encoder, texts: BenchTexts, languages: tuple[str, str],
         return {}
     train, test = dict[str, LabelledVectors](), dict[str, LabelledVectors]()
     for code in languages:
-        for part, own in zip((train, test), texts.documents[code], strict=True):
-            vectors = encode_in(encoder, own.texts[:MOST_SENTENCES], code)
-            part[code] = LabelledVectors(vectors, own.labels[:MOST_SENTENCES])
+        for part, documents in zip((train, test), texts.documents[code], strict=True):
+            vectors = encode_in(encoder, documents.texts[:MOST_SENTENCES], code)
+            part[code] = LabelledVectors(vectors, documents.labels[:MOST_SENTENCES])
     values: dict[Key, Any] = {
         ("zero_shot", "", pair_name(source, target)): right
         for source in languages
         for target, right in zero_shot(train[source], test, CLASSIFIER, seed=seed).items()
     }
     source, target = languages
-    for one in few_shot(train[source], train[target], test[target], settings=CLASSIFIER, seed=seed):
+    for accuracy in few_shot(train[source], train[target], test[target], settings=CLASSIFIER, seed=seed):
         for kind in ("few_shot", "monolingual"):
-            if getattr(one, kind) is not None:
-                values[kind, f"{one.share:g}", pair_name(source, target)] = getattr(one, kind)
+            if getattr(accuracy, kind) is not None:
+                values[kind, f"{accuracy.share:g}", pair_name(source, target)] = getattr(accuracy, kind)
     return values

@@ -84,7 +84,7 @@ class DualTables:
         """
         if system is System.HARD_NEGATIVES:
             return "translation-ranking"
-        most = [one for one in self.systems if one is not System.PAPER][-1]
+        most = [candidate for candidate in self.systems if candidate is not System.PAPER][-1]
         return "multi-task" if system in (most, System.PAPER) else ""
 
     def _lines(self, columns: Iterable[str], score: Callable[[System, str], Score | None]) -> list[Line]:
@@ -133,15 +133,15 @@ class DualTables:
         means = {system: mean_score(self.precision(system)) for system in self.systems}
         plain, base = means.get(System.SUM_OF_WORDS), means.get(System.TRANSLATION)
         against_plain = (
-            f"{LABELS[system]}: P@1 {own:.1f}, mean of {len(self.ways)} directions, {own - plain:+.1f} points against "
-            "the sum of words."
+            f"{LABELS[system]}: P@1 {system_mean:.1f}, mean of {len(self.ways)} directions, "
+            f"{system_mean - plain:+.1f} points against the sum of words."
             for system in self.systems[1:]
-            if plain is not None and (own := means[system]) is not None
+            if plain is not None and (system_mean := means[system]) is not None
         )
         against_base = (
-            f"{LABELS[system]} against translation ranking alone: {own - base:+.1f} points of P@1."
+            f"{LABELS[system]} against translation ranking alone: {system_mean - base:+.1f} points of P@1."
             for system in self.systems[3:]
-            if base is not None and (own := means[system]) is not None
+            if base is not None and (system_mean := means[system]) is not None
         )
         return (*against_plain, *against_base)
 
@@ -170,10 +170,10 @@ class DualTables:
         sentences = []
         for system in self.systems[1:]:
             gains = [
-                ((own.mean - plain[where].mean) / 100, f"{where} ({name})")
+                ((correlation.mean - plain[where].mean) / 100, f"{where} ({name})")
                 for name in self.names
                 for plain in [scores[f"{System.SUM_OF_WORDS} {name}"]]
-                for where, own in scores[f"{system} {name}"].items()
+                for where, correlation in scores[f"{system} {name}"].items()
                 if where in plain
             ]
             if gains:
@@ -191,8 +191,8 @@ class DualTables:
 
         def score(system: System, way: str) -> Score | None:
             # English on English is measured with the model of every pair; the first pair's is shown.
-            found = (self.row(system, name).score("zero_shot", "", way) for name in self.names)
-            return next(filter(None, found), None)
+            scores = (self.row(system, name).score("zero_shot", "", way) for name in self.names)
+            return next(filter(None, scores), None)
 
         return grid("dual_encoder", "zero_shot", ("model",), ways, self._lines(ways, score))
 
@@ -238,21 +238,21 @@ class DualTables:
                 "No running text, dialogues or NLI was given, so that there is no multi-task model to compare with "
                 "translation ranking.",
             )
-        base, own = data.get(System.TRANSLATION, {}), data.get(last, {})
+        base, last_values = data.get(System.TRANSLATION, {}), data.get(last, {})
         parts = [
-            f"{name} {own[name]['mean']:.3f} against {base[name]['mean']:.3f} "
-            f"(standard errors {own[name]['standard_error']:.3f} and {base[name]['standard_error']:.3f})"
-            for name in own
+            f"{name} {last_values[name]['mean']:.3f} against {base[name]['mean']:.3f} "
+            f"(standard errors {last_values[name]['standard_error']:.3f} and {base[name]['standard_error']:.3f})"
+            for name in last_values
             if name in base
         ]
         return (f"{LABELS[last]} against translation ranking alone: {'; '.join(parts)}.",) if parts else ()
 
 
 def _pictures(make: DualTables) -> tuple[Picture, ...]:
-    found = {LABELS[system]: make.precision(system) for system in make.systems}
+    precisions = {LABELS[system]: make.precision(system) for system in make.systems}
     whole = {
-        name: [(one.mean, one.deviation) for one in scores if one]
-        for name, scores in found.items()
+        name: [(score.mean, score.deviation) for score in scores if score]
+        for name, scores in precisions.items()
         if all(scores)
     }
     plain, title = LABELS[System.SUM_OF_WORDS], "Translation ranking, P@1: means over the directions"
@@ -291,7 +291,7 @@ def _differences(experiment: DualExperiment) -> tuple[str, ...]:
         "dialogues": texts.tasks.dialogues,
         "inference pairs (NLI)": texts.tasks.nli,
     }
-    missing = ", ".join(name for name, there in given.items() if not there)
+    missing = ", ".join(name for name, is_given in given.items() if not is_given)
     values = {
         "sizes": experiment.sizes,
         "layers": counted(config.layers, "layer"),

@@ -118,8 +118,8 @@ class BenchData(LabelledData):
         """
         frame = self.test.frame
         rows = frame.index[frame["language"] != language]
-        found = {int(row): of_text.get(str(frame.at[row, "text"]), "") for row in rows}
-        return replace(self, translations=found if found and all(found.values()) else {})
+        texts = {int(row): of_text.get(str(frame.at[row, "text"]), "") for row in rows}
+        return replace(self, translations=texts if texts and all(texts.values()) else {})
 
 
 def bench_data(labelled: LabelledSet) -> BenchData:
@@ -149,17 +149,19 @@ def bench_data(labelled: LabelledSet) -> BenchData:
             "are measured and the rest is trained on"
         )
     train, test = divided.train_part().frame.assign(split="train"), measured.frame.assign(split="test")
-    both = set(train["language"]) & set(test["language"])
-    if not both:
+    shared_languages = set(train["language"]) & set(test["language"])
+    if not shared_languages:
         raise DataError("no language has both sentences to train on and sentences to measure; add some")
-    cut = pd.concat([part[part["language"].isin(both)] for part in (train, test)], ignore_index=True)
+    cut = pd.concat(
+        [part[part["language"].isin(shared_languages)] for part in (train, test)], ignore_index=True
+    )
     return BenchData(LabelledSet(cut, labelled.name), note=note)
 
 
 def methods() -> tuple[str, ...]:
     """Return every method that learns from intents, the paper's first, in its order."""
-    there = methods_that_need(Needs.INTENTS)
-    return (*PAPER_ORDER, *(name for name in there if name not in PAPER_ORDER))
+    known = methods_that_need(Needs.INTENTS)
+    return (*PAPER_ORDER, *(name for name in known if name not in PAPER_ORDER))
 
 
 def compared_with_peers() -> tuple[str, ...]:
@@ -242,15 +244,15 @@ class EmuExperiment(Experiment):
     def cells(self) -> tuple[Cell, ...]:
         """Return every cell that the parts need, base encoder first. Raises DataError if a language is not there."""
         parts, train_on = set(self.settings.parts), self.config.train_languages
-        there = self.data.train.languages
-        if missing := [code for code in train_on if code not in there]:
+        languages = self.data.train.languages
+        if missing := [code for code in train_on if code not in languages]:
             raise DataError(
-                f"no sentence in {missing[0]}; there are: {', '.join(there)}. Choose one: ",
-                Fix("train_languages", there[:1]),
+                f"no sentence in {missing[0]}; there are: {', '.join(languages)}. Choose one: ",
+                Fix("train_languages", languages[:1]),
             )
         of_parts = {
             EmuPart.TABLE_2: cells_of(methods(), [train_on], self.seeds),
-            EmuPart.TABLE_3: cells_of(["emu-without-ld"], training_sets(there), self.seeds),
+            EmuPart.TABLE_3: cells_of(["emu-without-ld"], training_sets(languages), self.seeds),
             EmuPart.TABLE_4: cells_of(["emu-without-ld"], [train_on], self.seeds),
             EmuPart.TABLE_5: cells_of(_ABLATION, [train_on], self.seeds),
             EmuPart.FIGURE_2: cells_of(FIGURE_METHODS, [train_on], self.seeds[:1]),
@@ -258,7 +260,7 @@ class EmuExperiment(Experiment):
         cells = [Cell(BASE)]
         if EmuPart.TABLE_2 in parts and self.data.translations:
             cells.append(Cell(TRANSLATION))
-        cells += [cell for part, own in of_parts.items() if part in parts for cell in own]
+        cells += [cell for part, part_cells in of_parts.items() if part in parts for cell in part_cells]
         if self.settings.preset is Preset.PAPER:
             asked = {EmuPart.TABLE_2: PAPER_ORDER, EmuPart.TABLE_5: _ABLATION}
             papers = next((names for part, names in asked.items() if part in parts), ())
@@ -306,12 +308,12 @@ class EmuExperiment(Experiment):
 
     def _missing(self, cells: Sequence[Cell]) -> tuple[str, ...]:
         """Return what can't be measured with this data or on this machine."""
-        parts, there, config = self.settings.parts, methods_that_need(Needs.INTENTS), self.config
-        found = []
+        parts, known, config = self.settings.parts, methods_that_need(Needs.INTENTS), self.config
+        sentences = []
         if EmuPart.TABLE_2 in parts and not self.data.translations:
-            found.append(f"MT + {config.encoder}: {NOT_TRANSLATED}")
+            sentences.append(f"MT + {config.encoder}: {NOT_TRANSLATED}")
         checks: dict[str, Callable[[], object]] = {
-            there[name].title: partial(
+            known[name].title: partial(
                 plan_training,
                 self.data.train,
                 method=name,
@@ -319,7 +321,7 @@ class EmuExperiment(Experiment):
                 train_languages=config.train_languages,
                 config=self._settings_of(name),
             )
-            for name in (cell.system for cell in cells if cell.system in there)
+            for name in (cell.system for cell in cells if cell.system in known)
         }
         if EmuPart.PEERS in parts:
             checks |= {name: partial(check_packages, *packages) for name, packages in PACKAGES.items()}
@@ -327,8 +329,8 @@ class EmuExperiment(Experiment):
             try:
                 check()
             except EmuError as error:
-                found.append(f"{title}: {error.message.worded(in_words)}")
-        return tuple(found)
+                sentences.append(f"{title}: {error.message.worded(in_words)}")
+        return tuple(sentences)
 
     @property
     def budget(self) -> Any:
@@ -359,8 +361,8 @@ class EmuExperiment(Experiment):
                 texts[row] = text
         vectors = np.asarray(system.encode(texts))
         intents, languages = frame["intent"].tolist(), frame["language"].tolist()
-        found = leave_one_out(vectors, intents, languages, frame["id"].tolist())
-        values: dict[Key, Any] = {("correct", "", way): right for way, right in found.correct.items()}
+        accuracies = leave_one_out(vectors, intents, languages, frame["id"].tolist())
+        values: dict[Key, Any] = {("correct", "", way): right for way, right in accuracies.correct.items()}
         if system.classify is not None:
             right = np.asarray(system.classify(frame["text"].tolist())) == np.asarray(intents)
             for code, rows in rows_by_language(languages, len(frame)).items():

@@ -65,11 +65,11 @@ def duplicate_cliques(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, ...]]
         pairs: two questions each, which are duplicates.
     """
     group_of: dict[str, set[str]] = {}  # each question with its duplicates
-    for first, second in ((one.strip(), other.strip()) for one, other in pairs):
+    for first, second in ((question.strip(), other.strip()) for question, other in pairs):
         if first and second and first != second:
             group_of.setdefault(first, {first}).add(second)
             group_of.setdefault(second, {second}).add(first)
-    order = {text: place for place, text in enumerate(group_of)}
+    order = {text: rank for rank, text in enumerate(group_of)}
     return [
         tuple(sorted(group, key=order.__getitem__))
         for text, group in group_of.items()
@@ -79,4 +79,6 @@ def duplicate_cliques(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, ...]]
 
 def largest(cliques: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
     """Return the 50 largest cliques of fewer than 30 questions, the first among equals."""
-    return sorted((one for one in cliques if len(one) < TOO_LARGE), key=len, reverse=True)[:MOST_INTENTS]
+    return sorted((clique for clique in cliques if len(clique) < TOO_LARGE), key=len, reverse=True)[
+        :MOST_INTENTS
+    ]

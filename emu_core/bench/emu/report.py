@@ -46,12 +46,12 @@ _BARS = {EmuPart.TABLE_2: "Table 2", EmuPart.PEERS: "Peers"}
 
 def report_of(experiment: EmuExperiment, results: Results) -> Report:
     """Return the report of finished cells."""
-    wanted, found = set(experiment.settings.parts), Accuracies(experiment, results)
-    tables = {part: make(found) for part, make in _TABLES.items() if part in wanted}
-    base = float(found.base_percent().mean())
+    wanted, accuracies = set(experiment.settings.parts), Accuracies(experiment, results)
+    tables = {part: make(accuracies) for part, make in _TABLES.items() if part in wanted}
+    base = float(accuracies.base_percent().mean())
     pictures = [_bars(tables[part], title, base) for part, title in _BARS.items() if part in tables]
     if EmuPart.FIGURE_2 in wanted:
-        pictures += _figure_2(found)
+        pictures += _figure_2(accuracies)
     return Report(
         title=f"Emu's experiments on {experiment.config.data} with {experiment.config.encoder}",
         facts=_facts(experiment),
@@ -80,7 +80,7 @@ def level_of(p_value: float) -> float | None:
 
 def stars(level: float | None) -> str:
     """Return the marks of a significance level: "***", "**", "*" or ""."""
-    return next((marks for marks, own in LEVELS if own == level), "")
+    return next((marks for marks, marked in LEVELS if marked == level), "")
 
 
 class Accuracies:
@@ -101,7 +101,9 @@ class Accuracies:
     def percent(self, row: OverSeeds, directions: Sequence[str] | None = None) -> np.ndarray:
         """Return accuracies (seeds, directions); `directions` None takes Table 2's."""
         ways = self.directions if directions is None else directions
-        return np.array([[100 * one.values["correct", "", way].mean() for way in ways] for one in row.cells])
+        return np.array(
+            [[100 * cell.values["correct", "", way].mean() for way in ways] for cell in row.cells]
+        )
 
     def base_percent(self, directions: Sequence[str] | None = None) -> np.ndarray:
         """Return the base encoder's accuracies (directions,)."""
@@ -128,43 +130,47 @@ class Accuracies:
             "least_gain": min(gains.values()),
             "below_base": [way for way, gain in gains.items() if gain < -1e-9],
             "significance": {
-                way: level_above(own, int(right[way].sum()), len(right[way])) for way, own in accuracy.items()
+                way: level_above(base_accuracy, int(right[way].sum()), len(right[way]))
+                for way, base_accuracy in accuracy.items()
             },
             "seeds": len(values),
             "facts": [dict(cell.facts) for cell in row.cells],
         }
 
-    def texts(self, row: OverSeeds, found: Mapping[str, Any]) -> tuple[str, ...]:
+    def texts(self, row: OverSeeds, numbers: Mapping[str, Any]) -> tuple[str, ...]:
         """Return the columns of _HEAD and each direction's accuracy with its marks; `found` are the row's `numbers`."""
         values = self.percent(row)
-        levels = found["significance"].values()
-        shown = [spread(own) + stars(level) for own, level in zip(values.T, levels, strict=True)]
-        below = ", ".join(found["below_base"]) or "none"
-        return (spread(values.mean(axis=1)), f"{found['gain']:+.1f}", below, *shown)
+        levels = numbers["significance"].values()
+        shown = [spread(column) + stars(level) for column, level in zip(values.T, levels, strict=True)]
+        below = ", ".join(numbers["below_base"]) or "none"
+        return (spread(values.mean(axis=1)), f"{numbers['gain']:+.1f}", below, *shown)
 
 
-def table_2(found: Accuracies) -> Table:
+def table_2(accuracies: Accuracies) -> Table:
     """Return our Table 2 with the paper's means."""
-    encoder, translation = found.experiment.config.encoder, found.results.of(TRANSLATION, seeds=(0,))
-    if not found.experiment.data.translations:
+    encoder, translation = (
+        accuracies.experiment.config.encoder,
+        accuracies.results.of(TRANSLATION, seeds=(0,)),
+    )
+    if not accuracies.experiment.data.translations:
         translation = OverSeeds((), NOTES["no_translations"])
-    keys = [*methods(), *(f"{name}{_PAPERS}" for name in PAPER_ORDER if found.with_papers)]
+    keys = [*methods(), *(f"{name}{_PAPERS}" for name in PAPER_ORDER if accuracies.with_papers)]
     systems = [
         ("mt", f"MT + {encoder} as a monolingual encoder", translation),
-        (BASE, f"{encoder} ({LABELS[BASE]})", found.base),
-        *((key, row_label(key), found.of(key)) for key in keys),
+        (BASE, f"{encoder} ({LABELS[BASE]})", accuracies.base),
+        *((key, row_label(key), accuracies.of(key)) for key in keys),
     ]
 
     def show(name: str, row: OverSeeds) -> tuple[tuple[str, ...], Any]:
-        numbers = found.numbers(row)
-        texts = found.base_texts() if name == BASE else found.texts(row, numbers)
+        numbers = accuracies.numbers(row)
+        texts = accuracies.base_texts() if name == BASE else accuracies.texts(row, numbers)
         means, name = "not in the paper", name.removesuffix(_PAPERS)
         if name in ("mt", BASE, *PAPER_ORDER):
             printed = "mt-sent2vec" if name == "mt" else name
             means = " / ".join(f"{paper_mean(dataset, printed):.1f}" for dataset in _DATASETS)
         return (*texts, means), numbers
 
-    head = ("method", *_HEAD, *found.directions, f"paper's mean ({' / '.join(_DATASETS)})")
+    head = ("method", *_HEAD, *accuracies.directions, f"paper's mean ({' / '.join(_DATASETS)})")
     warnings, notes = warnings_of([(label, row) for _, label, row in systems]), (NOTES["marks"],)
     title = "Table 2: Acc@1 in percent"
     return system_table("table2", title, head, systems, show, warnings=warnings, notes=notes)
@@ -182,36 +188,42 @@ def paper_mean(dataset: str, method: str) -> float:
     return float(sum(row) / len(row))
 
 
-def table_3(found: Accuracies) -> Table:
+def table_3(accuracies: Accuracies) -> Table:
     """Return Table 3: Emu w/o LD trained on each mix of three languages, in their nine directions."""
-    mixes = training_sets(found.experiment.languages)
+    mixes = training_sets(accuracies.experiment.languages)
     single = [mix[0] for mix in mixes if len(mix) == 1]
     directions = [pair_name(source, target) for source in single for target in single]
-    systems = [("+".join(mix), " + ".join(mix), found.of("emu-without-ld", mix)) for mix in mixes]
+    systems = [("+".join(mix), " + ".join(mix), accuracies.of("emu-without-ld", mix)) for mix in mixes]
     ways = {key: dict(zip(directions, directions, strict=True)) for key, _, _ in systems}
     title, head = "Table 3: training languages", ("trained on", *directions)
-    return system_table("table3", title, head, systems, _relative(found, ways), notes=(NOTES["relative"],))
+    return system_table(
+        "table3", title, head, systems, _relative(accuracies, ways), notes=(NOTES["relative"],)
+    )
 
 
-def table_4(found: Accuracies) -> Table:
+def table_4(accuracies: Accuracies) -> Table:
     """Return Table 4: Emu w/o LD by the language of the queries (rows) and of the pool (columns)."""
-    row, languages = found.of("emu-without-ld"), found.experiment.languages
+    row, languages = accuracies.of("emu-without-ld"), accuracies.experiment.languages
     ways = {source: {target: pair_name(source, target) for target in languages} for source in languages}
     systems = [(source, source, replace(row, asked=0)) for source in languages]
-    title = f"Table 4: all ordered pairs, trained on {' + '.join(found.experiment.config.train_languages)}"
+    title = (
+        f"Table 4: all ordered pairs, trained on {' + '.join(accuracies.experiment.config.train_languages)}"
+    )
     if not row.cells:
         systems = [("emu-without-ld", LABELS["emu-without-ld"], row)]
     title = row.named(title) if row.cells else title
     head = ("queries in \\ pool in", *languages)
-    return system_table("table4", title, head, systems, _relative(found, ways), notes=(NOTES["relative"],))
+    return system_table(
+        "table4", title, head, systems, _relative(accuracies, ways), notes=(NOTES["relative"],)
+    )
 
 
-def _relative(found: Accuracies, ways: Mapping[str, Mapping[str, str]]) -> Show:
+def _relative(accuracies: Accuracies, ways: Mapping[str, Mapping[str, str]]) -> Show:
     """Return what shows changes relative to the base's accuracy; `ways` are each row's directions by column."""
 
     def show(key: str, row: OverSeeds) -> tuple[tuple[str, ...], Any]:
         directions = list(ways[key].values())
-        base, mean = found.base_percent(directions), found.percent(row, directions).mean(axis=0)
+        base, mean = accuracies.base_percent(directions), accuracies.percent(row, directions).mean(axis=0)
         changes = [None if b == 0 else float(100 * (m - b) / b) for m, b in zip(mean, base, strict=True)]
         texts = tuple("n/a" if change is None else f"{change:+.1f} %" for change in changes)
         return texts, dict(zip(ways[key], changes, strict=True))
@@ -219,17 +231,17 @@ def _relative(found: Accuracies, ways: Mapping[str, Mapping[str, str]]) -> Show:
     return show
 
 
-def table_5(found: Accuracies) -> Table:
+def table_5(accuracies: Accuracies) -> Table:
     """Return Table 5: the contribution of each component of Emu, with a Wilcoxon test over the directions."""
     paper = paper_numbers("emu")
     pairs = {
-        f"{name}{suffix}": [found.of(f"{method}{suffix}") for method in both]
-        for suffix in ("", *[_PAPERS] * found.with_papers)
-        for name, both in _COMPONENTS.items()
+        f"{name}{suffix}": [accuracies.of(f"{method}{suffix}") for method in with_and_without]
+        for suffix in ("", *[_PAPERS] * accuracies.with_papers)
+        for name, with_and_without in _COMPONENTS.items()
     }
 
     def show(component: str, _: OverSeeds) -> tuple[tuple[str, ...], Any]:
-        with_it, without = (found.percent(row).mean(axis=0) for row in pairs[component])
+        with_it, without = (accuracies.percent(row).mean(axis=0) for row in pairs[component])
         drops = with_it - without
         test, printed = wilcoxon(drops), paper["table5"][component.removesuffix(_PAPERS)]
         level = level_of(test.p_value)
@@ -243,29 +255,30 @@ def table_5(found: Accuracies) -> Table:
             "drop": float(drops.mean()),
             "p_value": test.p_value,
             "significance": level,
-            "directions": dict(zip(found.directions, drops.tolist(), strict=True)),
+            "directions": dict(zip(accuracies.directions, drops.tolist(), strict=True)),
         }
 
     printed_heads = (f"paper: {dataset}" for dataset in _DATASETS)
     head = ("component", "drop", "p (Wilcoxon)", "directions that differ", *printed_heads)
     systems = [
-        (name, row_label(name), min(both, key=lambda row: len(row.cells))) for name, both in pairs.items()
+        (name, row_label(name), min(with_and_without, key=lambda row: len(row.cells)))
+        for name, with_and_without in pairs.items()
     ]
     return system_table("table5", "Table 5: ablation", head, systems, show, notes=(NOTES["ablation"],))
 
 
-def peers_table(found: Accuracies) -> Table:
+def peers_table(accuracies: Accuracies) -> Table:
     """Return Emu, the methods that are not in the paper and the peers, with the same encoder, labels and epochs."""
-    peers = {peer.value: _peer(peer, found) for peer in Peer}
-    systems = [(name, row_label(name), found.of(name)) for name in compared_with_peers()]
+    peers = {peer.value: _peer(peer, accuracies) for peer in Peer}
+    systems = [(name, row_label(name), accuracies.of(name)) for name in compared_with_peers()]
     systems += [(name, label, row) for name, (label, row, _) in peers.items()]
 
     def show(name: str, row: OverSeeds) -> tuple[tuple[str, ...], Any]:
         languages = row.cells[0].wheres("classified")
         scores = {code: Score.of(row.values("classified", "", code)) for code in languages}
         as_classifier = mean_score(list(scores.values()))
-        costs, numbers = {cost: row.mean(cost) for cost in COSTS}, found.numbers(row)
-        texts = found.texts(row, numbers)
+        costs, numbers = {cost: row.mean(cost) for cost in COSTS}, accuracies.numbers(row)
+        texts = accuracies.texts(row, numbers)
         shown = (
             f"{costs['seconds']:.1f}",
             f"{costs['cpu_seconds']:.1f}" if costs["cpu_seconds"] else "",
@@ -283,44 +296,44 @@ def peers_table(found: Accuracies) -> Table:
 
     title, head = (
         "Peers: Acc@1 in percent, time and memory",
-        ("system", *_HEAD, *_COSTS_HEAD, *found.directions),
+        ("system", *_HEAD, *_COSTS_HEAD, *accuracies.directions),
     )
-    told = [NOTES[name] for name in ("retrieval", "budget", "rates", "seconds")]
-    notes = (*told, f"{MEMORY_NOTE} {NOTES['memory']}", NOTES["marks"])
+    general_notes = [NOTES[name] for name in ("retrieval", "budget", "rates", "seconds")]
+    notes = (*general_notes, f"{MEMORY_NOTE} {NOTES['memory']}", NOTES["marks"])
     table = system_table("peers", title, head, systems, show, notes=notes)
-    texts, blank = found.base_texts(), [""] * len(_COSTS_HEAD)
+    texts, blank = accuracies.base_texts(), [""] * len(_COSTS_HEAD)
     base = Row((LABELS[BASE], *texts[: len(_HEAD)], *blank, *texts[len(_HEAD) :]))
-    return replace(table, rows=(base, *table.rows), verdict=_peers_verdict(systems, found))
+    return replace(table, rows=(base, *table.rows), verdict=_peers_verdict(systems, accuracies))
 
 
-def _peer(peer: Peer, found: Accuracies) -> tuple[str, OverSeeds, str]:
+def _peer(peer: Peer, accuracies: Accuracies) -> tuple[str, OverSeeds, str]:
     """Return a peer's label and cells, and its learning rate if it has one: the better of two."""
-    on = found.experiment.config.train_languages
+    on = accuracies.experiment.config.train_languages
     label, system = LABELS[peer], peer_system(peer)
     if peer.is_frozen:
-        return label, found.results.of(system, on, seeds=(0,)), ""
-    tried = {rate: found.results.of(system, on, rate) for rate in (THEIRS, OURS)}
+        return label, accuracies.results.of(system, on, seeds=(0,)), ""
+    tried = {rate: accuracies.results.of(system, on, rate) for rate in (THEIRS, OURS)}
     measured = {rate: row for rate, row in tried.items() if row.cells}
     if not measured:
         return label, tried[THEIRS], ""
-    best = max(measured, key=lambda rate: found.percent(measured[rate]).mean())
-    rate = "2e-05" if best == THEIRS else f"{found.experiment.budget.learning_rate:g}"
+    best = max(measured, key=lambda rate: accuracies.percent(measured[rate]).mean())
+    rate = "2e-05" if best == THEIRS else f"{accuracies.experiment.budget.learning_rate:g}"
     return f"{label} (learning rate {rate}, {best})", measured[best], rate
 
 
-def _peers_verdict(systems: Sequence[tuple[str, str, OverSeeds]], found: Accuracies) -> tuple[str, ...]:
+def _peers_verdict(systems: Sequence[tuple[str, str, OverSeeds]], accuracies: Accuracies) -> tuple[str, ...]:
     """Compare the best peer and the fastest tuned peer with this library's methods."""
     labels = {name: label for name, label, _ in systems}
     rows = {name: row for name, _, row in systems if row.cells}
-    means = {name: float(found.percent(row).mean()) for name, row in rows.items()}
+    means = {name: float(accuracies.percent(row).mean()) for name, row in rows.items()}
     peers = [Peer(name) for name in rows if name in set(Peer)]
     ours = [name for name in rows if name not in set(Peer)]
     if not peers or not ours:
         return ()
-    best, own = (max(group, key=means.__getitem__) for group in (peers, ours))
+    best, best_of_ours = (max(group, key=means.__getitem__) for group in (peers, ours))
     sentences = [
-        f"The best peer is {labels[best]} with {means[best]:.1f}; the best of this library's here is {labels[own]} "
-        f"with {means[own]:.1f} ({means[own] - means[best]:+.1f})."
+        f"The best peer is {labels[best]} with {means[best]:.1f}; the best of this library's here is "
+        f"{labels[best_of_ours]} with {means[best_of_ours]:.1f} ({means[best_of_ours] - means[best]:+.1f})."
     ]
     seconds = {name: row.mean("seconds") for name, row in rows.items()}
     tuned = [peer for peer in peers if not peer.is_frozen]
@@ -354,30 +367,32 @@ def printed_tables(number: str) -> list[Table]:
     for letter, (dataset, rows) in zip("abc", table["datasets"].items(), strict=True):
         shown = []
         for method, row in rows.items():
-            texts = (f"{own:.1f}{mark}" for own, mark in zip(row["accuracy"], row["marks"], strict=True))
+            texts = (
+                f"{accuracy:.1f}{mark}" for accuracy, mark in zip(row["accuracy"], row["marks"], strict=True)
+            )
             shown.append(Row((row["label"], *texts, f"{paper_mean(dataset, method):.1f}")))
         title = f"The paper's Table 2 ({letter}): {dataset}, encoder LASER"
         made.append(Table(f"paper_table2{letter}", title, head, tuple(shown)))
     return made
 
 
-def _figure_2(found: Accuracies) -> list[Picture]:
-    on, seeds = found.experiment.config.train_languages, found.results.seeds[:1]
-    systems = {BASE: found.base}
-    systems |= {method: found.results.of(method, on, seeds=seeds) for method in FIGURE_METHODS}
+def _figure_2(accuracies: Accuracies) -> list[Picture]:
+    on, seeds = accuracies.experiment.config.train_languages, accuracies.results.seeds[:1]
+    systems = {BASE: accuracies.base}
+    systems |= {method: accuracies.results.of(method, on, seeds=seeds) for method in FIGURE_METHODS}
     views = {
         f"({letter}) {row_label(name)}": row.views["map"]
         for letter, (name, row) in zip("abcd", systems.items(), strict=True)
         if row.views
     }
-    title = f"Figure 2: {' and '.join(found.experiment.shown)}"
+    title = f"Figure 2: {' and '.join(accuracies.experiment.shown)}"
     return [Picture("figure2", title, NOTES["figure2"], IntentMaps(views))] if views else []
 
 
 def _bars(table: Table, title: str, base: float) -> Picture:
-    measured = {key: one for key, one in table.data.items() if "mean" in one}
+    measured = {key: cells for key, cells in table.data.items() if "mean" in cells}
     values = {} if BASE in measured else {LABELS[BASE]: [(base, 0.0)]}
-    values |= {row_label(key): [(one["mean"], one["mean_deviation"])] for key, one in measured.items()}
+    values |= {row_label(key): [(cells["mean"], cells["mean_deviation"])] for key, cells in measured.items()}
     title, label = f"{title}: means over the directions", "Acc@1, % (the line is the base encoder)"
     return bars_picture(table.name, title, NOTES["bars"], values, LABELS[BASE], label)
 

@@ -106,19 +106,21 @@ class FmdaData(LabelledData):
     def test_pairs(self, pairs: Sequence[Pair]) -> list[SlotPairs]:
         """Return the parallel test utterances of language pairs."""
         codes = dict.fromkeys(code for pair in pairs for code in pair)
-        by_id = {code: {one.id: one for one in utterances(self.test, code)} for code in codes}
+        by_id = {
+            code: {utterance.id: utterance for utterance in utterances(self.test, code)} for code in codes
+        }
         # `slot_pairs` checked the ids when the set was read.
         return [
             SlotPairs(a, b, tuple(by_id[a].values()), tuple(by_id[b][key] for key in by_id[a]))
             for a, b in pairs
         ]
 
-    def templates(self, language: str, each: int) -> TemplatePairs:
+    def templates(self, language: str, targets: int) -> TemplatePairs:
         """Return each template of the test split once, with `each` targets. Raises DataError for too few values."""
         try:
             return template_pairs(
                 utterances(self.test, language),
-                target_count=each,
+                target_count=targets,
                 seed=TEMPLATE_SEED,
                 distinct_templates=True,
             )
@@ -128,9 +130,11 @@ class FmdaData(LabelledData):
     def is_new(self, spoken: Sequence[Utterance]) -> NDArray[np.bool_]:
         """Return (N,) whether the template of each utterance is new to the systems."""
         learnt = {
-            (code, one.template) for code in self.labelled.languages for one in utterances(self.learnt, code)
+            (code, utterance.template)
+            for code in self.labelled.languages
+            for utterance in utterances(self.learnt, code)
         }
-        return np.array([(one.language, one.template) not in learnt for one in spoken])
+        return np.array([(utterance.language, utterance.template) not in learnt for utterance in spoken])
 
     @property
     def note(self) -> str:
@@ -190,20 +194,20 @@ class FmdaExperiment(Experiment):
 
     def cells(self) -> tuple[Cell, ...]:
         """Return every cell that the parts need, the frozen encoder first."""
-        parts, each = set(self.settings.parts), [pair_names([pair]) for pair in self.pairs]
+        parts, single_pairs = set(self.settings.parts), [pair_names([pair]) for pair in self.pairs]
         cells = [Cell(System.BASE)]
         compared = {FmdaPart.TABLE_2, FmdaPart.TABLE_3, FmdaPart.TABLE_6, FmdaPart.TABLE_9, FmdaPart.PROBES}
         if parts & compared:
-            own = PAPERS_OWN if self.settings.preset is Preset.PAPER else ()
-            cells += cells_of((System.BASELINE, System.FMDA, *own), each, self.seeds)
+            papers_systems = PAPERS_OWN if self.settings.preset is Preset.PAPER else ()
+            cells += cells_of((System.BASELINE, System.FMDA, *papers_systems), single_pairs, self.seeds)
         if FmdaPart.TABLE_5 in parts:
-            cells += cells_of((System.FMDA, System.TWO_STAGE), each, self.seeds)
+            cells += cells_of((System.FMDA, System.TWO_STAGE), single_pairs, self.seeds)
         if FmdaPart.TABLE_4 in parts:
-            cells += cells_of((System.BASELINE, System.FMDA, *ABLATION), each[:1], self.seeds)
+            cells += cells_of((System.BASELINE, System.FMDA, *ABLATION), single_pairs[:1], self.seeds)
         if FmdaPart.TABLE_9 in parts and len(self.pairs) > 1:
             cells += cells_of([System.FMDA], [pair_names(self.pairs)], self.seeds)
         if FmdaPart.FIGURE_4 in parts:
-            cells += cells_of((System.FMDA, System.TWO_STAGE), each[:1], self.seeds[:1])
+            cells += cells_of((System.FMDA, System.TWO_STAGE), single_pairs[:1], self.seeds[:1])
         return tuple(dict.fromkeys(cells))
 
     def settings_of(self, system: System) -> Settings:
@@ -266,8 +270,8 @@ def measured(
     """
     tested = data.test_pairs(pairs)
     languages = dict.fromkeys(code for pair in pairs for code in pair)
-    one, five = ({code: data.templates(code, each) for code in languages} for each in (1, FIVE))
-    texts = [said.text for pair in tested for said in (*pair.first, *pair.second)]
+    one, five = ({code: data.templates(code, targets) for code in languages} for targets in (1, FIVE))
+    texts = [utterance.text for pair in tested for utterance in (*pair.first, *pair.second)]
     for made in (*one.values(), *five.values()):
         texts += [*made.source_texts, *made.target_texts]
     embedded = Embedded(embed, parts, texts)
@@ -296,22 +300,22 @@ def measured(
 def _views(embedded: Embedded, pair: SlotPairs, five: TemplatePairs) -> dict[str, View]:
     """Return the panels of Figure 4: language and meaning embeddings of one pair, and templates of one intent."""
     drawn = np.sort(np.random.default_rng(0).permutation(len(pair))[:VIEW_PAIRS])
-    both = [side[row] for side in (pair.first, pair.second) for row in drawn]
-    texts, languages = [one.text for one in both], [one.language for one in both]
-    found = {
+    shown = [side[row] for side in (pair.first, pair.second) for row in drawn]
+    texts, languages = [utterance.text for utterance in shown], [utterance.language for utterance in shown]
+    views = {
         letter: View.of(project(embedded.of(part, texts), Projection.TSNE), languages)
         for letter, part in (("a", Part.LANGUAGE), ("b", Part.MEANING))
     }
     # Up to `VIEW_TEMPLATES` sources of the most frequent intent, far apart in the set.
-    intents = [one.intent for one in five.sources]
+    intents = [utterance.intent for utterance in five.sources]
     commonest = mode(intents)
     most = [row for row, intent in enumerate(intents) if intent == commonest]
     count = min(VIEW_TEMPLATES, len(most))
     sentences = [
         (five.sources[row].template, text)
         for row in (most[i * len(most) // count] for i in range(count))
-        for text in (five.sources[row].text, *(one.text for one in five.targets[row][: FIVE - 1]))
+        for text in (five.sources[row].text, *(utterance.text for utterance in five.targets[row][: FIVE - 1]))
     ]
     vectors = embedded.of(Part.TEMPLATE, [text for _, text in sentences])
-    found["c"] = View.of(project(vectors, Projection.TSNE), [template for template, _ in sentences])
-    return found
+    views["c"] = View.of(project(vectors, Projection.TSNE), [template for template, _ in sentences])
+    return views

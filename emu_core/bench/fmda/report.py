@@ -137,15 +137,20 @@ class FmdaTables:
         """Return the table of a part; `new` restricts it to queries whose templates no system was given."""
         if part == FmdaPart.TABLE_9:
             return self._table_9()
-        name, own = part if part == FmdaPart.PROBES else f"table{part}", _TABLES[FmdaPart(part)]
-        each = [column for measure in own.measures for column in self._columns(measure, own.pairs)]
-        notes = [NOTES[one] for one in own.notes]
+        name, layout = part if part == FmdaPart.PROBES else f"table{part}", _TABLES[FmdaPart(part)]
+        shown = [column for measure in layout.measures for column in self._columns(measure, layout.pairs)]
+        notes = [NOTES[name_of_note] for name_of_note in layout.notes]
         verdict = self._verdicts.get(part, tuple)()
         if new:
-            each = [column._replace(measure=column.measure + NEW) for column in each]
+            shown = [column._replace(measure=column.measure + NEW) for column in shown]
             name, notes, verdict = f"{name}_new", [*notes, NOTES["new"]], ()
-        columns = {one.name: _PROBES.get(one.measure, "{}").format(one.name, one.on) for one in each}
-        lines = [self._line(place, each) for place in (*own.places, *self._papers_own(part))]
+        columns = {
+            name_of_note.name: _PROBES.get(name_of_note.measure, "{}").format(
+                name_of_note.name, name_of_note.on
+            )
+            for name_of_note in shown
+        }
+        lines = [self._line(place, shown) for place in (*layout.places, *self._papers_own(part))]
         return grid("fmda", name, _HEADS, columns, lines, verdict=verdict, notes=notes, missing=NOT_MEASURED)
 
     def _papers_own(self, part: str) -> tuple[Place, ...]:
@@ -153,7 +158,7 @@ class FmdaTables:
         if part not in _COMPARED or not self.results.trained(PAPERS_OWN):
             return ()
         baseline, fmda = PAPERS_OWN
-        return (Place(baseline, Part.MEANING), *(Place(fmda, one) for one in _SENSE))
+        return (Place(baseline, Part.MEANING), *(Place(fmda, sense) for sense in _SENSE))
 
     def row(self, system: str, on: Sequence[str]) -> OverSeeds:
         """Return a system trained on some pairs in one model, over its seeds; the frozen encoder has no pairs."""
@@ -183,7 +188,7 @@ class FmdaTables:
 
     def _scores(self, place: Place, columns: Sequence[Column]) -> dict[str, Score]:
         """Return an embedding's measured scores by column."""
-        return {one.name: score for one in columns if (score := self._score(place, one)) is not None}
+        return {column.name: score for column in columns if (score := self._score(place, column)) is not None}
 
     def _line(self, place: Place, columns: Sequence[Column]) -> Line:
         reasons = []
@@ -202,16 +207,16 @@ class FmdaTables:
         tasks = {c.name: ([c], Part.MEANING) for c in self._columns("translation") if c.name != c.on}
         for code in dict.fromkeys(column.where for column in templates):
             tasks[code] = ([column for column in templates if column.where == code], Part.TEMPLATE)
-        every = self.row(System.FMDA, pair_names(self.pairs))
+        whole = self.row(System.FMDA, pair_names(self.pairs))
         lines = []
         for name, (asked, part) in tasks.items():
             scores = {
-                "baseline": _mean([self._values(_BASELINE, one) for one in asked]),
-                "one pair": _mean([self._values(Place(System.FMDA, part), one) for one in asked]),
-                "all pairs": Score.of(every.values(asked[0].measure, part, asked[0].where)),
+                "baseline": _mean([self._values(_BASELINE, measure) for measure in asked]),
+                "one pair": _mean([self._values(Place(System.FMDA, part), measure) for measure in asked]),
+                "all pairs": Score.of(whole.values(asked[0].measure, part, asked[0].where)),
             }
             lines.append(Line((name,), name, scores, name))
-        missing = [] if every.cells else [f"All pairs in one model, {NOT_MEASURED}: {every.reason}"]
+        missing = [] if whole.cells else [f"All pairs in one model, {NOT_MEASURED}: {whole.reason}"]
         columns = paper_numbers("fmda")["table9"]["columns"]
         notes = [NOTES["pairs"], *missing]
         return grid("fmda", "table9", ("task",), columns, lines, notes=notes, missing=NOT_MEASURED)
@@ -241,9 +246,9 @@ class FmdaTables:
         """Say whether FMDA's meaning beats the others, and whether its residual is the worst, in every direction."""
         columns = self._columns("translation")
         sentences = [self._against(columns, other) for other in (_CLS, _MEAN, _BASELINE)]
-        *rest, residual = own = [self._scores(place, columns) for place in _FMDA]
-        if all(len(scores) == len(columns) for scores in own):
-            better = [c.name for c in columns if any(s[c.name].mean <= residual[c.name].mean for s in rest)]
+        *wanted, residual = scores_of_parts = [self._scores(place, columns) for place in _FMDA]
+        if all(len(scores) == len(columns) for scores in scores_of_parts):
+            better = [c.name for c in columns if any(s[c.name].mean <= residual[c.name].mean for s in wanted)]
             worst = f"not the worst of the three in {', '.join(better)}"
             sentences.append(
                 "Of FMDA's embeddings of sense the residual one is "
@@ -255,12 +260,14 @@ class FmdaTables:
         """Return a sentence that compares FMDA's meaning with another embedding, query by query."""
         changes = {}
         for column in columns:
-            own, theirs = self._values(_FMDA[0], column), self._values(other, column)
-            if own is None or theirs is None:
+            fmda_values, other_values = self._values(_FMDA[0], column), self._values(other, column)
+            if fmda_values is None or other_values is None:
                 return ""
             # If the numbers of seeds differ, the fewer are reused in turn.
-            seeds = range(max(len(own), len(theirs)))
-            pools = ([values[seed % len(values)] > 0 for seed in seeds] for values in (theirs, own))
+            seeds = range(max(len(fmda_values), len(other_values)))
+            pools = (
+                [values[seed % len(values)] > 0 for seed in seeds] for values in (other_values, fmda_values)
+            )
             changes[column.name] = language_change(*pools)
         name, least = min(changes.items(), key=lambda item: item[1].difference)
         mean = sum(change.difference for change in changes.values()) / len(changes)
@@ -272,13 +279,13 @@ class FmdaTables:
     def _two_stage_verdict(self) -> tuple[str, ...]:
         """Say by how much the two-stage template embedding leads in template retrieval."""
         columns, led = self._columns("template"), Place(System.TWO_STAGE, Part.TEMPLATE)
-        every = {place: self._scores(place, columns) for place in (*_FIVE_PLACES, *_TWO_STAGE)}
-        whole = {place: scores for place, scores in every.items() if len(scores) == len(columns)}
-        own = whole.pop(led, None)
-        if own is None or not whole:
+        scores_by_place = {place: self._scores(place, columns) for place in (*_FIVE_PLACES, *_TWO_STAGE)}
+        whole = {place: scores for place, scores in scores_by_place.items() if len(scores) == len(columns)}
+        led_scores = whole.pop(led, None)
+        if led_scores is None or not whole:
             return ()
         leads = []
-        for name, score in own.items():
+        for name, score in led_scores.items():
             place, scores = max(whole.items(), key=lambda item: item[1][name].mean)
             leads.append(f"{name} {score.mean - scores[name].mean:+.1f} ({', '.join(place.labels)})")
         return (
@@ -289,16 +296,18 @@ class FmdaTables:
 
 def _mean(values: Sequence[Values | None]) -> Score | None:
     """Return the score of several models' values on the same queries; None if one is missing."""
-    there = [value for value in values if value is not None]
-    if not there or len(there) < len(values):
+    present = [value for value in values if value is not None]
+    if not present or len(present) < len(values):
         return None
-    seeds = min(len(value) for value in there)
-    return Score.of(np.mean([value[:seeds] for value in there], axis=0))
+    seeds = min(len(value) for value in present)
+    return Score.of(np.mean([value[:seeds] for value in present], axis=0))
 
 
 def _bars(table: Table) -> Picture:
     means = {
-        ", ".join(place.labels): [(one["mean"], one["deviation"]) for one in table.data[place.key].values()]
+        ", ".join(place.labels): [
+            (score["mean"], score["deviation"]) for score in table.data[place.key].values()
+        ]
         for place in _FIVE_PLACES
     }
     title, base = f"{table.title}: means over the columns", ", ".join(_MEAN.labels)

@@ -98,11 +98,11 @@ class ParallelExperiment(Experiment):
     def evaluate(self, cell: Cell, encoder: Encoder | None) -> CellResult:
         """Measure a trained encoder, None for a system that is not trained."""
 
-    def epochs_of(self, own: int | None) -> dict[str, Any]:
+    def epochs_of(self, default: int | None) -> dict[str, Any]:
         """Return the change to settings whose own number of epochs is `own`."""
         if self.settings.epochs is not None:
             return {"epochs": self.settings.epochs}
-        return {"epochs": min(own or QUICK_EPOCHS, QUICK_EPOCHS)} if self.settings.quick else {}
+        return {"epochs": min(default or QUICK_EPOCHS, QUICK_EPOCHS)} if self.settings.quick else {}
 
     def hyperparameters(self, cell: Cell) -> dict[str, Any]:
         """Return the settings that a cell is trained with."""
@@ -121,13 +121,15 @@ class ParallelExperiment(Experiment):
                 train, dev, self.data.tasks, seed=cell.seed, device=device, pace=pace
             )
             took = since(start)
-            speed = {("speed", name, ""): own for name, own in pace.speed(recipe.config.batch_size).items()}
+            speed = {
+                ("speed", name, ""): value for name, value in pace.speed(recipe.config.batch_size).items()
+            }
             facts = {"selected_epoch": fitted.selected_epoch, "pairs": sum(map(len, train))}
             if fitted.warnings:
                 facts["warnings"] = list(fitted.warnings)
-        found = self.evaluate(cell, encoder)
-        values = {**found.values, **numbers(speed)}
-        return replace(found, values=values, facts={**facts, **found.facts}, **took.costs())
+        measured = self.evaluate(cell, encoder)
+        values = {**measured.values, **numbers(speed)}
+        return replace(measured, values=values, facts={**facts, **measured.facts}, **took.costs())
 
     def shared_facts(self) -> dict[str, Any]:
         """Return the facts that all reports on parallel text show."""
@@ -147,7 +149,10 @@ class ParallelExperiment(Experiment):
 
     def documents_facts(self, part: int) -> dict[str, str]:
         """Return the number of documents by language: of part 0, to train on, or 1, to test on."""
-        return {code: f"{len(both[part].texts):,}" for code, both in self.data.documents.items()}
+        return {
+            code: f"{len(train_and_test[part].texts):,}"
+            for code, train_and_test in self.data.documents.items()
+        }
 
 
 def encode_pairs(encoder: Encoder, text: ParallelText) -> tuple[FloatArray, FloatArray]:
@@ -164,10 +169,10 @@ def rank_values(
 ) -> dict[Key, Any]:
     """Return the ranks of translations and the numbers of candidates, both ways; for the arguments see `ranking_by`."""
     values: dict[Key, Any] = {}
-    for way, own, other in ((text, first, second), (text.turned(), second, first)):
+    for way, sources, other in ((text, first, second), (text.turned(), second, first)):
         name = pair_name(way.source, way.target)
         for by in measures:
-            ranked = ranking_by(by, own, other, way.second, distractors)
+            ranked = ranking_by(by, sources, other, way.second, distractors)
             values["rank", by, name] = ranked.ranks
             values["candidates", "", name] = ranked.candidates
     return values
@@ -181,8 +186,8 @@ def precision(row: OverSeeds, by: str, way: str, n: int = 1) -> Score | None:
 
 def candidates_of(results: Results) -> dict[str, int]:
     """Return the number of targets that each source was compared with, by direction."""
-    found = results.of_measure("candidates").groupby("where", sort=False)["value"].last()
-    return {str(where): int(count) for where, count in found.items()}
+    candidates = results.of_measure("candidates").groupby("where", sort=False)["value"].last()
+    return {str(where): int(count) for where, count in candidates.items()}
 
 
 def speed_table(
@@ -195,14 +200,14 @@ def speed_table(
     rows, data = [], dict[str, Any]()
     first_speed = _speed(results.of(plain, [first]))
     for system, on, row in results.trained(systems):
-        own, key = _speed(row), f"{system} on {', '.join(on)}"
-        if not own:
+        row_speed, key = _speed(row), f"{system} on {', '.join(on)}"
+        if not row_speed:
             continue
         base = _speed(results.of(plain, on)) or first_speed
-        ratios = {f"ratio_{name}": own[name] / base[name] for name in own} if base else {}
-        data[key] = {**own, **ratios}
+        ratios = {f"ratio_{name}": row_speed[name] / base[name] for name in row_speed} if base else {}
+        data[key] = {**row_speed, **ratios}
         texts = []
-        for name, speed in own.items():
+        for name, speed in row_speed.items():
             texts += [f"{speed:,.0f}", f"{ratios[f'ratio_{name}']:.2f}" if ratios else MISSING]
         rows.append(Row((labels[system], ", ".join(on), *texts), key))
     head = ("model", "trained on", "pairs a second", "ratio", "pairs a CPU second", "ratio (CPU)")
@@ -220,8 +225,8 @@ def parallel_costs(results: Results, systems: Sequence[str], labels: Mapping[str
 
 
 def _speed(row: OverSeeds) -> dict[str, float]:
-    found = {name: row.numbers("speed", name) for name in ("seconds", "cpu_seconds")}
-    return {name: float(np.mean(own)) for name, own in found.items() if own}
+    numbers = {name: row.numbers("speed", name) for name in ("seconds", "cpu_seconds")}
+    return {name: float(np.mean(measured)) for name, measured in numbers.items() if measured}
 
 
 def _shared(texts: BenchTexts) -> int:

@@ -90,10 +90,16 @@ class BenchTexts:
         """Return a checksum of all texts, but not of file names."""
         parts: list[Any] = [[len(self.train), len(self.test)]]
         parts += [
-            [one.languages, one.first, one.second] for texts in (self.train, self.test) for one in texts
+            [pairs.languages, pairs.first, pairs.second]
+            for texts in (self.train, self.test)
+            for pairs in texts
         ]
-        parts += [[code, both.texts, both.labels] for code, own in self.documents.items() for both in own]
-        parts += [[code, one.first, one.second, one.scores] for code, one in self.sts.items()]
+        parts += [
+            [code, part.texts, part.labels]
+            for code, train_and_test in self.documents.items()
+            for part in train_and_test
+        ]
+        parts += [[code, pairs.first, pairs.second, pairs.scores] for code, pairs in self.sts.items()]
         parts += [[talk.language, talk.comments, talk.responses] for talk in self.tasks.dialogues]
         parts += [[text.language, text.documents] for text in self.tasks.running_text]
         parts += [
@@ -107,15 +113,15 @@ class BenchTexts:
         ParallelData(self.tasks, (), self.test).store(folder)
         documents = [
             (code, part, text, label)
-            for code, both in self.documents.items()
-            for part, own in enumerate(both)
-            for text, label in zip(own.texts, own.labels, strict=True)
+            for code, train_and_test in self.documents.items()
+            for part, stored in enumerate(train_and_test)
+            for text, label in zip(stored.texts, stored.labels, strict=True)
         ]
         pd.DataFrame(documents, columns=_DOCUMENT).to_parquet(folder / _DOCUMENTS)
         pairs = [
             (code, *row)
-            for code, own in self.sts.items()
-            for row in zip(own.first, own.second, own.scores, strict=True)
+            for code, stored in self.sts.items()
+            for row in zip(stored.first, stored.second, stored.scores, strict=True)
         ]
         pd.DataFrame(pairs, columns=["language", "first", "second", "score"]).to_parquet(folder / _STS)
         (folder / _NLI).mkdir()
@@ -127,8 +133,8 @@ class BenchTexts:
         texts = ParallelData.load(folder, name)
         pairs = pd.read_parquet(folder / _STS).groupby("language", sort=False)
         sts = {
-            str(code): ScoredPairs(list(own["first"]), list(own["second"]), list(own["score"]))
-            for code, own in pairs
+            str(code): ScoredPairs(list(rows["first"]), list(rows["second"]), list(rows["score"]))
+            for code, rows in pairs
         }
         documents = documents_by_language(pd.read_parquet(folder / _DOCUMENTS))
         nli = read_parts(folder / _NLI).get("test", []) if (folder / _NLI).is_dir() else []
@@ -191,11 +197,11 @@ def read_texts(
     codes = languages_of(train)
     if labelled is not None and documents:
         raise DataError("documents come from a labelled set or from folders; name one of the two")
-    found: dict[str, tuple[Documents, Documents]] = {}
+    documents_by_language: dict[str, tuple[Documents, Documents]] = {}
     if labelled is not None:
-        found = documents_of_labelled(labelled_set(labelled)[0], codes)
+        documents_by_language = documents_of_labelled(labelled_set(labelled)[0], codes)
     elif documents:
-        found = documents_of_folders(documents, test_documents or {}, codes)
+        documents_by_language = documents_of_folders(documents, test_documents or {}, codes)
     judged = tuple(text for text in _inference(test_nli) if text.language in codes)
     if test_nli and not judged:
         raise DataError(
@@ -203,7 +209,7 @@ def read_texts(
             Fix("test_nli"),
             f" are in {listed(codes)}; XNLI's rows name their language",
         )
-    return BenchTexts(tasks, tuple(measured), found, scored_pairs_in(sts, codes), judged)
+    return BenchTexts(tasks, tuple(measured), documents_by_language, scored_pairs_in(sts, codes), judged)
 
 
 def _inference(files: Sequence[File | Nli]) -> tuple[Nli, ...]:
