@@ -9,7 +9,7 @@ import streamlit as st
 from emu_app.data.library import ChosenData, chosen_data, data_of_run, draw_data_chooser
 from emu_app.shell.address import CHOSEN, PROBLEMS, choices_of_session, keep, linked, take_address
 from emu_app.shell.model_name import EXAMPLE, HF, RUN, in_address, model_spec, must_be_fetched, short_name
-from emu_app.shell.state import config_of, data_sha_of, finished_runs
+from emu_app.shell.state import config_of, data_sha_of, finished_runs, status_of
 from emu_app.shell.users import runs_root, server
 from emu_app.shell.widgets import strangers_note, then_rerun
 from emu_app.shell.wording import literal, sentence
@@ -17,7 +17,7 @@ from emu_core.api.compare import ALL, usual_split
 from emu_core.data.wording import shown
 from emu_core.encoders.registry import available_encoders
 from emu_core.errors import EncoderError
-from emu_core.runs.run import Run
+from emu_core.runs.run import Run, list_runs
 
 A, B = "A", "B"  # the names of the two encoders
 NONE = "none"  # as B: encoder A alone
@@ -204,7 +204,7 @@ def _problem(value: str, runs: Mapping[str, Run], *, by_link: bool) -> str:
         return ""
     if value.startswith(RUN):
         name = value.removeprefix(RUN)
-        return "" if name in runs else f"there is no finished run {literal(shown(name, 80))} here."
+        return "" if name in runs else _missing_run(name)
     try:
         spec = model_spec(value, folders=not (by_link or server().sign_in))
     except EncoderError as error:
@@ -212,6 +212,14 @@ def _problem(value: str, runs: Mapping[str, Run], *, by_link: bool) -> str:
     if by_link and must_be_fetched(spec):
         return f"{literal(shown(value, 80))} is not on this machine yet; type its name above to download it."
     return ""
+
+
+def _missing_run(name: str) -> str:
+    """Return why a run that an address names is not among the finished ones, as markdown."""
+    damaged = next((run for run in list_runs(runs_root()) if run.name == name and not config_of(run)), None)
+    if damaged is not None:
+        return sentence(status_of(damaged).message, [name])
+    return f"there is no finished run {literal(shown(name, 80))} here."
 
 
 def _run(value: str, runs: Mapping[str, Run]) -> Run | None:

@@ -294,11 +294,14 @@ def test_too_few_sentences_are_an_error_and_triples_still_work(trained: Trained,
 
 def test_a_damaged_run_is_an_error_and_not_a_crash(own_run: Run) -> None:
     (own_run.encoder_folder / "model.safetensors").write_bytes(b"no")
-    app = compare(linked())
-    assert app.error
-    (own_run.folder / "config.json").write_text("{")
+    app = linked()
+    app.query_params["b"] = f"run:{own_run.name}"
     assert compare(app).error
-    assert explore(app).error
+    (own_run.folder / "config.json").write_text("{")
+    for page in (compare, explore):
+        (problem,) = page(app).warning
+        assert "config" in problem.value and "damaged" in problem.value and not app.exception
+        assert next(box for box in app.selectbox if box.label.startswith("B")).value == "none"
 
 
 def test_a_typed_triple_has_the_cosines_of_both_encoders(app: AppTest, trained: Trained) -> None:
