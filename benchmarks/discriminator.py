@@ -81,11 +81,11 @@ def scratch(data: Path, folder: Path) -> str:
 def measured(run: Any) -> tuple[float, float, float]:
     """Return Acc@1 between English and other languages, within English, and of the probe, in percent."""
     metrics = run.metrics()
-    of, languages = metrics["specialised"], metrics["languages"]
+    of, languages = metrics.specialised, metrics.languages
     others = [
         of[pair_name(*way)] for code in languages if code != "en" for way in (("en", code), (code, "en"))
     ]
-    return sum(others) / len(others), of["en-en"], metrics["leakage"]["specialised"]["probe"]
+    return sum(others) / len(others), of["en-en"], metrics.leakage.specialised.probe
 
 
 def rows(data: Path, seeds: list[int], done: pd.DataFrame) -> Iterator[tuple[Any, ...]]:

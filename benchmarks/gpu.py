@@ -242,8 +242,8 @@ def _method(bench: Bench, data: str, name: str, changes: Facts, spec: str = "use
     logs = [run.history() for run in runs]
     if steps := [record for record in logs[1] if record.is_step]:
         facts |= _losses(*logs) | {"steps": len(steps)}
-    means = [run.metrics().get("mean_specialised") for run in runs]
-    if None not in means:
+    means = [run.metrics().mean_specialised for run in runs]
+    if all(run.metrics().is_measured for run in runs):
         difference = abs(means[0] - means[1])
         facts |= {"mean_accuracy": means, "equal_accuracy": difference <= MEAN_TOLERANCE}
     return facts
@@ -258,7 +258,7 @@ def training(bench: Bench) -> Facts:
     for kind in precisions(bench):
         with _costs(bench) as costs:
             run = start(out=bench.folder / f"precision-{kind}", precision=kind)
-        facts[kind] = costs | {"mean_accuracy": run.metrics()["mean_specialised"]}
+        facts[kind] = costs | {"mean_accuracy": run.metrics().mean_specialised}
     return facts
 
 
@@ -276,7 +276,7 @@ def two_gpus(bench: Bench) -> Facts:
     facts: Facts = {"exit": done.returncode, "seconds": round(time.perf_counter() - began, 2)}
     if done.returncode:
         return facts | {"error": done.stderr[-1000:]}
-    one, two = (Run(folder).metrics()["mean_specialised"] for folder in (bench.folder / "run-emu-1", out))
+    one, two = (Run(folder).metrics().mean_specialised for folder in (bench.folder / "run-emu-1", out))
     return facts | {"mean_accuracy": [one, two], "equal_accuracy": abs(one - two) <= MEAN_TOLERANCE}
 
 

@@ -106,8 +106,8 @@ def main() -> None:
                     config=configure(options.method, options.encoder, **changes),
                 )
                 metrics, history = run.metrics(), run.history()
-            worst = min(metrics["specialised"][pair] - metrics["base"][pair] for pair in metrics["base"])
-            found["gains"].append(round(metrics["mean_specialised"] - metrics["mean_base"], 1))
+            worst = min(metrics.specialised[pair] - metrics.base[pair] for pair in metrics.base)
+            found["gains"].append(round(metrics.mean_specialised - metrics.mean_base, 1))
             found["worst_direction"].append(round(worst, 1))
             found["training_s"].append(history[-1].seconds)
         print(json.dumps({"setting": name, **found}), flush=True)

@@ -1,7 +1,8 @@
 """Accuracy before and after: means, matrices, losses, and the guards."""
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from dataclasses import asdict
+from typing import Literal
 
 import pandas as pd
 import streamlit as st
@@ -13,7 +14,8 @@ from emu_core import charts
 from emu_core.data.languages import language_name
 from emu_core.data.wording import counted
 from emu_core.evaluation.comparison import SIGNIFICANT, Comparison
-from emu_core.evaluation.guard import Verdict
+from emu_core.evaluation.guard import LanguageChange, Verdict
+from emu_core.evaluation.run_metrics import NewIntentMetrics
 from emu_core.reports.figures_as_text import (
     fallen_sentence,
     guard_sentences,
@@ -38,7 +40,7 @@ def draw_accuracy(comparison: Comparison, *, seen: bool = False) -> None:
     """
     _draw_means(comparison, seen)
     _draw_verdict(comparison, seen)
-    draw_guard(comparison.metrics["guard"], ("A", "B"), seen=seen)
+    draw_guard(comparison.guard, ("A", "B"), seen=seen)
     _draw_matrices(comparison)
     if comparison.leakage is not None:
         _draw_leakage(comparison.leakage)
@@ -138,16 +140,16 @@ def _draw_table(accuracy: pd.DataFrame) -> None:
 
 
 def draw_guard(
-    guard: Mapping[str, Mapping[str, Any]],
+    guard: Mapping[str, LanguageChange],
     names: tuple[str, str] = ("base", "specialised"),
     *,
     seen: bool = False,
 ) -> None:
-    """Draw each language's gain or loss, `guard` of metrics.json; no gain on sentences `seen` in training is green."""
+    """Draw each language's gain or loss; no gain on sentences `seen` in training is green."""
     for verdict, text in guard_sentences(guard).items():
         _DRAW[verdict](sentence(text), icon=":material/trending_down:")
     st.markdown("**Gains and losses by language**")
-    changes = pd.DataFrame([{"language": code, **change} for code, change in guard.items()])
+    changes = pd.DataFrame([{"language": code, **asdict(change)} for code, change in guard.items()])
     draw_chart(
         charts.guard_intervals(changes, names, seen=seen),
         "guard",
@@ -159,8 +161,8 @@ def draw_guard(
     )
 
 
-def draw_new_intents(found: Mapping[str, Any] | None) -> None:
-    """Draw the gain or loss of sentences whose intents have no labels, `new_intents` of metrics.json."""
-    draw = None if found is None else _DRAW.get(Verdict(found["verdict"]))
+def draw_new_intents(measured: NewIntentMetrics | None) -> None:
+    """Draw the gain or loss of sentences whose intents have no labels."""
+    draw = None if measured is None else _DRAW.get(measured.verdict)
     icon = ":material/trending_down:" if draw else ":material/new_label:"
-    (draw or st.info)(sentence(new_intent_sentence(found)), icon=icon)
+    (draw or st.info)(sentence(new_intent_sentence(measured)), icon=icon)

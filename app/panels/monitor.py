@@ -1,12 +1,13 @@
 """The runs of a page: the watched one, live, and the list of all."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import pandas as pd
 import streamlit as st
+from msgspec import UnsetType
 
 from emu_app.panels.accuracy import draw_guard, draw_new_intents
 from emu_app.panels.context import as_b
@@ -39,6 +40,7 @@ from emu_core import charts
 from emu_core.data.languages import language_name, split_pair
 from emu_core.data.wording import counted
 from emu_core.errors import Message
+from emu_core.evaluation.run_metrics import Metrics
 from emu_core.reports.figures_as_text import cross_validation_sentence
 from emu_core.runs.log import Record
 from emu_core.runs.run import (
@@ -223,15 +225,15 @@ def _draw_end(run: Run, status: Status) -> None:
 
 def _draw_gain(run: Run) -> None:
     metrics = run.metrics()
-    if "mean_base" not in metrics:
+    if not metrics.is_measured:
         draw_note(
             "No test split, so nothing was measured and no language could be guarded. "
             "Hold out a share of the sentences on the Data page, or measure on other data in the workbench."
         )
-        if "cross_validation" in metrics:
-            st.markdown(literal(cross_validation_sentence(metrics["cross_validation"])))
+        if metrics.cross_validation is not None:
+            st.markdown(literal(cross_validation_sentence(metrics.cross_validation)))
     else:
-        base, specialised = metrics["mean_base"], metrics["mean_specialised"]
+        base, specialised = metrics.mean_base, metrics.mean_specialised
         before, after = roomy_columns(2, 220, "gain", border=True)
         before.metric("Base encoder, mean Acc@1", f"{base:.1f} %")
         after.metric(
@@ -239,18 +241,18 @@ def _draw_gain(run: Run) -> None:
             f"{specialised:.1f} %",
             delta=f"{specialised - base:+.1f} points",
             help="Acc@1: how often a test sentence's nearest neighbour, in another language or the same, has its "
-            f"intent. Mean over the {literal(metrics.get('mean_over', 'directions'))}.",
+            f"intent. Mean over the {literal(metrics.mean_over)}.",
         )
-        if "parts" in metrics:
+        if metrics.parts is not None:
             st.caption("Of the meaning embedding, which was trained on translations and not on intents.")
-        if metrics.get("guard"):
-            draw_guard(metrics["guard"])
-    if "new_intents" in metrics:  # of a fast method
-        draw_new_intents(metrics["new_intents"])
+        if metrics.guard:
+            draw_guard(metrics.guard)
+    if not isinstance(metrics.new_intents, UnsetType):  # of a fast method
+        draw_new_intents(metrics.new_intents)
     draw_link("views/workbench.py", "Compare the two in detail", ":material/compare_arrows:", **as_b(run))
-    if "parts" in metrics:
+    if metrics.parts is not None:
         draw_link("views/split.py", "See how it splits a sentence", ":material/call_split:", run=run.name)
-    for warning in metrics.get("warnings", []):
+    for warning in metrics.warnings:
         st.warning(sentence(warning), icon=":material/info:")
 
 
@@ -258,7 +260,7 @@ def _draw_found(run: Run) -> None:
     """Draw the figures of a run from scratch."""
     metrics = run.metrics()
     table = found_table(metrics)
-    st.markdown(f"**Translations found**, on {metrics.get('measured_on', 'pairs held out')}")
+    st.markdown(f"**Translations found**, on {metrics.measured_on}")
     column = st.column_config.NumberColumn
     about = "Percent of sentences whose nearest neighbour in the other language is their translation."
     draw_table(
@@ -279,18 +281,18 @@ def _draw_found(run: Run) -> None:
         "views/translations.py", "Look at what it finds", ":material/g_translate:", encoder=f"{RUN}{run.name}"
     )
     st.caption("The Train page offers it as an encoder to specialise with labelled sentences.")
-    for warning in metrics.get("warnings", []):
+    for warning in metrics.warnings:
         draw_note(sentence(warning))
 
 
-def found_table(metrics: Mapping[str, Any]) -> pd.DataFrame:
+def found_table(metrics: Metrics) -> pd.DataFrame:
     """Return the columns of `FOUND`, a row for each direction of a run from scratch."""
     rows = []
-    for way, found in metrics.get("translation", {}).items():
+    for way, ranking in (metrics.translation or {}).items():
         direction = " → ".join(map(language_name, split_pair(way) or [way]))
-        interval, trained = f"{found['low']:.1f} to {found['high']:.1f}", "yes" if found["trained"] else "no"
-        precisions = found["p_at_3"], found["p_at_10"]
-        rows.append((direction, found["p_at_1"], interval, *precisions, found["candidates"], trained))
+        interval, trained = f"{ranking.low:.1f} to {ranking.high:.1f}", "yes" if ranking.trained else "no"
+        precisions = ranking.p_at_3, ranking.p_at_10
+        rows.append((direction, ranking.p_at_1, interval, *precisions, ranking.candidates, trained))
     return pd.DataFrame(rows, columns=list(FOUND))
 
 

@@ -75,14 +75,14 @@ def found_runs(runs: Sequence[Run], asked: str) -> list[Run]:
 def run_row(run: Run) -> dict[str, Any]:
     """Return a run's state, facts and figures, by the names of the table's columns."""
     status, config, metrics, (note, tags) = status_of(run), config_of(run), metrics_of(run), remarks_of(run)
-    before, after = metrics.get("mean_base"), metrics.get("mean_specialised")
+    means = (metrics.mean_base, metrics.mean_specialised) if metrics.is_measured else (None, None)
     row: dict[str, Any] = {
         "Run": run.name,
         "State": status.state.value,
         **dict.fromkeys(("Method", "Encoder", "Trained on"), ""),
-        "Before": before,
-        "After": after,
-        "Gain": after - before if before is not None and after is not None else None,
+        "Before": means[0],
+        "After": means[1],
+        "Gain": metrics.mean_specialised - metrics.mean_base if metrics.is_measured else None,
         "Started": datetime.fromtimestamp(status.started_at, tz=UTC) if status.started_at else None,
         "Took": "",
         "Tags": list(tags),

@@ -1,13 +1,14 @@
 """What the pages know about runs: which are finished, what each is, and which session started it."""
 
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Callable
+from typing import TypeVar
 
 import streamlit as st
 
 from emu_app.shell.users import runs_root, server
 from emu_core.encoders.registry import BASE
 from emu_core.errors import RunError
+from emu_core.evaluation.run_metrics import Metrics
 from emu_core.runs.config import RunConfig, Task
 from emu_core.runs.run import Run, RunState, Status, list_runs
 
@@ -64,9 +65,9 @@ def status_of(run: Run) -> Status:
         return Status(state=RunState.FAILED, message=error.message)
 
 
-def metrics_of(run: Run) -> dict[str, Any]:
+def metrics_of(run: Run) -> Metrics:
     """Return a run's figures; none if they can't be read."""
-    return _read(run.metrics, {})
+    return _read(run.metrics, Metrics())
 
 
 def config_of(run: Run) -> RunConfig | None:
@@ -101,7 +102,7 @@ def is_from_scratch(run: Run) -> bool:
     return config is not None and config.task is Task.TRAIN and not config.encoder
 
 
-def mean_p_at_1(metrics: Mapping[str, Any]) -> float | None:
+def mean_p_at_1(metrics: Metrics) -> float | None:
     """Return the mean P@1 over the directions trained on; None if nothing was measured."""
-    trained = [found["p_at_1"] for found in metrics.get("translation", {}).values() if found.get("trained")]
+    trained = [ranking.p_at_1 for ranking in (metrics.translation or {}).values() if ranking.trained]
     return sum(trained) / len(trained) if trained else None

@@ -308,7 +308,7 @@ def _draw_neighbours(
 
 def _draw_numbers(run: Run) -> None:
     metrics = run.metrics()
-    measured = metrics.get("parts")
+    measured = metrics.parts
     if not measured:
         draw_note("Nothing was measured: the run's data have no rows of split test or dev.")
         return
@@ -318,8 +318,8 @@ def _draw_numbers(run: Run) -> None:
         name: st.column_config.NumberColumn(format="%.1f", help=_help(name)) for name in table.columns[1:]
     }
     draw_table(table, "split-numbers", "emu-split-numbers.csv", columns)
-    counts = {splitting.direction(pair): count for pair, count in measured["counts"]["translation"].items()}
-    counts |= {f"templates {code}": count for code, count in measured["counts"]["template"].items()}
+    counts = {splitting.direction(pair): count for pair, count in measured.counts.translation.items()}
+    counts |= {f"templates {code}": count for code, count in measured.counts.template.items()}
     st.caption(
         "Percent. A direction: how often the nearest sentence in the other language is the translation (Acc@1). "
         "Templates: how often the nearest sentence, among those made by putting other values into the slots, has the "
@@ -328,8 +328,8 @@ def _draw_numbers(run: Run) -> None:
     )
     if counts:
         queries = "; ".join(f"{name}: {counted(count, 'query', 'queries')}" for name, count in counts.items())
-        st.caption(sentence(f"on split {metrics.get('split', 'test')}: {queries}"))
-    for note in measured.get("notes", []):
+        st.caption(sentence(f"on split {metrics.split or 'test'}: {queries}"))
+    for note in measured.notes:
         draw_note(sentence(note))
 
 

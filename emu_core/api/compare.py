@@ -1,10 +1,9 @@
 """Compare two encoders on labelled sentences: a run with its base encoder, two runs, or any two encoders."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -22,6 +21,7 @@ from emu_core.evaluation.arrays import DistinctTexts
 from emu_core.evaluation.comparison import Comparison
 from emu_core.evaluation.film import Film
 from emu_core.evaluation.projection import aligned, project, stratified_sample
+from emu_core.evaluation.run_metrics import Metrics
 from emu_core.runs.data_facts import LabelledFacts
 from emu_core.runs.run import Run
 from emu_core.runs.snapshots import read_film
@@ -53,9 +53,9 @@ class RunComparison(Comparison):
         return f"<{title}: mean Acc@1 {mean['base']:.1f} → {mean['other']:.1f} % over {mean['over']}>"
 
     @property
-    def run_metrics(self) -> dict[str, Any]:
-        """The metrics of `run`; empty without one."""
-        return {} if self.run is None else self.run.metrics()
+    def run_metrics(self) -> Metrics:
+        """The metrics of `run`; nothing is measured without one."""
+        return Metrics() if self.run is None else self.run.metrics()
 
     @property
     def guards(self) -> pd.DataFrame:
@@ -66,13 +66,13 @@ class RunComparison(Comparison):
         only a verdict: a warning, such as that the vectors have collapsed.
         """
         rows = [{"guard": "language", "of": row["language"], **row} for row in self.gains.to_dict("records")]
-        if found := self.run_metrics.get("new_intents"):
-            rows.append({"guard": "new intents", "of": "intents left out", **found})
+        if new_intents := self.run_metrics.new_intents:
+            rows.append({"guard": "new intents", "of": "intents left out", **asdict(new_intents)})
         if self.forgetting is not None:
             for row in self.forgetting.to_dict("records"):
                 measure, verdict = f"{row['part']} {row['name']}", "fell" if row["flagged"] else "held"
                 rows.append({"guard": "forgetting", "of": measure, "verdict": verdict, **row})
-        warnings = self.run_metrics.get("warnings", ())
+        warnings = self.run_metrics.warnings
         rows += [{"guard": "training", "of": "encoder", "verdict": warning} for warning in warnings]
         return pd.DataFrame(rows, columns=["guard", "of", "difference", "low", "high", "verdict"])
 

@@ -1,6 +1,7 @@
 """Evaluate an encoder: leave-one-out Acc@1, or queries against a labelled pool from another file."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from emu_core.api.compare import ALL, MOST_COMPARED, divided_as, training_notes
@@ -148,7 +149,7 @@ def _guarded(
     except EmuError as error:
         reason = f"the encoder it was trained from can't be opened: {error.message.worded(in_words)}"
         return {"guard": None, "guard_note": reason}
-    return {"guard": {language: change.facts() for language, change in guard(measure(base), found).items()}}
+    return {"guard": {language: asdict(change) for language, change in guard(measure(base), found).items()}}
 
 
 def _classifier(queries: LabelledSet, pool: LabelledSet, model: Encoder) -> dict[str, Any] | None:

@@ -3,15 +3,14 @@
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from emu_core.encoders.registry import load_encoder
 from emu_core.encoders.saved import write_checksums
 from emu_core.errors import Call, CancelledError, EmuError, Message, RunError, TrainingError
 from emu_core.evaluation.arrays import Encode
-from emu_core.evaluation.run_metrics import Measured, labelled_metrics, measure_all, parallel_metrics
+from emu_core.evaluation.run_metrics import Measured, Metrics, labelled_metrics, measure_all, parallel_metrics
 from emu_core.files import disk_fault, remove_partial, whole_folder
 from emu_core.methods.registry import method_named
 from emu_core.processes import Processes
@@ -101,36 +100,38 @@ def execute(
                     snapshots.take(snapshots.last + 1, "trained", outcome.encode)
                 snapshots.finish()
             progress.phase("evaluating")
-            measured = _measured(data, base[0] if base else None, outcome)
-            metrics = {
-                "selected_epoch": outcome.fitted.selected_epoch,
-                "seconds": round(progress.seconds, 1),
-                **measured,
-                **outcome.metrics,
-            }
+            metrics = replace(
+                _measured(data, base[0] if base else None, outcome),
+                selected_epoch=outcome.fitted.selected_epoch,
+                seconds=round(progress.seconds, 1),
+                new_intents=outcome.metrics.new_intents,
+                cross_validation=outcome.metrics.cross_validation,
+                parts=outcome.metrics.parts,
+                others=outcome.metrics.others,
+            )
             progress.phase("saving")
             if processes.main:
                 _finish(face, run, outcome, metrics, progress)
     return run
 
 
-def _measured(data: LabelledData | ParallelData, base: Measured | None, outcome: Outcome) -> dict[str, Any]:
+def _measured(data: LabelledData | ParallelData, base: Measured | None, outcome: Outcome) -> Metrics:
     """Return the warnings, and the figures of the trained encoder and of the base encoder."""
-    warnings = list(outcome.fitted.warnings)
+    warnings = outcome.fitted.warnings
     if isinstance(data, ParallelData):
-        return {
-            "warnings": list(dict.fromkeys([*data.tasks.notes, *warnings])),
-            "measured_on": "the test pairs" if data.test else "pairs held out, which chose the epoch",
-            **parallel_metrics(outcome.encode, data.test or data.dev),
-        }
+        return replace(
+            parallel_metrics(outcome.encode, data.test or data.dev),
+            warnings=tuple(dict.fromkeys([*data.tasks.notes, *warnings])),
+            measured_on="the test pairs" if data.test else "pairs held out, which chose the epoch",
+        )
     held_out = data.labelled.held_out_part()
     specialised = None if held_out is None else measure_all(held_out, outcome.encode)
-    return {"warnings": warnings, **labelled_metrics(held_out, base, specialised)}
+    return replace(labelled_metrics(held_out, base, specialised), warnings=warnings)
 
 
-def _finish(face: Face, run: Run, outcome: Outcome, metrics: dict[str, Any], progress: Progress) -> None:
+def _finish(face: Face, run: Run, outcome: Outcome, metrics: Metrics, progress: Progress) -> None:
     """Write encoder, metrics, card and final status, and delete the data."""
-    run.write("metrics.json", metrics)
+    run.write("metrics.json", metrics.to_json())
     if run.encoder_folder.exists():  # left by a process that was killed before the final status
         shutil.rmtree(run.encoder_folder)
     with whole_folder(run.encoder_folder) as partial:

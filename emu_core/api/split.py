@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -14,6 +14,7 @@ from emu_core.data.languages import ordered, split_pair
 from emu_core.data.slots.template_pairs import template_pairs
 from emu_core.data.slots.utterances import Utterance, parse_annotated
 from emu_core.errors import DataError
+from emu_core.evaluation.disentangled import DisentangledMetrics
 from emu_core.methods.fmda.parts import Part
 
 if TYPE_CHECKING:
@@ -247,19 +248,19 @@ def points_of(sentences: Sequence[Utterance]) -> pd.DataFrame:
     )
 
 
-def part_table(measured: Mapping[str, Any]) -> pd.DataFrame:
-    """Return a row for each embedding in metrics.json's `parts`.
+def part_table(measured: DisentangledMetrics) -> pd.DataFrame:
+    """Return a row for each embedding that a run measured, its `metrics().parts`.
 
     Its columns are the percentages of translation retrieval by direction, of template retrieval by language, and of
     the language probe.
     """
     rows = [
         {"Embedding": part}
-        | {direction(pair): value for pair, value in measured[part]["translation"].items()}
-        | {f"Templates {code}": value for code, value in measured[part]["template"].items()}
-        | ({PROBE: measured[part]["probe"]} if "probe" in measured[part] else {})
+        | {direction(pair): value for pair, value in embedding.translation.items()}
+        | {f"Templates {code}": value for code, value in embedding.template.items()}
+        | ({} if embedding.probe is None else {PROBE: embedding.probe})
         for part in Part
-        if part in measured
+        if (embedding := measured.embeddings.get(part)) is not None
     ]
     table = pd.DataFrame(rows)
     return table[sorted(table.columns, key=lambda name: name == PROBE)]

@@ -168,7 +168,7 @@ class Experiment(ABC):
             on_progress=clock,
             **options,
         )
-        warnings = run.metrics()["warnings"]
+        warnings = list(run.metrics().warnings)
         trained = load_encoder(f"run:{run.folder}", device=config.device)
         return trained, clock.took, {"warnings": warnings} if warnings else {}
 

@@ -82,10 +82,10 @@ def _print(comparison: "Comparison") -> None:
     print_table(*rows.means_table(comparison))
     print("\n" + (rows.fallen_sentence(comparison) or "No direction got worse."))
     print(f"All directions together: {rows.p_value(comparison.wilcoxon.p_value)} (Wilcoxon signed-rank test)")
-    print_guard(comparison.metrics["guard"], "")
-    if comparison.leakage is not None:
+    print_guard(comparison.guard)
+    if comparison.leakage_change is not None:
         print("\nLanguage leakage\n")
-        print_table(*rows.leakage_table(comparison.metrics["leakage"], comparison.names))
+        print_table(*rows.leakage_table(comparison.leakage_change, comparison.names))
     print("\nSentences whose nearest neighbour changed\n")
     print_table(*rows.change_counts_table(comparison))
     changes = comparison.changes()

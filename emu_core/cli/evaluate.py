@@ -48,7 +48,12 @@ def _evaluate(options: argparse.Namespace) -> dict[str, Any]:
             shown = ", ".join(f"{code} {value:.1f}" for code, value in other["by_language"].items())
             print(f"{other['name']}, C = {other['C']:g}: mean {other['mean']:.1f} ({shown})")
         if "guard" in result:
-            print_guard(result["guard"], result.get("guard_note", ""))
+            import msgspec
+
+            from emu_core.evaluation.guard import LanguageChange
+
+            guard = msgspec.convert(result["guard"], dict[str, LanguageChange] | None)
+            print_guard(guard, result.get("guard_note", ""))
     return result
 
 

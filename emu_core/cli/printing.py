@@ -2,7 +2,10 @@
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from emu_core.evaluation.guard import LanguageChange
 
 
 def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -13,7 +16,7 @@ def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         print("  ".join([first.ljust(widths[0]), *cells]))
 
 
-def print_guard(guard: Mapping[str, Any] | None, reason: str) -> None:
+def print_guard(guard: "Mapping[str, LanguageChange] | None", reason: str = "") -> None:
     """Print what each language gained or lost, or the reason why that was not measured."""
     if guard is None:
         print(f"\nNot guarded: {reason}")

@@ -4,19 +4,22 @@ import argparse
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from emu_core.cli import options as shared
 from emu_core.cli.bench import cells_line, report_of
 from emu_core.cli.hyper_parameters import add_method, changed
 from emu_core.cli.printing import Line, print_guard, print_table
 from emu_core.cli.verb import add_verb, option
-from emu_core.errors import RunError
 from emu_core.methods.registry import configure, default_method, method_named, methods_that_need
 from emu_core.processes import is_main
 from emu_core.runs.config import Task
 from emu_core.runs.run import Run, RunState, Status, check_name, new_run_name
 from emu_core.training.method import Needs
+
+if TYPE_CHECKING:
+    from emu_core.evaluation.disentangled import DisentangledMetrics
+    from emu_core.evaluation.run_metrics import Metrics, RankingMetrics
 
 
 def add_train(verbs: Any) -> None:
@@ -165,60 +168,62 @@ def _training_line() -> Callable[[Status], None]:
 def _reported(run: Run, options: argparse.Namespace) -> dict[str, Any]:
     """Print the metrics of a finished run, unless JSON is asked for; return them."""
     metrics = run.metrics()
-    try:
-        if not options.json and is_main():
-            for warning in metrics["warnings"]:
-                print(f"note: {warning}")
-            (_print_translations if "translation" in metrics else _print_accuracy)(metrics)
-            print(f"{run.folder} in {metrics['seconds']:.0f} s")
-    except (LookupError, TypeError, ValueError):
-        raise RunError(f"{run.folder / 'metrics.json'} is damaged; delete the run's folder") from None
-    return {"run": str(run.folder), **metrics}
+    if not options.json and is_main():
+        for warning in metrics.warnings:
+            print(f"note: {warning}")
+        if metrics.translation is not None:
+            _print_translations(metrics.translation, metrics.measured_on)
+        else:
+            _print_accuracy(metrics)
+        print(f"{run.folder} in {metrics.seconds:.0f} s")
+    return {"run": str(run.folder), **metrics.to_json()}
 
 
-def _print_translations(metrics: Mapping[str, Any]) -> None:
+def _print_translations(translation: "Mapping[str, RankingMetrics]", measured_on: str) -> None:
     from emu_core.reports.figures_as_text import named, text_rows
 
-    print(f"translation retrieval on {metrics['measured_on']}, %\n")
+    print(f"translation retrieval on {measured_on}, %\n")
     rows = text_rows(
         (
-            found | {"untrained": "" if found["trained"] else "no such pair was trained on"}
-            for found in named(metrics["translation"])
+            row | {"untrained": "" if row["trained"] else "no such pair was trained on"}
+            for row in named(translation)
         ),
         "{name} | {p_at_1:.1f} | {p_at_3:.1f} | {p_at_10:.1f} | {candidates:,} | {untrained}",
     )
     print_table(("direction", "P@1", "P@3", "P@10", "among", ""), rows)
 
 
-def _print_accuracy(metrics: Mapping[str, Any]) -> None:
+def _print_accuracy(metrics: "Metrics") -> None:
+    from msgspec import UnsetType
+
     from emu_core.reports import figures_as_text as metric_rows
 
-    if "base" in metrics:
-        print(f"leave-one-out Acc@1 %, split {metrics['split']}\n")
+    if metrics.is_measured:
+        print(f"leave-one-out Acc@1 %, split {metrics.split}\n")
         rows = metric_rows.text_rows(
             metric_rows.directions(metrics), "{pair} | {base:.1f} | {new:.1f} | {gain:+.1f}"
         )
         print_table(("direction", "before", "after", "difference"), rows)
-        before, after = metrics["mean_base"], metrics["mean_specialised"]
-        print(f"\nmean over the {metrics['mean_over']}: {before:.1f} -> {after:.1f} ({after - before:+.1f})")
-        print_guard(metrics["guard"], "")
-        if metrics["leakage"]:
+        before, after = metrics.mean_base, metrics.mean_specialised
+        print(f"\nmean over the {metrics.mean_over}: {before:.1f} -> {after:.1f} ({after - before:+.1f})")
+        print_guard(metrics.guard or None)
+        if metrics.leakage:
             print("\nLanguage leakage\n")
-            print_table(*metric_rows.leakage_table(metrics["leakage"]))
-        if "parts" in metrics:
-            _print_parts(metrics["parts"])
+            print_table(*metric_rows.leakage_table(metrics.leakage))
+        if metrics.parts is not None:
+            _print_parts(metrics.parts)
     else:
-        print(metrics["note"])
-        if "cross_validation" in metrics:
-            print(f"\n{metric_rows.cross_validation_sentence(metrics['cross_validation'])}")
-    if "new_intents" in metrics:
-        print(f"\n{metric_rows.new_intent_sentence(metrics['new_intents'])}")
+        print(metrics.note)
+        if metrics.cross_validation is not None:
+            print(f"\n{metric_rows.cross_validation_sentence(metrics.cross_validation)}")
+    if not isinstance(metrics.new_intents, UnsetType):
+        print(f"\n{metric_rows.new_intent_sentence(metrics.new_intents)}")
 
 
-def _print_parts(parts: Mapping[str, Any]) -> None:
+def _print_parts(parts: "DisentangledMetrics") -> None:
     from emu_core.api.split import PROBE, part_table
 
-    if parts["counts"]["translation"]:
+    if parts.counts.translation:
         table = part_table(parts)
         print("\nAcc@1 % of each embedding in retrieving translations, and sentences of the same template\n")
         rows = [
@@ -227,5 +232,5 @@ def _print_parts(parts: Mapping[str, Any]) -> None:
         print_table(table.columns, rows)
         if PROBE in table:
             print(f"\n{PROBE}: accuracy of a linear probe that predicts the language from the embedding, %")
-    for note in parts["notes"]:
+    for note in parts.notes:
         print(f"note: {note}")

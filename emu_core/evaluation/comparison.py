@@ -1,7 +1,7 @@
 """The comparison of two encoders on the same labelled sentences: accuracy, gains, leakage, neighbours and triples."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from functools import cached_property
 from itertools import product
@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from emu_core.data.wording import counted
 from emu_core.errors import DataError
 from emu_core.evaluation.arrays import Vectors, pair_name
-from emu_core.evaluation.guard import guard
-from emu_core.evaluation.leakage import Leakage, language_leakage
+from emu_core.evaluation.guard import LanguageChange, guard
+from emu_core.evaluation.leakage import Leakage, LeakageChange, language_leakage
 from emu_core.evaluation.leave_one_out import LeaveOneOut, leave_one_out
 from emu_core.evaluation.significance import SignedRank, accuracy_interval, paired_test, wilcoxon
 from emu_core.evaluation.similarity import cosine_matrix, heat_map_order
@@ -26,7 +26,7 @@ POINTS = 0.05  # smaller differences are zero to the first decimal
 TRIPLES = 12  # suggested of each kind
 EXAMPLE_LANGUAGES = 3  # of `Comparison.example_rows`
 COLUMNS = ("text", "intent", "language", "id")
-_SLOW = ("measured", "suggested", "accuracy", "metrics", "wilcoxon")  # properties of `Comparison`
+_SLOW = ("measured", "suggested", "accuracy", "guard", "wilcoxon")  # properties of `Comparison`
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,13 +52,11 @@ def measure_encoder(sentences: pd.DataFrame, vectors: Vectors) -> Measured:
     return Measured(accuracy, leakage)
 
 
-def guard_and_leakage(base: Measured, other: Measured) -> dict[str, Any]:
-    """Return the language guard and both encoders' leakage, as in metrics.json."""
-    changes = guard(base.accuracy, other.accuracy)
-    leakage = None
-    if base.leakage is not None and other.leakage is not None:
-        leakage = {"base": base.leakage.facts(), "specialised": other.leakage.facts()}
-    return {"guard": {language: change.facts() for language, change in changes.items()}, "leakage": leakage}
+def leakage_change(base: Measured, other: Measured) -> LeakageChange | None:
+    """Return the leakage of both encoders; None if that of one could not be measured."""
+    if base.leakage is None or other.leakage is None:
+        return None
+    return LeakageChange(base.leakage, other.leakage)
 
 
 class Change(StrEnum):
@@ -209,17 +207,23 @@ class Comparison:
         return table.reindex(index=order, columns=order)
 
     @cached_property
-    def metrics(self) -> dict[str, Any]:
-        """The language guard and the leakage, as in a run's metrics.json."""
-        return guard_and_leakage(*self.measured)
+    def guard(self) -> dict[str, LanguageChange]:
+        """The language guard: the gain or loss of the queries of each language over all pools."""
+        before, after = self.measured
+        return guard(before.accuracy, after.accuracy)
+
+    @property
+    def leakage_change(self) -> LeakageChange | None:
+        """The leakage of both encoders; None if that can't be measured."""
+        return leakage_change(*self.measured)
 
     @property
     def gains(self) -> pd.DataFrame:
-        """The gain or loss of the queries of each language over all pools (the language guard).
+        """The language guard as a table.
 
         Columns: `language`, `difference`, `low`, `high` (points, 95 %), `verdict`, `queries`.
         """
-        return pd.DataFrame([{"language": code, **change} for code, change in self.metrics["guard"].items()])
+        return pd.DataFrame([{"language": code, **asdict(change)} for code, change in self.guard.items()])
 
     @property
     def leakage(self) -> pd.DataFrame | None:
@@ -228,13 +232,15 @@ class Comparison:
         Columns: `measure` ("probe" or "neighbours", see `Leakage`), `base`, `other`, `chance` (percent), `sentences`,
         `languages` (their numbers).
         """
-        found = self.metrics["leakage"]
-        if found is None:
+        if self.leakage_change is None:
             return None
-        base, other = found["base"], found["specialised"]
-        rows = [(name, base[name], other[name], base[f"{name}_chance"]) for name in ("probe", "neighbours")]
+        base, other = self.leakage_change.base, self.leakage_change.specialised
+        rows = [
+            ("probe", base.probe, other.probe, base.probe_chance),
+            ("neighbours", base.neighbours, other.neighbours, base.neighbours_chance),
+        ]
         table = pd.DataFrame(rows, columns=["measure", "base", "other", "chance"])
-        return table.assign(sentences=base["sentences"], languages=base["languages"])
+        return table.assign(sentences=base.sentences, languages=base.languages)
 
     def changes(self, pool: str | None = None) -> pd.DataFrame:
         """Return a row for each sentence: its nearest neighbour by both encoders, and whether it changed.

@@ -1,6 +1,7 @@
 """The measures of FMDA and its baseline: what each embedding of a sentence encodes (Wu et al., section 4.3)."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from emu_core.data.labelled import LabelledSet
@@ -15,6 +16,53 @@ from emu_core.evaluation.retrieval import (
     template_retrieval,
     translation_retrieval,
 )
+
+
+@dataclass(frozen=True)
+class EmbeddingMetrics:
+    """What one embedding encodes, in percent.
+
+    Attributes:
+        translation: Acc@1 of retrieving translations by "s-t", queries in s.
+        template: Acc@1 of retrieving sentences of the same template, by language.
+        probe: the accuracy of a linear probe of the language; None if it was not measured.
+    """
+
+    translation: Mapping[str, float] = field(default_factory=dict)
+    template: Mapping[str, float] = field(default_factory=dict)
+    probe: float | None = None
+
+
+@dataclass(frozen=True)
+class QueryCounts:
+    """The number of queries of `EmbeddingMetrics`."""
+
+    translation: Mapping[str, int] = field(default_factory=dict)
+    template: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class DisentangledMetrics:
+    """The measures of each embedding by name, and why some could not be measured."""
+
+    embeddings: Mapping[str, EmbeddingMetrics]
+    counts: QueryCounts
+    notes: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain values, with the embeddings beside counts and notes."""
+        measured = {
+            name: {measure: value for measure, value in asdict(one).items() if value is not None}
+            for name, one in self.embeddings.items()
+        }
+        return {**measured, "counts": asdict(self.counts), "notes": list(self.notes)}
+
+    @staticmethod
+    def fields_of(values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the fields in the output of `to_json`."""
+        own = {name: value for name, value in values.items() if name in ("counts", "notes")}
+        return {**own, "embeddings": {name: value for name, value in values.items() if name not in own}}
+
 
 PartsOf = Callable[[Sequence[str]], Mapping[Any, Vectors]]  # by the name of the embedding
 """Return the embeddings, (N, d) each, of N sentences."""
@@ -56,21 +104,28 @@ class Embedded:
 
 def disentangled_metrics(
     embed: PartsOf, parts: Sequence[str], held_out: LabelledSet, pairs: Sequence[tuple[str, str]]
-) -> dict[str, Any]:
-    """Measure the embeddings `parts` of held-out sentences, for metrics.json; `pairs` are those of the translations.
+) -> DisentangledMetrics:
+    """Measure the embeddings `parts` of held-out sentences; `pairs` are those of the translations.
 
-    Returns:
-        For each embedding `translation` (Acc@1 in percent by "s-t", queries in s), `template` (Acc@1 by language) and
-        `probe` (the accuracy of a linear probe of the language, in percent); also `counts` of queries. Measures that
-        the sentences do not allow are left out, with the reasons in `notes`.
+    Measures that the sentences do not allow are left out, with the reasons in `notes`.
     """
     notes: list[str] = []
-    found: dict[str, Any] = {str(part): {"translation": {}, "template": {}} for part in parts}
-    counts: dict[str, dict[str, int]] = {"translation": {}, "template": {}}
+    translation: dict[str, dict[str, float]] = {str(part): {} for part in parts}
+    template: dict[str, dict[str, float]] = {str(part): {} for part in parts}
+    probe: dict[str, float] = {}
+    counts = QueryCounts(queries := dict[str, int](), made_queries := dict[str, int]())
+
+    def measured() -> DisentangledMetrics:
+        embeddings = {
+            name: EmbeddingMetrics(translation[name], template[name], probe.get(name)) for name in translation
+        }
+        return DisentangledMetrics(embeddings, counts, tuple(notes))
+
     try:
         paired = slot_pairs(held_out, [(a, b) for a, b in pairs])
     except DataError as error:
-        return {**found, "counts": counts, "notes": [error.message.worded(in_words)]}
+        notes.append(error.message.worded(in_words))
+        return measured()
     utterances: dict[str, dict[str, Utterance]] = {}
     for pair in paired:
         for code, side in ((pair.source, pair.first), (pair.target, pair.second)):
@@ -87,15 +142,15 @@ def disentangled_metrics(
     for pair in paired:
         for part in parts:
             for way, right in embedded.translations(part, pair).items():
-                found[part]["translation"][way] = round(right.accuracy, 2)
-                counts["translation"][way] = len(pair)
+                translation[part][way] = round(right.accuracy, 2)
+                queries[way] = len(pair)
     for code, one in templates.items():
-        counts["template"][code] = len(one)
+        made_queries[code] = len(one)
         for part in parts:
-            found[part]["template"][code] = round(embedded.templates(part, one).accuracy, 2)
+            template[part][code] = round(embedded.templates(part, one).accuracy, 2)
     try:
         for part in parts:
-            found[part]["probe"] = round(embedded.leakage(part, every).probe, 2)
+            probe[part] = round(embedded.leakage(part, every).probe, 2)
     except DataError as error:
         notes.append(error.message.worded(in_words))
-    return {**found, "counts": counts, "notes": notes}
+    return measured()

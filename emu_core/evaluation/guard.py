@@ -2,9 +2,8 @@
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,27 +39,21 @@ class LanguageChange:
         difference: specialised minus base, in points of Acc@1.
         low: lower end of its 95 % interval.
         high: its upper end.
+        verdict: whether the whole interval is a loss or a gain, or else whether the estimate is a loss.
         queries: the number of sentences measured.
     """
 
     difference: float
     low: float
     high: float
+    verdict: Verdict = field(init=False)
     queries: int
 
-    @property
-    def verdict(self) -> Verdict:
-        """Whether the whole interval is a loss or a gain, or else whether the estimate is a loss."""
-        if self.high < 0:
-            return Verdict.LOSES
-        if self.low > 0:
-            return Verdict.GAINS
-        return Verdict.MAY_LOSE if self.difference < 0 else Verdict.NO_CLEAR_CHANGE
-
-    def facts(self) -> dict[str, Any]:
-        """Return the fields for JSON."""
-        interval = {"difference": self.difference, "low": self.low, "high": self.high}
-        return {**interval, "verdict": self.verdict.value, "queries": self.queries}
+    def __post_init__(self) -> None:
+        """Decide the verdict."""
+        estimate = Verdict.MAY_LOSE if self.difference < 0 else Verdict.NO_CLEAR_CHANGE
+        verdict = Verdict.LOSES if self.high < 0 else Verdict.GAINS if self.low > 0 else estimate
+        object.__setattr__(self, "verdict", verdict)
 
 
 def guard(base: NeighbourAccuracy, specialised: NeighbourAccuracy) -> dict[str, LanguageChange]:
@@ -126,19 +119,22 @@ class LeftOut:
     Attributes:
         base: Acc@1 of the base encoder on the sentences left out, in percent.
         specialised: that of the specialised encoder.
-        change: the difference, over sentences that are asked once in each division.
+        difference: specialised minus base, in points, over sentences that are asked once in each division.
+        low: lower end of its 95 % interval.
+        high: its upper end.
+        verdict: see `LanguageChange`.
+        queries: the number of sentences measured.
         divisions: the number of divisions of the intents; for cross-validation, the number of folds.
     """
 
     base: float
     specialised: float
-    change: LanguageChange
+    difference: float
+    low: float
+    high: float
+    verdict: Verdict
+    queries: int
     divisions: int
-
-    def facts(self) -> dict[str, Any]:
-        """Return the fields for JSON."""
-        both = {"base": self.base, "specialised": self.specialised}
-        return {**both, **self.change.facts(), "divisions": self.divisions}
 
 
 def new_intent_guard(
@@ -244,21 +240,18 @@ def cross_validation(
 def _left_out(before: NDArray[np.bool_], after: NDArray[np.bool_], divisions: int) -> LeftOut:
     """Return what both encoders have right of Q sentences, (times asked, Q) each."""
     base, specialised = (100 * float(side.mean()) for side in (before, after))
-    return LeftOut(base, specialised, language_change(list(before), list(after)), divisions)
+    change = language_change(list(before), list(after))
+    return LeftOut(base, specialised, **vars(change), divisions=divisions)
 
 
-def flagged(changes: Mapping[str, Mapping[str, Any]]) -> dict[Verdict, dict[str, float]]:
-    """Return which languages lose and which may lose, each with its difference in points, the worst first.
-
-    Args:
-        changes: the guard by language, as in metrics.json.
-    """
-    worst_first = sorted(changes.items(), key=lambda item: item[1]["difference"])
-    found = {
-        verdict: {code: one["difference"] for code, one in worst_first if one["verdict"] == verdict}
+def flagged(changes: Mapping[str, LanguageChange]) -> dict[Verdict, dict[str, float]]:
+    """Return which languages lose and which may lose, each with its difference in points, the worst first."""
+    worst_first = sorted(changes.items(), key=lambda item: item[1].difference)
+    points = {
+        verdict: {code: change.difference for code, change in worst_first if change.verdict is verdict}
         for verdict in (Verdict.LOSES, Verdict.MAY_LOSE)
     }
-    return {verdict: points for verdict, points in found.items() if points}
+    return {verdict: by_language for verdict, by_language in points.items() if by_language}
 
 
 def _other_sentences() -> DataError:

@@ -1,8 +1,7 @@
 """Language leakage: how well sentence vectors predict the language of a sentence."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,9 +40,13 @@ class Leakage:
     sentences: int
     languages: int
 
-    def facts(self) -> dict[str, Any]:
-        """Return the fields for JSON."""
-        return asdict(self)
+
+@dataclass(frozen=True)
+class LeakageChange:
+    """The language leakage before and after specialising."""
+
+    base: Leakage
+    specialised: Leakage
 
 
 def language_leakage(

@@ -1,18 +1,167 @@
-"""The figures of a run in metrics.json: on a labelled set, and on parallel text."""
+"""The figures of a run, which are the contents of metrics.json: on a labelled set, and on parallel text."""
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Self
 
+import msgspec
 import numpy as np
+from msgspec import UNSET, UnsetType
 
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.parallel.held_out import joined_by_pivot
 from emu_core.data.parallel.text import ParallelText
 from emu_core.evaluation.arrays import DistinctTexts, Encode, Vectors, pair_name, unit_vectors
-from emu_core.evaluation.comparison import COLUMNS, Measured, guard_and_leakage, measure_encoder
+from emu_core.evaluation.comparison import COLUMNS, Measured, leakage_change, measure_encoder
+from emu_core.evaluation.disentangled import DisentangledMetrics
 from emu_core.evaluation.eigen_similarity import eigen_similarity
+from emu_core.evaluation.guard import LanguageChange, LeftOut, guard
+from emu_core.evaluation.leakage import LeakageChange
 from emu_core.evaluation.leave_one_out import LeaveOneOut, leave_one_out
-from emu_core.evaluation.translation_ranking import NS, TranslationRanking, both_ways
+from emu_core.evaluation.translation_ranking import TranslationRanking, both_ways
+
+
+@dataclass(frozen=True)
+class RankingMetrics:
+    """Translation ranking in one direction.
+
+    Attributes:
+        p_at_1: percent of sentences whose translation is ranked first.
+        p_at_3: among the first three.
+        p_at_10: among the first ten.
+        low: lower end of the 95 % interval of `p_at_1`.
+        high: its upper end.
+        candidates: the number of sentences ranked.
+        trained: whether the encoder was trained on pairs of the two languages.
+    """
+
+    p_at_1: float
+    p_at_3: float
+    p_at_10: float
+    low: float
+    high: float
+    candidates: int
+    trained: bool
+
+
+@dataclass(frozen=True)
+class EigenMetrics:
+    """Eigen-similarity of two languages; `trained` as in `RankingMetrics`."""
+
+    mean: float
+    variance: float
+    standard_error: float
+    trained: bool
+
+
+@dataclass(frozen=True)
+class StrengthMetrics:
+    """The strength that a method chose on intents left out: its settings, and the gain of the stronger ones."""
+
+    whitening: float
+    share: float
+    is_stronger: bool
+    gain: float  # points
+    error: float  # standard error of the gain
+
+
+@dataclass(frozen=True)
+class NewIntentMetrics(LeftOut):
+    """The new-intent guard, with the chosen strength; None if there was nothing to choose."""
+
+    strength: StrengthMetrics | None = None
+
+
+@dataclass(frozen=True)
+class Metrics:
+    """The figures of a finished run, by the names of metrics.json, which lacks those that were not measured.
+
+    Attributes:
+        selected_epoch: the epoch whose weights the encoder has, from 1; 0 if training has no epochs.
+        seconds: the duration of the run.
+        warnings: one sentence each.
+        note: why nothing was measured on held-out sentences; "" if it was.
+        measured_on: the pairs that an encoder trained from scratch is measured on.
+        split: the split of the held-out sentences.
+        languages: their languages.
+        counts: the number of queries in each direction, such as "en-de" (queries in en, pool in de).
+        base: leave-one-out Acc@1 of the base encoder in each direction, in percent.
+        specialised: that of the specialised encoder.
+        mean_over: the directions that the means are over, in words.
+        mean_base: the mean of `base`; NaN if nothing was measured.
+        mean_specialised: the mean of `specialised`.
+        guard: the gain or loss of the queries in each language; None if there were no held-out sentences.
+        leakage: how much language identity the vectors carry; None if it could not be measured.
+        translation: translation ranking in each direction.
+        eigen_similarity: of each language pair.
+        new_intents: the gain or loss of intents without labels; None if there were too few intents, and UNSET for a
+            method that does not measure it.
+        cross_validation: the gain or loss of sentences left out, where none were held out.
+        parts: the measures of each embedding, of a method that splits vectors.
+        others: the figures of methods of other packages, by name.
+    """
+
+    selected_epoch: int = 0
+    seconds: float = 0.0
+    warnings: tuple[str, ...] = ()
+    note: str = ""
+    measured_on: str = ""
+    split: str = ""
+    languages: tuple[str, ...] = ()
+    counts: Mapping[str, int] = field(default_factory=dict)
+    base: Mapping[str, float] = field(default_factory=dict)
+    specialised: Mapping[str, float] = field(default_factory=dict)
+    mean_over: str = ""
+    mean_base: float = math.nan
+    mean_specialised: float = math.nan
+    guard: Mapping[str, LanguageChange] | UnsetType | None = UNSET
+    leakage: LeakageChange | UnsetType | None = UNSET
+    translation: Mapping[str, RankingMetrics] | None = None
+    eigen_similarity: Mapping[str, EigenMetrics] | None = None
+    new_intents: NewIntentMetrics | UnsetType | None = UNSET
+    cross_validation: LeftOut | None = None
+    parts: DisentangledMetrics | None = None
+    others: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether both encoders were measured on held-out sentences."""
+        return not math.isnan(self.mean_base)
+
+    @property
+    def measures_new_intents(self) -> bool:
+        """Whether the method measures intents without labels, if there are enough of them."""
+        return self.new_intents is not UNSET
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the contents of metrics.json."""
+        values = {**asdict(self), "parts": self.parts and self.parts.to_json()}
+        left_out = {name for name in _OPTIONAL if values[name] == getattr(_NOTHING, name)} | {"others"}
+        if not self.is_measured:
+            left_out |= {"mean_base", "mean_specialised"}
+        left_out |= {name for name, value in values.items() if value is UNSET}
+        return {name: value for name, value in values.items() if name not in left_out} | dict(self.others)
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Self:
+        """Check and take over the contents of metrics.json.
+
+        Raises:
+            msgspec.ValidationError: a field is not of its type.
+        """
+        names = {each.name for each in fields(cls)} - {"others"}
+        own = {name: value for name, value in values.items() if name in names}
+        if isinstance(own.get("parts"), dict):
+            own["parts"] = DisentangledMetrics.fields_of(own["parts"])
+        others = {name: value for name, value in values.items() if name not in names}
+        return msgspec.convert({**own, "others": others}, cls)
+
+
+_NOTHING = Metrics()
+_OPTIONAL = {each.name for each in fields(Metrics)} - {
+    "selected_epoch", "seconds", "warnings", "mean_base", "mean_specialised", "guard", "leakage", "new_intents",
+}  # fmt: skip
 
 
 def measure_accuracy(labelled: LabelledSet, encode: Encode) -> LeaveOneOut:
@@ -29,63 +178,63 @@ def measure_all(labelled: LabelledSet, encode: Encode) -> Measured:
 
 def labelled_metrics(
     held_out: LabelledSet | None, base: Measured | None, specialised: Measured | None
-) -> dict[str, Any]:
+) -> Metrics:
     """Return the accuracy of both encoders on held-out sentences, the language guard and the leakage."""
     if held_out is None or base is None or specialised is None:
-        return {
-            "note": "no rows of split test or dev, so nothing was measured and no language could be guarded: evaluate "
+        return Metrics(
+            note="no rows of split test or dev, so nothing was measured and no language could be guarded: evaluate "
             "the run on other sentences",
-            "guard": None,
-            "leakage": None,
-        }
+            guard=None,
+            leakage=None,
+        )
     # As in the paper, the mean is over the directions with English on one side, if there is English.
     average = "en" if "en" in held_out.languages and len(held_out.languages) > 1 else None
     before, after = base.accuracy, specialised.accuracy
-    return {
-        "split": held_out.splits[0],
-        "languages": list(held_out.languages),
-        "counts": before.counts,
-        "base": before.accuracy,
-        "specialised": after.accuracy,
-        "mean_over": f"directions with {average} on one side" if average else "all directions",
-        "mean_base": before.mean_with(average) if average else before.mean,
-        "mean_specialised": after.mean_with(average) if average else after.mean,
-        **guard_and_leakage(base, specialised),
-    }
+    return Metrics(
+        split=held_out.splits[0],
+        languages=held_out.languages,
+        counts=before.counts,
+        base=before.accuracy,
+        specialised=after.accuracy,
+        mean_over=f"directions with {average} on one side" if average else "all directions",
+        mean_base=before.mean_with(average) if average else before.mean,
+        mean_specialised=after.mean_with(average) if average else after.mean,
+        guard=guard(before, after),
+        leakage=leakage_change(base, specialised),
+    )
 
 
 LEAST_FOR_EIGEN = 10  # pairs: the sample size of the paper
 
 
-def parallel_metrics(encode: Encode, held_out: Sequence[ParallelText]) -> dict[str, Any]:
+def parallel_metrics(encode: Encode, held_out: Sequence[ParallelText]) -> Metrics:
     """Return translation ranking by cosine in both directions, and eigen-similarity, of each held-out language pair.
 
     Two languages whose sentences are translations of the same sentences in a third are measured, too: an encoder may
     align them without having been trained on pairs of the two.
-
-    Returns:
-        {"translation": {"en-de": {"p_at_1", "p_at_3", "p_at_10", "candidates", "low", "high", "trained"}, ...},
-        "eigen_similarity": {"en-de": {"mean", "variance", "standard_error", "trained"}, ...}}.
     """
-    translation: dict[str, Any] = {}
-    eigen: dict[str, Any] = {}
+    translation: dict[str, RankingMetrics] = {}
+    eigen: dict[str, EigenMetrics] = {}
     joined = joined_by_pivot(held_out)
     for text, sides, ways in _rankings(encode, [*held_out, *joined]):
         trained = text not in joined
         for way, found in zip((text, text.turned()), ways, strict=True):
-            translation[pair_name(*way.languages)] = {
-                **{f"p_at_{n}": found.precision(n) for n in NS},
-                **found.interval()._asdict(),
-                "candidates": found.candidates,
-                "trained": trained,
-            }
+            low, high = found.interval()
+            translation[pair_name(*way.languages)] = RankingMetrics(
+                p_at_1=found.precision(1),
+                p_at_3=found.precision(3),
+                p_at_10=found.precision(10),
+                low=low,
+                high=high,
+                candidates=found.candidates,
+                trained=trained,
+            )
         if len(text) >= LEAST_FOR_EIGEN:
             spectra = eigen_similarity(*sides)
-            eigen[pair_name(*text.languages)] = {
-                **{name: getattr(spectra, name) for name in ("mean", "variance", "standard_error")},
-                "trained": trained,
-            }
-    return {"translation": translation, "eigen_similarity": eigen}
+            eigen[pair_name(*text.languages)] = EigenMetrics(
+                spectra.mean, spectra.variance, spectra.standard_error, trained
+            )
+    return Metrics(translation=translation, eigen_similarity=eigen)
 
 
 def mean_p_at_1(encode: Encode, held_out: Sequence[ParallelText]) -> float:

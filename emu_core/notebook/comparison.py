@@ -8,6 +8,7 @@ from typing import Literal
 
 import pandas as pd
 import plotly.graph_objects as go
+from msgspec import UnsetType
 
 from emu_core import charts
 from emu_core.api.compare import MOST_ON_MAP, RunComparison
@@ -47,11 +48,10 @@ class NotebookComparison(RunComparison):
 
     def _guards_of_run(self) -> list[Sentence]:
         metrics = self.run_metrics
-        verdicts = [Sentence(warning, "worse") for warning in metrics.get("warnings", ())]
-        if "new_intents" in metrics:
-            change = metrics["new_intents"]
-            kind = "worse" if is_flagged(change) else "note"
-            verdicts.insert(0, Sentence(new_intent_sentence(change), kind))
+        verdicts = [Sentence(warning, "worse") for warning in metrics.warnings]
+        if not isinstance(metrics.new_intents, UnsetType):
+            kind = "worse" if is_flagged(metrics.new_intents) else "note"
+            verdicts.insert(0, Sentence(new_intent_sentence(metrics.new_intents), kind))
         return verdicts
 
     def view(self, name: str) -> "NotebookView":

@@ -1,11 +1,9 @@
 """The model card that a run writes beside its encoder."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import pandas as pd
 
 from emu_core.api.forgetting import read_forgetting
+from emu_core.evaluation.run_metrics import Metrics
 from emu_core.files import write_whole
 from emu_core.reports import figures_as_text as text
 from emu_core.reports.figures_as_text import TextTable
@@ -14,7 +12,6 @@ from emu_core.runs.config import RunConfig
 from emu_core.runs.data_facts import DataFacts
 from emu_core.runs.run import Run
 
-Facts = Mapping[str, Any]
 _OTHER_TEXTS = {
     "dialogues": "comments with responses",
     "running_text": "sentences of running text",
@@ -29,14 +26,14 @@ def write_card(run: Run) -> None:
 
 
 def model_card(
-    name: str, config: RunConfig, data: DataFacts, metrics: Facts, forgetting: pd.DataFrame | None = None
+    name: str, config: RunConfig, data: DataFacts, metrics: Metrics, forgetting: pd.DataFrame | None = None
 ) -> str:
     """Return the card in Markdown: what was trained on what, what got better and what got worse.
 
-    `metrics` is the content of the run's metrics.json, and `forgetting` what `read_forgetting` returns.
+    `forgetting` is what `read_forgetting` returns.
     """
     settings = {**config.hyperparameters, "seed": config.seed, "device": config.device, **config.versions}
-    directions = text.directions(metrics) if "base" in metrics else []
+    directions = text.directions(metrics)
     return render_markdown(
         "card.md.j2",
         name=name,

@@ -21,10 +21,10 @@ def run_cell(run: Run) -> str:
     unfinished, means = "", []
     if status.state is not RunState.FINISHED:
         unfinished = f"{status.state.capitalize()}, {100 * status.progress:.0f} % done. {status.message}"
-    if "mean_base" in metrics:
-        base, specialised = metrics["mean_base"], metrics["mean_specialised"]
+    if metrics.is_measured:
+        base, specialised = metrics.mean_base, metrics.mean_specialised
         means = [
-            ("Base encoder", f"{base:.1f} %", f"mean of {metrics['mean_over']}"),
+            ("Base encoder", f"{base:.1f} %", f"mean of {metrics.mean_over}"),
             ("Specialised", f"{specialised:.1f} %", f"{specialised - base:+.1f} points"),
         ]
     return render_html(
@@ -62,9 +62,9 @@ def end_cell(run: Run, status: Status, history: History) -> str:
 
 def comparison_cell(comparison: Comparison, verdicts: Sequence[Sentence]) -> str:
     """Return a comparison's summary, followed by the verdicts of its run's guards."""
-    tables = [text.guard_table(comparison.metrics["guard"])]
-    if comparison.leakage is not None:
-        tables.append(text.leakage_table(comparison.metrics["leakage"], comparison.names))
+    tables = [text.guard_table(comparison.guard)]
+    if comparison.leakage_change is not None:
+        tables.append(text.leakage_table(comparison.leakage_change, comparison.names))
     hint = (
         "Views: comparison.view('accuracy') and others. Figures: comparison.plot. and the Tab key. Tables: "
         "comparison.accuracy, .gains, .guards, .changes() ..."

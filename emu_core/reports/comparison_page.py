@@ -47,9 +47,7 @@ def comparison_summary(comparison: Comparison) -> dict[str, Any]:
     for name, rows in (("better", comparison.risen), ("worse", comparison.fallen)):
         significant = int((rows["p_value"] < SIGNIFICANT).sum())
         means.append((f"Directions that got {name}", str(len(rows)), f"{significant} significantly"))
-    verdicts = [
-        Sentence(sentence, "worse") for sentence in text.guard_sentences(comparison.metrics["guard"]).values()
-    ]
+    verdicts = [Sentence(sentence, "worse") for sentence in text.guard_sentences(comparison.guard).values()]
     fallen = text.fallen_sentence(comparison)
     verdicts.append(Sentence(fallen, "worse") if fallen else Sentence("No direction got worse.", "better"))
     if comparison.forgetting is not None:

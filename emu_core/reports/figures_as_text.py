@@ -9,7 +9,9 @@ from emu_core.data.languages import language_name
 from emu_core.data.wording import TextTable, counted
 from emu_core.evaluation.comparison import SIGNIFICANT, Comparison
 from emu_core.evaluation.forgetting import PARTS
-from emu_core.evaluation.guard import Verdict, flagged
+from emu_core.evaluation.guard import LanguageChange, LeftOut, Verdict, flagged
+from emu_core.evaluation.leakage import LeakageChange
+from emu_core.evaluation.run_metrics import EigenMetrics, Metrics, NewIntentMetrics, RankingMetrics
 from emu_core.evaluation.significance import binomial_interval
 
 MOST_NAMED = 6  # directions in a sentence
@@ -20,10 +22,6 @@ _CHANGE = (
 _VERDICTS = {
     Verdict.LOSES: "Loses",
     Verdict.MAY_LOSE: "May lose (the estimate is below zero, the interval is not)",
-}
-_LEAKAGE = {
-    "probe": "a linear probe (balanced accuracy)",
-    "neighbours": "the nearest neighbours (share in the own language)",
 }
 _FORGETTING = {"sts": "STS Spearman", "translations": "translations %"}
 
@@ -44,25 +42,25 @@ def text_rows(found: Iterable[Facts] | pd.DataFrame, row: str) -> list[tuple[str
     return [tuple(cell.format(**record) for cell in cells) for record in each]
 
 
-def named(found: Mapping[str, Facts]) -> list[dict[str, Any]]:
-    """Return records with their names among their fields."""
-    return [{"name": name, **one} for name, one in found.items()]
+def named(of: Mapping[str, object]) -> list[dict[str, Any]]:
+    """Return the fields of instances of a dataclass, with their names among them."""
+    return [{"name": name, **vars(one)} for name, one in of.items()]
 
 
-def directions(metrics: Facts) -> list[dict[str, Any]]:
-    """Return a record for each direction of metrics.json: its `pair`, its accuracy in `base` and `new`, the `gain`."""
-    base, specialised = metrics["base"], metrics["specialised"]
+def directions(metrics: Metrics) -> list[dict[str, Any]]:
+    """Return a record for each direction of a run: its `pair`, its accuracy in `base` and `new`, the `gain`."""
+    new = metrics.specialised
     return [
-        {"pair": pair, "base": value, "new": specialised[pair], "gain": specialised[pair] - value}
-        for pair, value in base.items()
+        {"pair": pair, "base": value, "new": new[pair], "gain": new[pair] - value}
+        for pair, value in metrics.base.items()
     ]
 
 
-def directions_table(metrics: Facts) -> TextTable:
-    """Return a row for each direction of metrics.json, with the interval of the specialised encoder's accuracy."""
+def directions_table(metrics: Metrics) -> TextTable:
+    """Return a row for each direction of a run, with the interval of the specialised encoder's accuracy."""
     records = directions(metrics)
     for record in records:
-        count = metrics["counts"][record["pair"]]
+        count = metrics.counts[record["pair"]]
         record["interval"] = binomial_interval(round(record["new"] * count / 100), count)
     rows = text_rows(
         records, "{pair} | {base:.1f} | {new:.1f} | {gain:+.1f} | {interval.low:.1f} to {interval.high:.1f}"
@@ -70,15 +68,15 @@ def directions_table(metrics: Facts) -> TextTable:
     return TextTable(("direction", "base %", "specialised %", "difference", "95 % interval"), rows)
 
 
-def guard_table(guard: Mapping[str, Facts]) -> TextTable:
-    """Return a row for each language of a guard as metrics.json has it."""
+def guard_table(guard: Mapping[str, LanguageChange]) -> TextTable:
+    """Return a row for each language of a guard."""
     rows = text_rows(
         named(guard), "{name} | {difference:+.1f} | {low:+.1f} to {high:+.1f} | {queries:,} | {verdict}"
     )
     return TextTable(("language", "difference", "95 % interval", "queries", "verdict"), rows)
 
 
-def guard_sentences(guard: Mapping[str, Facts]) -> dict[Verdict, str]:
+def guard_sentences(guard: Mapping[str, LanguageChange]) -> dict[Verdict, str]:
     """Return by verdict which languages lose and which may lose, the worst first; empty where none does."""
     return {
         verdict: f"{_VERDICTS[verdict]}: "
@@ -88,48 +86,51 @@ def guard_sentences(guard: Mapping[str, Facts]) -> dict[Verdict, str]:
     }
 
 
-def is_flagged(change: Facts | None) -> bool:
-    """Return whether users must be warned of a change of metrics.json, such as `new_intents`."""
-    return change is not None and Verdict(change["verdict"]).is_flagged
+def is_flagged(measured: LeftOut | None) -> bool:
+    """Return whether users must be warned of the change of sentences left out."""
+    return measured is not None and measured.verdict.is_flagged
 
 
-def new_intent_sentence(found: Facts | None) -> str:
-    """Return how sentences of intents without labels gain or lose, from `new_intents` of metrics.json."""
-    if found is None:
+def new_intent_sentence(measured: NewIntentMetrics | None) -> str:
+    """Return how sentences of intents without labels gain or lose."""
+    if measured is None:
         return "Intents without labels were not measured: that takes four labelled intents or more."
-    change = f"Sentences of intents without labels: {_CHANGE.format(**found)}"
-    strength = found["strength"]  # None where it was not measured
-    if not (strength and strength["is_stronger"]):
+    change = f"Sentences of intents without labels: {_CHANGE.format(**vars(measured))}"
+    strength = measured.strength
+    if strength is None or not strength.is_stronger:
         return change
     return (
-        f"{change} The stronger whitening was chosen ({strength['whitening']:g}, with a share of "
-        f"{strength['share']:g}): with intents left out, the share of a sentence's neighbours that have its intent "
-        f"rose by {strength['gain']:.1f} points (standard error {strength['error']:.1f})."
+        f"{change} The stronger whitening was chosen ({strength.whitening:g}, with a share of {strength.share:g}): "
+        "with intents left out, the share of a sentence's neighbours that have its intent rose by "
+        f"{strength.gain:.1f} points (standard error {strength.error:.1f})."
     )
 
 
-def cross_validation_sentence(found: Facts) -> str:
-    """Return how many new sentences are right, from `cross_validation` of metrics.json."""
+def cross_validation_sentence(measured: LeftOut) -> str:
+    """Return how many new sentences are right."""
     return (
-        f"Cross-validated on the {found['queries']:,} labelled sentences, {found['divisions']} folds: "
-        f"{_CHANGE.format(**found)}"
+        f"Cross-validated on the {measured.queries:,} labelled sentences, {measured.divisions} folds: "
+        f"{_CHANGE.format(**vars(measured))}"
     )
 
 
-def leakage_table(
-    leakage: Mapping[str, Facts], names: tuple[str, str] = ("base", "specialised")
-) -> TextTable:
-    """Return a row for each measure of the leakage of two encoders as metrics.json has it."""
-    base, specialised = leakage["base"], leakage["specialised"]
-    rows = [
-        (what, *(f"{value:.1f}" for value in (base[name], specialised[name], base[f"{name}_chance"])))
-        for name, what in _LEAKAGE.items()
-    ]
+def leakage_table(leakage: LeakageChange, names: tuple[str, str] = ("base", "specialised")) -> TextTable:
+    """Return a row for each measure of the leakage of two encoders."""
+    base, specialised = leakage.base, leakage.specialised
+    measures = {
+        "a linear probe (balanced accuracy)": (base.probe, specialised.probe, base.probe_chance),
+        "the nearest neighbours (share in the own language)": (
+            base.neighbours,
+            specialised.neighbours,
+            base.neighbours_chance,
+        ),
+    }
+    rows = [(what, *(f"{value:.1f}" for value in values)) for what, values in measures.items()]
     return TextTable(("measure", *(f"{name} %" for name in names), "chance %"), rows)
 
 
-def translation_table(translation: Mapping[str, Facts]) -> TextTable:
-    """Return a row for each direction of translation retrieval as metrics.json has it."""
+def translation_table(translation: Mapping[str, RankingMetrics]) -> TextTable:
+    """Return a row for each direction of translation retrieval."""
     rows = text_rows(
         (record | {"trained": "yes" if record["trained"] else "no"} for record in named(translation)),
         "{name} | {p_at_1:.1f} | {low:.1f} to {high:.1f} | {p_at_3:.1f} | {p_at_10:.1f} | {candidates:,} | {trained}",
@@ -138,8 +139,8 @@ def translation_table(translation: Mapping[str, Facts]) -> TextTable:
     return TextTable(head, rows)
 
 
-def eigen_table(similarity: Mapping[str, Facts]) -> TextTable:
-    """Return a row for each pair of languages of `eigen_similarity` of metrics.json."""
+def eigen_table(similarity: Mapping[str, EigenMetrics]) -> TextTable:
+    """Return a row for each pair of languages of eigen-similarity."""
     rows = text_rows(named(similarity), "{name} | {mean:.3f} | {standard_error:.3f} | {variance:.3f}")
     return TextTable(("pair", "mean", "standard error", "variance between samples"), rows)
 

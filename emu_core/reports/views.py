@@ -72,6 +72,11 @@ def _changes(comparison: Comparison) -> pd.DataFrame:
     )
 
 
+def _leakage_text(comparison: Comparison) -> TextTable:
+    leakage = comparison.leakage_change
+    return TextTable((), []) if leakage is None else metric_rows.leakage_table(leakage, comparison.names)
+
+
 def _changes_text(comparison: Comparison) -> TextTable:
     listed = _changes(comparison).groupby("change", sort=False).head(MOST_CHANGES)
     return metric_rows.changes_table(comparison, listed, with_change=True)
@@ -136,7 +141,7 @@ VIEWS = (
             "whole interval is below zero, and may lose if its estimate is."
         ),
         lambda comparison: comparison.gains,
-        lambda comparison: metric_rows.guard_table(comparison.metrics["guard"]),
+        lambda comparison: metric_rows.guard_table(comparison.guard),
         lambda comparison: [draw.gains(comparison)],
     ),
     ComparisonView(
@@ -147,7 +152,7 @@ VIEWS = (
             "translations are left out."
         ),
         lambda comparison: comparison.leakage,
-        lambda comparison: metric_rows.leakage_table(comparison.metrics["leakage"], comparison.names),
+        _leakage_text,
     ),
     ComparisonView(
         "changes",

@@ -6,8 +6,7 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from importlib.metadata import version
 from pathlib import Path
-from types import UnionType
-from typing import Any, Self, get_args, get_origin, get_type_hints
+from typing import Any, Self, get_type_hints
 
 import msgspec
 
@@ -104,35 +103,3 @@ def versions(*packages: str) -> dict[str, str]:
     """Return the versions of this library, Python, torch, numpy and other packages, by name."""
     ours = {"emu_core": __version__, "python": platform.python_version()}
     return ours | {name: version(name) for name in ("torch", "numpy", *packages)}
-
-
-def has_shape(value: object, shape: Any) -> bool:
-    """Return whether parsed JSON is of a type hint, or an object with fields of the hints that a dictionary names.
-
-    In such an object no field may be missing, except that null or an empty object stands for a missing measurement.
-    `{str: hint}` is an object with any names.
-    """
-    origin, parts = get_origin(shape), get_args(shape)
-    if isinstance(shape, dict):
-        names = value if isinstance(value, dict) and str in shape else shape
-        return value in (None, {}) or (
-            isinstance(value, dict)
-            and all(
-                name in value and has_shape(value[name], shape.get(str, shape.get(name))) for name in names
-            )
-        )
-    if origin is UnionType:
-        return any(has_shape(value, part) for part in parts)
-    if origin is Mapping:
-        return isinstance(value, dict) and all(has_shape(one, parts[1]) for one in value.values())
-    if origin in (list, tuple):
-        any_length = origin is list or parts[-1] is ...
-        return (
-            isinstance(value, list)
-            and (any_length or len(value) == len(parts))
-            and all(has_shape(one, parts[0]) for one in value)
-        )
-    if issubclass(shape, StrEnum):
-        return isinstance(value, str) and value in tuple(shape)
-    is_flag = isinstance(value, bool) and shape in (int, float)
-    return isinstance(value, int | float if shape is float else shape) and not is_flag

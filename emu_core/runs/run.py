@@ -11,7 +11,7 @@ from enum import StrEnum
 from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import Annotated, Any, Protocol, TypeVar, overload
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeVar, overload
 
 import msgspec
 import psutil
@@ -20,9 +20,12 @@ from filelock import FileLock, Timeout
 from emu_core.errors import Fix, Message, RunError
 from emu_core.files import disk_fault, read_json, remove_partial, whole_folder, write_json, write_whole
 from emu_core.runs.checked import exactly
-from emu_core.runs.config import RunConfig, Task, has_shape
+from emu_core.runs.config import RunConfig, Task
 from emu_core.runs.data_facts import DataFacts, facts_of
 from emu_core.runs.log import LOG, Record, read_log
+
+if TYPE_CHECKING:
+    from emu_core.evaluation.run_metrics import Metrics
 
 T = TypeVar("T")
 FactsT = TypeVar("FactsT", bound=DataFacts)
@@ -30,24 +33,6 @@ FactsT = TypeVar("FactsT", bound=DataFacts)
 NAME = re.compile(r"(?!(?:con|prn|aux|nul|(?:com|lpt)[0-9])(?:\.|\Z))[a-z0-9][a-z0-9._-]{0,79}")
 LOCK = ".emu-lock"
 _HALF_MADE = {LOCK, "config.json", "data.json", "training"}  # written before the first status
-_FIGURES = {str: float}
-_CHANGE = {"difference": float, "low": float, "high": float, "verdict": str, "queries": int}
-_LEAKAGE = dict.fromkeys(("probe", "probe_chance", "neighbours", "neighbours_chance"), float)
-_FOUND = dict.fromkeys(("p_at_1", "p_at_3", "p_at_10", "low", "high"), float)
-# The fields that are checked, see `has_shape`; a method may write others.
-_METRICS: Mapping[str, Any] = {
-    "selected_epoch": int,
-    "seconds": float,
-    "warnings": list[str],
-    **dict.fromkeys(("note", "split", "mean_over", "measured_on"), str),
-    **dict.fromkeys(("mean_base", "mean_specialised"), float),
-    **dict.fromkeys(("base", "specialised"), _FIGURES),
-    "counts": {str: int},
-    "guard": {str: _CHANGE},
-    "leakage": {str: _LEAKAGE | {"sentences": int, "languages": int}},
-    "translation": {str: _FOUND | {"candidates": int, "trained": bool}},
-    "eigen_similarity": {str: {"mean": float, "variance": float, "standard_error": float}},
-}
 REMARKS = "remarks.json"
 MOST_NOTE, MOST_TAG, MOST_TAGS = 2_000, 40, 20  # characters of a note and of a tag; tags of a run
 TRASH = ".deleted"  # in the folder of the runs; no run can have this name
@@ -350,9 +335,11 @@ class Run:
         parse = facts_of if kind is None else partial(msgspec.convert, type=kind)
         return self._read("data.json", parse, (kind or DataFacts)())
 
-    def metrics(self) -> dict[str, Any]:
-        """Read metrics.json; empty until the run is finished. Raises RunError if it is damaged."""
-        return self._read("metrics.json", _checked_metrics, {})
+    def metrics(self) -> "Metrics":
+        """Read metrics.json; nothing is measured until the run is finished. Raises RunError if it is damaged."""
+        from emu_core.evaluation.run_metrics import Metrics
+
+        return self._read("metrics.json", Metrics.from_json, Metrics())
 
     def history(self) -> list[Record]:
         """Return the log so far: a record for each step and each epoch; other lines are skipped."""
@@ -403,12 +390,6 @@ class Run:
             raise RunError(f"{self.folder / name} is damaged; {fix}") from None
         except (OSError, ValueError):
             raise RunError(f"{self.folder / name} can't be read; {fix}") from None
-
-
-def _checked_metrics(values: dict[str, Any]) -> dict[str, Any]:
-    if not all(has_shape(values[name], shape) for name, shape in _METRICS.items() if name in values):
-        raise msgspec.ValidationError
-    return values
 
 
 class Storable(Protocol):

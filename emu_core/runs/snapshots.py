@@ -96,7 +96,7 @@ def read_film(run: Run) -> Film:
     if not (folder / SENTENCES).is_file():
         raise RunError(f"{run.folder} has no snapshots; train it again with ", Fix("snapshots", True))
     check_files(folder)
-    selected = run.metrics().get("selected_epoch", 0)
+    selected = run.metrics().selected_epoch
     titles, frames = [], []
     try:
         sentences = pd.read_parquet(folder / SENTENCES, columns=COLUMNS)

@@ -12,6 +12,7 @@ from emu_core.encoders.base import Encoder
 from emu_core.encoders.encode import shared_encode
 from emu_core.errors import TrainingError
 from emu_core.evaluation.arrays import Encode
+from emu_core.evaluation.run_metrics import Metrics
 from emu_core.processes import Processes
 from emu_core.runs.checkpoint import Checkpoint
 from emu_core.runs.config import RunConfig
@@ -114,10 +115,10 @@ class Outcome:
         encoder: the trained encoder.
         encode: its `encode`, shared between processes.
         fitted: the selected epoch, and warnings.
-        metrics: the method's own entries of metrics.json.
+        metrics: the figures that the method itself measured.
     """
 
     encoder: Encoder
     encode: Encode
     fitted: Fitted
-    metrics: dict[str, Any] = field(default_factory=dict)
+    metrics: Metrics = field(default_factory=Metrics)

@@ -73,8 +73,8 @@ def test_a_run_is_whole_and_its_encoder_opens(method: str, files: list[Path], tm
     assert run.status().state is RunState.FINISHED and not run.training_folder.exists()
     assert run.config().languages == ("en", "de") and run.config().encoder == ""
     metrics = run.metrics()
-    assert set(metrics["translation"]) == {"en-de", "de-en"}
-    assert metrics["translation"]["en-de"]["candidates"] == run.data(ParallelFacts).dev["en-de"] > 0
+    assert set(metrics.translation) == {"en-de", "de-en"}
+    assert metrics.translation["en-de"].candidates == run.data(ParallelFacts).dev["en-de"] > 0
     assert run.data(ParallelFacts).pairs["en-de"] + run.data(ParallelFacts).dev["en-de"] <= 150
     vectors = load_encoder(f"run:{run.folder}").encode(["dog runs", "hund rennt", "", "unheard"])
     assert vectors.shape == (4, 16) and np.isfinite(vectors).all()
@@ -86,10 +86,10 @@ def test_a_run_is_whole_and_its_encoder_opens(method: str, files: list[Path], tm
 
 
 def test_two_pairs_align_the_languages_that_share_one(bicvm: Run) -> None:
-    found = bicvm.metrics()["translation"]
+    found = bicvm.metrics().translation
     assert set(found) == {"en-de", "de-en", "en-fr", "fr-en", "de-fr", "fr-de"}
-    assert [way for way, one in found.items() if not one["trained"]] == ["de-fr", "fr-de"]
-    assert found["de-fr"]["p_at_1"] > 5 * 100 / found["de-fr"]["candidates"]  # above chance
+    assert [way for way, one in found.items() if not one.trained] == ["de-fr", "fr-de"]
+    assert found["de-fr"].p_at_1 > 5 * 100 / found["de-fr"].candidates  # above chance
 
 
 @pytest.mark.parametrize("method", list(SMALL))
@@ -139,7 +139,7 @@ def test_a_run_stores_its_texts_until_it_is_finished(tmp_path: Path) -> None:
 
 def test_it_can_be_specialised_and_exported(bicvm: Run, tmp_path: Path) -> None:
     run = train("demo", out=tmp_path / "s", encoder=f"run:{bicvm.folder}", train_languages=["en"])
-    assert run.metrics()["mean_specialised"] > 0
+    assert run.metrics().mean_specialised > 0
     assert load_encoder(f"run:{run.folder}").encode(["hund"]).shape[0] == 1
 
 

@@ -54,34 +54,35 @@ def test_a_run_is_whole(run: Run) -> None:
 
 def test_the_metrics_are_those_of_evaluate(run: Run) -> None:
     metrics = run.metrics()
-    for name, spec in (("base", "use"), ("specialised", f"run:{run.folder}")):
+    for spec, accuracy, mean in (
+        ("use", metrics.base, metrics.mean_base),
+        (f"run:{run.folder}", metrics.specialised, metrics.mean_specialised),
+    ):
         measured = evaluate(small_set(), encoder=spec, split="test", device="cpu")
-        assert measured["accuracy"] == metrics[name]
-        assert measured["mean_with_en"] == pytest.approx(metrics[f"mean_{name}"])
-    directions = [value for pair, value in metrics["base"].items() if "en" in pair.split("-")]
+        assert measured["accuracy"] == accuracy
+        assert measured["mean_with_en"] == pytest.approx(mean)
+    directions = [value for pair, value in metrics.base.items() if "en" in pair.split("-")]
     assert len(directions) == 5
-    assert metrics["mean_base"] == pytest.approx(float(np.mean(directions)))
+    assert metrics.mean_base == pytest.approx(float(np.mean(directions)))
 
 
 def test_the_guard_and_the_leakage_are_those_of_both_encoders(run: Run) -> None:
     metrics, part = run.metrics(), small_set().select(splits=["test"])
     frame = part.frame
-    for language, change in metrics["guard"].items():
+    for language, change in metrics.guard.items():
         over = [
-            metrics["specialised"][f"{language}-{t}"] - metrics["base"][f"{language}-{t}"]
+            metrics.specialised[f"{language}-{t}"] - metrics.base[f"{language}-{t}"]
             for t in ("en", "de", "ja")
         ]
-        assert change["difference"] == pytest.approx(sum(over) / 3)
-        assert change["low"] < change["difference"] < change["high"] and change["queries"] == 36
-    assert list(metrics["guard"]) == ["en", "de", "ja"]
-    for name, spec in (("base", "use"), ("specialised", f"run:{run.folder}")):
+        assert change.difference == pytest.approx(sum(over) / 3)
+        assert change.low < change.difference < change.high and change.queries == 36
+    assert list(metrics.guard) == ["en", "de", "ja"]
+    for leakage, spec in ((metrics.leakage.base, "use"), (metrics.leakage.specialised, f"run:{run.folder}")):
         vectors = load_encoder(spec).encode(frame["text"].tolist())
         expected = language_leakage(vectors, frame["language"].tolist(), frame["id"].tolist())
-        assert metrics["leakage"][name] == pytest.approx(asdict(expected))
-    assert (
-        evaluate(small_set(), encoder=f"run:{run.folder}", split="test", device="cpu")["guard"]
-        == metrics["guard"]
-    )
+        assert asdict(leakage) == pytest.approx(asdict(expected))
+    measured = evaluate(small_set(), encoder=f"run:{run.folder}", split="test", device="cpu")
+    assert measured["guard"] == {language: asdict(change) for language, change in metrics.guard.items()}
 
 
 def test_training_changed_the_encoder_and_saved_it(run: Run) -> None:
@@ -93,8 +94,8 @@ def test_training_changed_the_encoder_and_saved_it(run: Run) -> None:
 def test_the_card_says_what_happened(run: Run) -> None:
     card = (run.folder / "README.md").read_text("utf-8")
     metrics = run.metrics()
-    assert f"from {metrics['mean_base']:.1f} to {metrics['mean_specialised']:.1f} %" in card
-    worse = [pair for pair in metrics["base"] if metrics["specialised"][pair] < metrics["base"][pair]]
+    assert f"from {metrics.mean_base:.1f} to {metrics.mean_specialised:.1f} %" in card
+    worse = [pair for pair in metrics.base if metrics.specialised[pair] < metrics.base[pair]]
     assert ("No direction got worse" in card) == (not worse)
     assert all(pair in card for pair in worse)
 
@@ -152,9 +153,9 @@ def test_dev_rows_choose_the_epoch_by_the_training_languages_only(tmp_path: Path
     run = train(labelled, out=tmp_path / "r", device="cpu", method="emu", config=config)
     accuracies = [r.dev_accuracy for r in run.history() if not r.is_step]
     best = max(accuracies)
-    assert run.metrics()["selected_epoch"] == 1 + accuracies.index(best)
-    assert run.metrics()["specialised"]["en-en"] == pytest.approx(best)
-    assert CHOSEN_ON_MEASURED in run.metrics()["warnings"]
+    assert run.metrics().selected_epoch == 1 + accuracies.index(best)
+    assert run.metrics().specialised["en-en"] == pytest.approx(best)
+    assert CHOSEN_ON_MEASURED in run.metrics().warnings
 
 
 @pytest.mark.parametrize(("epochs", "measured_on"), [(1, "dev"), (2, "test")])
@@ -167,7 +168,7 @@ def test_nothing_is_said_where_what_is_measured_chose_nothing(
     config = replace(ONE_EPOCH, epochs=epochs)
     run = train(LabelledSet(frame, "with dev"), out=tmp_path / "r", device="cpu", method="emu", config=config)
     assert all(r.dev_accuracy is not None for r in run.history() if not r.is_step)
-    assert CHOSEN_ON_MEASURED not in run.metrics()["warnings"]
+    assert CHOSEN_ON_MEASURED not in run.metrics().warnings
 
 
 def test_unlabelled_sentences_may_come_from_elsewhere(tmp_path: Path) -> None:
@@ -277,11 +278,11 @@ def test_what_is_thin_is_said_and_trained_on(tmp_path: Path) -> None:
         method="emu",
         config=ONE_EPOCH,
     )
-    warnings = " ".join(run.metrics()["warnings"])
+    warnings = " ".join(run.metrics().warnings)
     assert "one sentence only in en of: pool" in warnings
     assert "only 3 unlabelled sentences in de" in warnings
-    assert "no language could be guarded" in run.metrics()["note"] and "base" not in run.metrics()
-    assert run.metrics()["guard"] is None and run.metrics()["leakage"] is None
+    assert "no language could be guarded" in run.metrics().note and not run.metrics().is_measured
+    assert run.metrics().guard is None and run.metrics().leakage is None
     card = (run.folder / "README.md").read_text("utf-8")
     assert "**Not guarded:**" in card and "one sentence only in en of: pool" in card
     assert str(run.status().message) == warnings
@@ -292,11 +293,11 @@ def test_batches_of_one_class_are_reported(tmp_path: Path) -> None:
     frame = small.frame[small.frame["intent"].isin(["pool", "gym"])].reset_index(drop=True)
     config = replace(ONE_EPOCH, batch_size=2)
     run = train(LabelledSet(frame, "two"), out=tmp_path / "r", device="cpu", method="emu", config=config)
-    assert any("batches held one intent only" in warning for warning in run.metrics()["warnings"])
+    assert any("batches held one intent only" in warning for warning in run.metrics().warnings)
 
 
 def test_a_run_in_use_is_not_overwritten(run: Run) -> None:
-    before = json.dumps(run.metrics())
+    before = json.dumps(run.metrics().to_json())
     with pytest.raises(RunError, match="in use"):
         train(small_set(), out=run.folder, device="cpu", method="emu", config=EmuConfig(epochs=1))
-    assert json.dumps(run.metrics()) == before
+    assert json.dumps(run.metrics().to_json()) == before

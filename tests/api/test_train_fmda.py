@@ -72,13 +72,13 @@ def test_every_phase_that_encodes_tells_how_far_it_is(
 def test_a_run_says_what_each_embedding_is_good_for(run: Run) -> None:
     assert run.status().state is RunState.FINISHED
     assert run.config().pairs == (("en", "de"),)
-    parts = run.metrics()["parts"]
-    assert set(parts) == {*(part.value for part in Part), "counts", "notes"}
-    for part in Part:
-        assert set(parts[part]["translation"]) == {"en-de", "de-en"}
-        assert set(parts[part]["template"]) == {"en", "de"}
-        assert 0 <= parts[part]["probe"] <= 100
-    assert parts["counts"]["translation"] == {"en-de": 4, "de-en": 4}
+    parts = run.metrics().parts
+    assert list(parts.embeddings) == [part.value for part in Part]
+    for measured in parts.embeddings.values():
+        assert set(measured.translation) == {"en-de", "de-en"}
+        assert set(measured.template) == {"en", "de"}
+        assert 0 <= measured.probe <= 100
+    assert parts.counts.translation == {"en-de": 4, "de-en": 4}
     encoder = load_encoder(f"run:{run.folder}")
     assert isinstance(encoder, DisentangledEncoder)
     held_out = slot_set().held_out_part()
@@ -90,7 +90,7 @@ def test_a_run_says_what_each_embedding_is_good_for(run: Run) -> None:
     first, second = (encoder.parts(texts[code])[Part.TEMPLATE] for code in ("en", "de"))
     units = [x / np.linalg.norm(x, axis=1, keepdims=True) for x in (first, second)]
     right = np.mean((units[0] @ units[1].T).argmax(axis=1) == np.arange(4))
-    assert parts["template"]["translation"]["en-de"] == pytest.approx(100 * right)
+    assert parts.embeddings["template"].translation["en-de"] == pytest.approx(100 * right)
 
 
 def test_the_log_names_stages_and_counts_epochs_through(run: Run) -> None:

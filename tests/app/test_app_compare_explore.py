@@ -208,23 +208,23 @@ def test_accuracy_is_what_the_run_itself_measured(app: AppTest, trained: Trained
     measured = run.metrics()
     compare(app)
     mean = next(metric for metric in app.metric if metric.label == "Mean of 5 directions with English")
-    assert mean.value == f"{measured['mean_specialised']:.1f} %"
-    assert mean.delta.endswith(f"points from {measured['mean_base']:.1f}")
+    assert mean.value == f"{measured.mean_specialised:.1f} %"
+    assert mean.delta.endswith(f"points from {measured.mean_base:.1f}")
     table = app.dataframe[0].value
     assert len(table) == 9
-    assert table["A %"].tolist() == pytest.approx(list(measured["base"].values()))
-    assert table["B %"].tolist() == pytest.approx(list(measured["specialised"].values()))
+    assert table["A %"].tolist() == pytest.approx(list(measured.base.values()))
+    assert table["B %"].tolist() == pytest.approx(list(measured.specialised.values()))
     assert not app.info  # nothing to warn of: the run's own data, its test rows
     charts = [spec["data"] for spec in drawn(app)]
     guarded, (base, *_), (new, *_), (difference, *_) = charts
     points = {point for trace in guarded for point in numbers(trace["x"])}
-    assert points == {change["difference"] for change in measured["guard"].values()}
+    assert points == {change.difference for change in measured.guard.values()}
     probe = next(metric for metric in app.metric if metric.label.startswith("A linear probe"))
-    leakage = measured["leakage"]
-    assert probe.value == f"{leakage['specialised']['probe']:.1f} %" and "chance 33.3 %" in probe.label
-    assert probe.delta.endswith(f"points from {leakage['base']['probe']:.1f}")
-    assert numbers(base["z"]) == pytest.approx(list(measured["base"].values()))
-    gains = np.array(list(measured["specialised"].values())) - list(measured["base"].values())
+    leakage = measured.leakage
+    assert probe.value == f"{leakage.specialised.probe:.1f} %" and "chance 33.3 %" in probe.label
+    assert probe.delta.endswith(f"points from {leakage.base.probe:.1f}")
+    assert numbers(base["z"]) == pytest.approx(list(measured.base.values()))
+    gains = np.array(list(measured.specialised.values())) - list(measured.base.values())
     assert numbers(difference["z"]) == pytest.approx(gains)
     assert (base["zmin"], base["zmax"]) == (new["zmin"], new["zmax"])  # one scale, or the eye is misled
 
@@ -433,10 +433,8 @@ def test_every_kind_of_encoder_can_be_compared_and_explored(
     run = train(str(file), out=root / "other", encoder=spec, method="emu", config=config, device="cpu")
     monkeypatch.setenv("EMU_RUNS", str(root))
     app = compare(with_data(file.read_bytes()))
-    assert app.dataframe[0].value["A %"].tolist() == pytest.approx(list(run.metrics()["base"].values()))
-    assert app.dataframe[0].value["B %"].tolist() == pytest.approx(
-        list(run.metrics()["specialised"].values())
-    )
+    assert app.dataframe[0].value["A %"].tolist() == pytest.approx(list(run.metrics().base.values()))
+    assert app.dataframe[0].value["B %"].tolist() == pytest.approx(list(run.metrics().specialised.values()))
     explore(app)
     assert not app.error
     assert drawn_rows(app, "x") == drawn_rows(app, "x2") == list(range(len(pd.read_csv(file))))

@@ -513,9 +513,9 @@ def test_a_language_that_loses_is_flagged_where_the_run_is_finished(root: Path) 
     }
     metrics = {
         "mean_base": 70.0, "mean_specialised": 72.5, "mean_over": "all directions", "warnings": [],
-        "guard": {code: change.facts() for code, change in changes.items()},
+        "guard": {code: asdict(change) for code, change in changes.items()},
         "new_intents": {
-            "base": 50.0, "specialised": 48.0, **changes["[x](y)"].facts(), "divisions": 2, "strength": None,
+            "base": 50.0, "specialised": 48.0, **asdict(changes["[x](y)"]), "divisions": 2, "strength": None,
         },
     }  # fmt: skip
     past(root, "harmful", Status(state=RunState.FINISHED, started_at=1.0), metrics)

@@ -20,6 +20,7 @@ from emu_app.shell.state import runs_to_specialise
 from emu_app.work import jobs
 from emu_core.data.languages import language_name
 from emu_core.errors import DataError
+from emu_core.evaluation.run_metrics import Metrics
 from emu_core.methods.registry import configure, method_named
 from emu_core.runs.run import Run, RunState, Status
 from emu_core.runs.stored_data import ParallelData, load_data
@@ -299,8 +300,8 @@ def test_losses_of_several_tasks_have_a_curve_each() -> None:
 
 def test_codes_may_have_a_hyphen_of_their_own() -> None:
     found = dict.fromkeys(("en-zh-tw", "zh-tw-en"), FOUND | {"trained": True})
-    ways = found_table({"translation": found})["Direction"].tolist()
+    ways = found_table(Metrics.from_json({"translation": found}))["Direction"].tolist()
     chinese = language_name("zh-tw")
     assert ways == [f"English → {chinese}", f"{chinese} → English"]
-    assert mean_p_at_1({}) is None
-    assert found_table({}).empty
+    assert mean_p_at_1(Metrics()) is None
+    assert found_table(Metrics()).empty

@@ -286,14 +286,14 @@ def test_a_language_that_the_run_was_not_trained_on_is_named(
 def test_the_numbers_are_those_of_the_run(app: AppTest, root: Path) -> None:
     tab(app, "Evaluation of the parts")
     table = app.dataframe[0].value.set_index("Embedding")
-    measured = Run(root / "fmda").metrics()["parts"]
+    measured = Run(root / "fmda").metrics().parts
     assert list(table.index) == [NAMES[part] for part in Part]
     for part in Part:
-        for pair, value in measured[part]["translation"].items():
+        for pair, value in measured.embeddings[part].translation.items():
             assert table.loc[NAMES[part], pair.replace("-", " → ")] == value
-        for code, value in measured[part]["template"].items():
+        for code, value in measured.embeddings[part].template.items():
             assert table.loc[NAMES[part], f"Templates {code}"] == value
-        assert table.loc[NAMES[part], "Language probe"] == measured[part]["probe"]
+        assert table.loc[NAMES[part], "Language probe"] == measured.embeddings[part].probe
     assert table.shape == (6, 4 + 3 + 1)
 
 

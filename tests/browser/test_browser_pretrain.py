@@ -52,7 +52,7 @@ def test_two_files_become_an_encoder_that_finds_translations(
     expect(note.first).to_be_visible()  # a chart that another replaces is kept for a while, hidden
     run = Run(runs_folder / RUN)
     assert run.status().state is RunState.FINISHED
-    assert run.metrics()["translation"]["en-de"]["p_at_1"] > 50
+    assert run.metrics().translation["en-de"].p_at_1 > 50
 
     page.get_by_role("link", name="Look at what it finds").click()
     page.get_by_role("heading", name="Translations", level=1).wait_for()

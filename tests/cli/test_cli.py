@@ -38,7 +38,7 @@ def test_train_prints_one_json_object(folder: Path, capsys: pytest.CaptureFixtur
     printed = capsys.readouterr()
     result = json.loads(printed.out)
     assert result["run"] == str(out)
-    assert result["specialised"] == Run(out).metrics()["specialised"]
+    assert result["specialised"] == Run(out).metrics().specialised
     assert "training" in printed.err and "finished" in printed.err
 
 
@@ -49,24 +49,22 @@ def test_train_prints_the_table_the_guard_and_the_leakage(
     metrics, printed = Run(folder / "runs" / "table").metrics(), capsys.readouterr().out
     lines = printed.splitlines()
     row = next(line for line in lines if line.startswith("ja-en")).split()
-    change = metrics["specialised"]["ja-en"] - metrics["base"]["ja-en"]
+    change = metrics.specialised["ja-en"] - metrics.base["ja-en"]
     assert row[1:] == [
-        f"{metrics['base']['ja-en']:.1f}",
-        f"{metrics['specialised']['ja-en']:.1f}",
+        f"{metrics.base['ja-en']:.1f}",
+        f"{metrics.specialised['ja-en']:.1f}",
         f"{change:+.1f}",
     ]
-    guarded = metrics["guard"]["ja"]
+    guarded = metrics.guard["ja"]
     row = next(line for line in lines if line.startswith("ja  "))
-    assert row.split()[:2] == ["ja", f"{guarded['difference']:+.1f}"]
-    assert row.endswith(f"  {guarded['verdict']}")
+    assert row.split()[:2] == ["ja", f"{guarded.difference:+.1f}"]
+    assert row.endswith(f"  {guarded.verdict}")
     assert ("No language is seen to lose." in printed) == all(
-        c["difference"] >= 0 for c in metrics["guard"].values()
+        change.difference >= 0 for change in metrics.guard.values()
     )
     probe = next(line for line in lines if line.startswith("a linear probe"))
-    leakage = metrics["leakage"]
-    assert probe.split()[-3:] == [f"{leakage[name]['probe']:.1f}" for name in ("base", "specialised")] + [
-        "33.3"
-    ]
+    both = metrics.leakage.base, metrics.leakage.specialised
+    assert probe.split()[-3:] == [f"{leakage.probe:.1f}" for leakage in both] + ["33.3"]
 
 
 def test_evaluate_guards_a_run_and_nothing_else(
@@ -107,7 +105,7 @@ def test_evaluate_leaves_out_what_the_run_was_trained_on(
     data = folder / "small.csv"
     metrics = Run(folder / "runs" / "small").metrics()
     found, said = evaluated(data, "small")
-    assert found["accuracy"] == metrics["specialised"] and found["counts"] == metrics["counts"]
+    assert found["accuracy"] == metrics.specialised and found["counts"] == metrics.counts
     assert found["left_out"] == 3 * 72 and "Left out: 216 sentences of split train" in found["notes"][0]
     assert f"note: {found['notes'][0]}" in said
     # What is asked for is measured; a warning says what it is worth.
@@ -146,7 +144,7 @@ def test_evaluate_warns_where_all_was_trained_on(
     capsys.readouterr()
     assert main(["evaluate", str(data), "--run", f"{run}-2", "--device", "cpu", "--json"]) == 0
     held_out = json.loads(capsys.readouterr().out)
-    assert held_out["accuracy"] == Run(Path(f"{run}-2")).metrics()["specialised"]
+    assert held_out["accuracy"] == Run(Path(f"{run}-2")).metrics().specialised
     assert "Left out: " in held_out["notes"][0] and held_out["counts"]["de-en"] < 54
     assert main(["train", str(data), "--out", f"{run}-3", "--hold-out", "1.5"]) == 2
     assert "--hold-out must be a share between 0 and 1" in capsys.readouterr().err
@@ -160,7 +158,7 @@ def test_evaluate_has_the_contract(folder: Path, capsys: pytest.CaptureFixture[s
     assert list(result["accuracy"]) == ["en-en", "en-de", "de-en", "de-de"]
     assert result["mean"] == pytest.approx(sum(result["accuracy"].values()) / 4)
     metrics = Run(folder / "runs" / "small").metrics()
-    assert result["accuracy"]["en-de"] == metrics["specialised"]["en-de"]
+    assert result["accuracy"]["en-de"] == metrics.specialised["en-de"]
     low, high = result["intervals"]["en-de"]
     assert low <= result["accuracy"]["en-de"] <= high
 

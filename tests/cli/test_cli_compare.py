@@ -82,10 +82,10 @@ def test_a_run_is_compared_with_its_base(
     metrics = runs[0].metrics()
     assert (facts["base"], facts["other"], facts["notes"]) == ("use", "first", [])
     for name, side in (("base", "base"), ("specialised", "other")):
-        assert {row["pair"]: row[side] for row in facts["accuracy"]} == pytest.approx(metrics[name])
+        assert {row["pair"]: row[side] for row in facts["accuracy"]} == pytest.approx(getattr(metrics, name))
     for gain in facts["gains"]:
-        assert gain["difference"] == pytest.approx(metrics["guard"][gain["language"]]["difference"])
-    assert [gain["language"] for gain in facts["gains"]] == list(metrics["guard"])
+        assert gain["difference"] == pytest.approx(metrics.guard[gain["language"]].difference)
+    assert [gain["language"] for gain in facts["gains"]] == list(metrics.guard)
     assert facts["forgetting"] is None
 
 

@@ -60,18 +60,18 @@ def test_what_each_embedding_finds_is_printed(
 ) -> None:
     asked = ["--method", "fmda", "--pair", "de-en", "--two-stage"]
     assert main(trained(folder, "again", *asked)) == 0
-    parts = Run(folder / "runs" / "again").metrics()["parts"]
-    assert parts == run.metrics()["parts"]
+    parts = Run(folder / "runs" / "again").metrics().parts
+    assert parts == run.metrics().parts
     lines = capsys.readouterr().out.splitlines()
     head = next(line for line in lines if line.startswith("Embedding"))
     assert " ".join(head.split()) == "Embedding de → en en → de Templates de Templates en Language probe"
     table = lines[lines.index(head) + 1 :]
     for line, part in zip(table, Part, strict=False):
-        found = parts[part]
-        numbers = [*found["translation"].values(), *found["template"].values(), found["probe"]]
+        measured = parts.embeddings[part]
+        numbers = [*measured.translation.values(), *measured.template.values(), measured.probe]
         assert line.split() == [part, *(f"{number:.1f}" for number in numbers)]
     assert main(trained(folder, "json", *asked, "--json")) == 0
-    assert json.loads(capsys.readouterr().out)["parts"] == parts
+    assert json.loads(capsys.readouterr().out)["parts"] == parts.to_json()
 
 
 def test_a_measure_for_which_the_sentences_do_not_do_is_a_note(
@@ -84,8 +84,8 @@ def test_a_measure_for_which_the_sentences_do_not_do_is_a_note(
     command = trained(folder, "plain", "--method", "fmda")
     command[1] = str(whole)
     assert main(command) == 0
-    parts, printed = Run(folder / "runs" / "plain").metrics()["parts"], capsys.readouterr().out
-    assert parts["notes"] and all(f"note: {note}" in printed for note in parts["notes"])
+    parts, printed = Run(folder / "runs" / "plain").metrics().parts, capsys.readouterr().out
+    assert parts.notes and all(f"note: {note}" in printed for note in parts.notes)
     assert "Templates en" not in printed
 
 

@@ -97,10 +97,10 @@ def test_it_is_compared_embedded_evaluated_and_exported(
     assert main(["compare", data, "--run", str(run.folder), "--json", "--html", str(page)]) == 0
     compared = json.loads(capsys.readouterr().out)
     metrics = run.metrics()
-    assert page.is_file() and metrics["mean_specialised"] > 0
+    assert page.is_file() and metrics.mean_specialised > 0
     assert json.dumps(compared).count("en-de") > 0
     assert main(["evaluate", data, "--run", str(run.folder), "--split", "test", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["accuracy"] == pytest.approx(metrics["specialised"])
+    assert json.loads(capsys.readouterr().out)["accuracy"] == pytest.approx(metrics.specialised)
     assert main(["embed", data, "--run", str(run.folder), "--out", str(tmp_path / "v.parquet")]) == 0
     assert main(["export", str(run.folder), "--out", str(tmp_path / "exported")]) == 0
     from sentence_transformers import SentenceTransformer
@@ -158,7 +158,7 @@ def test_the_app_offers_trains_cancels_resumes_and_compares_it(
     assert queue.wait(run, PATIENCE_S).state is RunState.FINISHED
     assert run.config().hyperparameters["stretch"] == 0.01
     app.run()
-    assert app.metric[1].value == f"{run.metrics()['mean_specialised']:.1f} %"
+    assert app.metric[1].value == f"{run.metrics().mean_specialised:.1f} %"
     assert app.dataframe[0].value["Method"].tolist() == ["Linear map from outside"]
     app.session_state["explore-method"] = "pca"
     app.switch_page("views/workbench.py").run()

@@ -129,10 +129,10 @@ def test_it_is_resumed_to_its_end(notebook: NotebookNode, folder: Path) -> None:
     assert "finished in" in page and page.count("<polyline") >= 2
     (card,) = pages(notebook.cells[4])
     metrics = run.metrics()
-    for figure in (metrics["mean_base"], metrics["mean_specialised"]):
+    for figure in (metrics.mean_base, metrics.mean_specialised):
         assert f"<b>{figure:.1f} %</b>" in card
-    for change in metrics["guard"].values():
-        assert f"<td>{change['difference']:+.1f}</td>" in card
+    for change in metrics.guard.values():
+        assert f"<td>{change.difference:+.1f}</td>" in card
     assert "<polyline" in card
 
 

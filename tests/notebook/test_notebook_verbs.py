@@ -63,7 +63,7 @@ def test_results_show_themselves(tmp_path: Path) -> None:
     run = emu_core.train(data, out=tmp_path / "run", device="cpu")
     again, comparison = emu_core.resume(run.folder), emu_core.compare(data, run, device="cpu")
     assert type(run) is type(again) is NotebookRun and type(comparison) is NotebookComparison
-    mean = f"<b>{run.metrics()['mean_specialised']:.1f} %</b>"
+    mean = f"<b>{run.metrics().mean_specialised:.1f} %</b>"
     assert mean in run._repr_html_() == again._repr_html_()
     plain = compare(data, run.folder, device="cpu")
     assert repr(comparison) == repr(plain) and not hasattr(plain, "_repr_html_")

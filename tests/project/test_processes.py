@@ -92,7 +92,7 @@ def test_two_processes_train_as_one_does(method: str, one: Path, two: Path) -> N
     vectors = [load_encoder(f"run:{run.folder}").encode(texts) for run in (alone, together)]
     assert (vectors[0] * vectors[1]).sum(axis=1).min() > 0.9999
     assert (vectors[0] * load_encoder("use").encode(texts)).sum(axis=1).max() < 0.99
-    assert together.metrics()["base"] == alone.metrics()["base"]
+    assert together.metrics().base == alone.metrics().base
 
 
 def test_two_processes_embed_as_one_does(one: Path, two: Path) -> None:

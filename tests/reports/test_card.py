@@ -6,6 +6,7 @@ from typing import Any
 
 from emu_core.evaluation.guard import LanguageChange
 from emu_core.evaluation.leakage import Leakage
+from emu_core.evaluation.run_metrics import Metrics
 from emu_core.reports.card import model_card
 from emu_core.runs.config import RunConfig
 from emu_core.runs.data_facts import LabelledFacts
@@ -19,11 +20,11 @@ def card(**metrics: Any) -> str:
         "warnings": [], "split": "test", "base": {"en-en": 50.0}, "specialised": {"en-en": 60.0},
         "counts": {"en-en": 10}, "mean_base": 50.0, "mean_specialised": 60.0, "mean_over": "all directions",
     }  # fmt: skip
-    return model_card("r", CONFIG, DATA, json.loads(json.dumps(measured | metrics)))
+    return model_card("r", CONFIG, DATA, Metrics.from_json(json.loads(json.dumps(measured | metrics))))
 
 
 def guard(**differences: tuple[float, float, float]) -> dict[str, Any]:
-    return {code: LanguageChange(*numbers, 20).facts() for code, numbers in differences.items()}
+    return {code: asdict(LanguageChange(*numbers, 20)) for code, numbers in differences.items()}
 
 
 def test_each_language_that_loses_or_may_lose_is_named_in_bold() -> None:
@@ -47,7 +48,7 @@ def test_no_loss_is_said_too() -> None:
 
 
 def test_a_run_that_was_not_guarded_says_why() -> None:
-    text = model_card("r", CONFIG, DATA, {"note": "no rows", "warnings": [], "guard": None, "leakage": None})
+    text = model_card("r", CONFIG, DATA, Metrics(note="no rows", guard=None, leakage=None))
     assert "**Not guarded:** no sentences were held out" in text
     assert "No language is seen to lose" not in text and "## Language leakage" not in text
 
@@ -86,5 +87,5 @@ def test_leakage_stands_beside_chance() -> None:
 
 
 def test_warnings_are_said_of_a_run_without_measures_too() -> None:
-    text = model_card("r", CONFIG, DATA, {"note": "no rows", "warnings": ["the vectors have collapsed"]})
+    text = model_card("r", CONFIG, DATA, Metrics(note="no rows", warnings=("the vectors have collapsed",)))
     assert "Not measured: no rows." in text and "- the vectors have collapsed" in text

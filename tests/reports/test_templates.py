@@ -12,6 +12,7 @@ from jinja2 import UndefinedError
 
 import emu_core.reports
 from emu_core.data.wording import TextTable
+from emu_core.evaluation.run_metrics import Metrics
 from emu_core.reports.card import model_card
 from emu_core.reports.cells import chosen_cell, message_cell, neighbours_cell
 from emu_core.reports.map_pages import maps_page
@@ -78,7 +79,7 @@ def test_a_map_is_a_page_of_the_same_shell() -> None:
 
 def test_a_card_shows_hostile_names_as_they_are() -> None:
     config = RunConfig("emu", "small", {"a_b": HOSTILE}, encoder=f"hf:{HOSTILE}", train_languages=(HOSTILE,))
-    metrics = {"warnings": [HOSTILE], "note": HOSTILE}
+    metrics = Metrics(warnings=(HOSTILE,), note=HOSTILE)
     card = model_card("run", config, LabelledFacts(name=HOSTILE, labelled=9, intents=2), metrics)
     code = re.compile(r"`[^`\n]*`")
     outside = code.sub("", "\n".join(card.split("```")[::2]))

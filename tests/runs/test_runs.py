@@ -65,7 +65,7 @@ def test_a_new_run_is_queued_with_all_that_it_needs(config: RunConfig, tmp_path:
     assert run.config() == config
     assert run.data() == LabelledFacts(name=config.data, rows=1)
     assert [path.name for path in run.training_folder.iterdir()] == ["texts.txt"]
-    assert run.metrics() == {} and run.history() == []
+    assert not run.metrics().is_measured and run.history() == []
     run.delete_training()
     assert not run.can_resume
 
@@ -292,6 +292,12 @@ def test_cancel_is_seen(tmp_path: Path) -> None:
         ("metrics.json", {"mean_base": "high"}),
         ("metrics.json", {"warnings": "one"}),
         ("metrics.json", {"guard": {"de": {"difference": 1.0}}}),
+        (
+            "metrics.json",
+            {"guard": {"de": {"difference": 1, "low": 0, "high": 2, "verdict": 3, "queries": 9.5}}},
+        ),
+        ("metrics.json", {"parts": [1]}),
+        ("metrics.json", {"new_intents": {"base": 1.0}}),
         ("metrics.json", {"translation": {"en-de": 3}}),
         ("data.json", {"name": ["x"]}),
     ],

@@ -95,9 +95,9 @@ def test_a_run_plays_its_held_out_sentences(run: Run, data: Path) -> None:
     test = pd.read_csv(data).query("split == 'test'")
     assert sorted(seen.sentences["text"]) == sorted(test["text"])
     metrics = run.metrics()
-    for place, which in ((0, "base"), (-1, "specialised")):
+    for place, accuracy in ((0, metrics.base), (-1, metrics.specialised)):
         for code in ("en", "de"):
-            pairs = [metrics[which][f"{code}-{pool}"] for pool in ("en", "de")]
+            pairs = [accuracy[f"{code}-{pool}"] for pool in ("en", "de")]
             assert seen.accuracy[code].iloc[place] == pytest.approx(np.mean(pairs), abs=3)  # float16
     figure = charts.animation(seen, "language")
     names = [frame.name for frame in figure.frames]

@@ -23,6 +23,7 @@ def _train(job: "Job", config: FmdaConfig | MeaningLanguageConfig) -> "Outcome":
     """Encode every sentence once and train the layers."""
     from emu_core.encoders.transformer.token_states import require_transformer
     from emu_core.evaluation.disentangled import disentangled_metrics
+    from emu_core.evaluation.run_metrics import Metrics
     from emu_core.methods.fmda.batches import prepare_disentangling
     from emu_core.methods.fmda.encoder import DisentangledEncoder
     from emu_core.methods.fmda.trainer import DisentangleTrainer
@@ -41,13 +42,13 @@ def _train(job: "Job", config: FmdaConfig | MeaningLanguageConfig) -> "Outcome":
     encode = job.encode_with(specialised)
     fitted = job.fit(trainer, encode)
     held_out = labelled.held_out_part()
-    metrics: dict[str, Any] = {}
+    parts = None
     if held_out is not None:
         job.progress.phase("measuring the parts")
         embed = partial(specialised.parts, on_progress=job.progress.counted)
-        metrics["parts"] = disentangled_metrics(embed, specialised.part_names, held_out, job.config.pairs)
+        parts = disentangled_metrics(embed, specialised.part_names, held_out, job.config.pairs)
     fitted = replace(fitted, warnings=(*data.warnings, *fitted.warnings))
-    return Outcome(specialised, encode, fitted, metrics)
+    return Outcome(specialised, encode, fitted, Metrics(parts=parts))
 
 
 def training_pairs(

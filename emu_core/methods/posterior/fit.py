@@ -8,7 +8,6 @@ which are held out together so that they do not reveal each other's class. All d
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import torch
@@ -22,6 +21,7 @@ from emu_core.encoders.base import FloatArray
 from emu_core.errors import Fix, TrainingError
 from emu_core.evaluation.classifier import regression
 from emu_core.evaluation.guard import LeftOut, cross_validation, new_intent_guard
+from emu_core.evaluation.run_metrics import StrengthMetrics
 from emu_core.methods.posterior.head import (
     TINY,
     PosteriorHead,
@@ -137,12 +137,12 @@ class Strength:
         """Whether these are the stronger settings."""
         return self.gain is not None and self.gain.is_clear
 
-    def facts(self) -> dict[str, Any] | None:
-        """Return whitening, share, whether they are the stronger ones, and the gain, for JSON; None if not measured."""
+    def metrics(self) -> StrengthMetrics | None:
+        """Return whitening, share, whether they are the stronger ones, and the gain; None if not measured."""
         if self.gain is None:
             return None
-        used = {name: getattr(self.settings, name) for name in ("whitening", "share")}
-        return {**used, "is_stronger": self.is_stronger, "gain": self.gain.mean, "error": self.gain.error}
+        used = self.settings
+        return StrengthMetrics(used.whitening, used.share, self.is_stronger, self.gain.mean, self.gain.error)
 
 
 def choose_strength(examples: Examples, config: PosteriorConfig) -> Strength:

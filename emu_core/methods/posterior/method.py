@@ -1,6 +1,7 @@
 """Embeddings moved towards their probable intents: a head on the encoder as it is, ours."""
 
 import warnings
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from emu_core.methods.posterior.settings import PosteriorConfig
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 def _train(job: "Job", config: PosteriorConfig) -> "Outcome":
     """Fit the head on the base encoder's vectors; each sentence is encoded once."""
     from emu_core.encoders.encode import once
+    from emu_core.evaluation.run_metrics import Metrics, NewIntentMetrics
     from emu_core.methods.posterior import fit as posterior
     from emu_core.methods.posterior.encoder import PosteriorEncoder
     from emu_core.training.fit import Fitted
@@ -49,12 +51,12 @@ def _train(job: "Job", config: PosteriorConfig) -> "Outcome":
         job.snapshots.take(1, "after the map", lambda texts: fitted.mapped(encode(texts)))
     job.progress.phase("leaving intents out")
     new = posterior.new_intents(examples, languages, strength.settings, penalty)
-    metrics = {"new_intents": None if new is None else new.facts() | {"strength": strength.facts()}}
+    metrics = Metrics(
+        new_intents=None if new is None else NewIntentMetrics(**vars(new), strength=strength.metrics())
+    )
     if job.labelled_data.labelled.held_out_part() is None:
         job.progress.phase("cross-validating")
-        validated = posterior.cross_validated(examples, languages, config)
-        if validated is not None:
-            metrics["cross_validation"] = validated.facts()
+        metrics = replace(metrics, cross_validation=posterior.cross_validated(examples, languages, config))
     return Outcome(specialised, fitted.encode_with(encode), Fitted(0, cautions), metrics)
 
 

@@ -212,7 +212,7 @@ def test_a_collapse_is_logged_as_it_happens_and_ends_in_the_card(
     assert not first.texts
     alarm = second.texts["alarm"]
     assert "collapsed towards one direction" in alarm and "into few directions" in alarm
-    warnings = run.metrics()["warnings"]
+    warnings = run.metrics().warnings
     assert [("one direction" in w, "few directions" in w) for w in warnings] == [(True, False), (False, True)]
     card = (run.folder / "README.md").read_text("utf-8")
     assert all(f"- {warning}" in card for warning in warnings)

@@ -410,16 +410,16 @@ def test_it_is_the_method_where_none_is_named(run: Run) -> None:
     assert run.config().method == "posterior"
     assert run.config().hyperparameters["share"] == configure("posterior", "use").share
     metrics = run.metrics()
-    assert metrics["mean_specialised"] > metrics["mean_base"] + 5
+    assert metrics.mean_specialised > metrics.mean_base + 5
     assert not run.training_folder.exists()
-    new = metrics["new_intents"]
-    assert new["queries"] == len(small_set().train_part().select(languages=["en"]).frame)
-    assert new["specialised"] - new["base"] == pytest.approx(new["difference"])
-    assert new["low"] < new["difference"] < new["high"]
+    new = metrics.new_intents
+    assert new.queries == len(small_set().train_part().select(languages=["en"]).frame)
+    assert new.specialised - new.base == pytest.approx(new.difference)
+    assert new.low < new.difference < new.high
     used = load_encoder(f"run:{run.folder}").head
-    assert used.share == pytest.approx(new["strength"]["share"])
+    assert used.share == pytest.approx(new.strength.share)
     card = (run.folder / "README.md").read_text("utf-8")
-    assert "## New-intent guard" in card and f"{new['difference']:+.1f} points" in card
+    assert "## New-intent guard" in card and f"{new.difference:+.1f} points" in card
     assert "`posterior`" in card and "no unlabelled sentences were used" in card
 
 
@@ -436,8 +436,8 @@ def test_the_settings_that_were_chosen_are_those_of_the_head_and_of_the_guard(
     share, whitening = start.share * start.share_factor, start.whitening * start.whitening_factor
     head = load_encoder(f"run:{run.folder}").head
     assert (guarded[0].share, guarded[0].whitening) == (share, whitening) and head.share == share
-    strength = run.metrics()["new_intents"]["strength"]
-    assert strength["is_stronger"] and (strength["share"], strength["whitening"]) == (share, whitening)
+    strength = run.metrics().new_intents.strength
+    assert strength.is_stronger and (strength.share, strength.whitening) == (share, whitening)
 
 
 def test_of_many_sentences_a_sample_is_cross_validated(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -447,20 +447,20 @@ def test_of_many_sentences_a_sample_is_cross_validated(monkeypatch: pytest.Monke
     vectors = (np.eye(3, 8)[labels] + 0.3 * rng.normal(size=(120, 8))).astype(np.float32)
     given = Examples(vectors, labels, ids=[""] * 120), ["en"] * 120, FULL
     found = posterior.cross_validated(*given)
-    assert found is not None and found.change.queries == 60
+    assert found is not None and found.queries == 60
 
 
 def test_without_held_out_sentences_it_is_cross_validated(tmp_path: Path) -> None:
     frame = small_set().frame.assign(split="")
     run = train(LabelledSet(frame, "bare"), out=tmp_path / "bare", train_languages=["en"], device="cpu")
     metrics = run.metrics()
-    found = metrics["cross_validation"]
-    assert "mean_base" not in metrics and found["divisions"] == 5
-    assert found["queries"] == (frame["language"] == "en").sum()
-    assert found["specialised"] - found["base"] == pytest.approx(found["difference"])
+    found = metrics.cross_validation
+    assert not metrics.is_measured and found.divisions == 5
+    assert found.queries == (frame["language"] == "en").sum()
+    assert found.specialised - found.base == pytest.approx(found.difference)
     # The sentences' own labels would make nearly all of them right.
-    assert found["base"] < found["specialised"] < 99
-    line = f"Acc@1 {found['base']:.1f} → {found['specialised']:.1f} %"
+    assert found.base < found.specialised < 99
+    line = f"Acc@1 {found.base:.1f} → {found.specialised:.1f} %"
     assert line in (run.folder / "README.md").read_text("utf-8") and line in run._repr_html_()
 
 
@@ -475,7 +475,7 @@ def test_what_is_saved_is_what_was_measured(run: Run, monkeypatch: pytest.Monkey
         test["language"].tolist(),
         test["id"].tolist(),
     )
-    assert found.accuracy == run.metrics()["specialised"]
+    assert found.accuracy == run.metrics().specialised
     texts = test["text"].tolist()
     monkeypatch.setattr(posterior_head, "COSINES", 7 * len(encoder.head.anchors))  # seven rows at a time
     both = as_functions(encoder.head).encode_with(load_encoder("use").encode)(texts)
@@ -567,7 +567,7 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_head(run: Run, tmp_path: Pat
     resume(stopped.folder)
     one, two = (load_file(r.encoder_folder / "head.safetensors") for r in (run, stopped))
     assert all(torch.equal(one[name], two[name]) for name in one)
-    assert stopped.metrics()["specialised"] == run.metrics()["specialised"]
+    assert stopped.metrics().specialised == run.metrics().specialised
 
 
 def test_many_intents_are_told_apart_in_groups_and_kept_by_number(
@@ -601,7 +601,7 @@ def test_many_intents_are_told_apart_in_groups_and_kept_by_number(
     assert right[1].mean() >= right[0].mean() - 0.05 > 0.8
     given = Examples(vectors, labels, ids=[""] * 120), ["en"] * 120, FULL, 10.0
     found = posterior.new_intents(*given)
-    assert found is not None and found.change.queries < 120
+    assert found is not None and found.queries < 120
     assert "12 intents" in posterior.samples(labels)[0]
 
 

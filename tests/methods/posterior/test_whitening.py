@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from emu_core.evaluation.run_metrics import StrengthMetrics
 from emu_core.methods.posterior import fit as posterior
 from emu_core.methods.posterior import whitening
 from emu_core.methods.posterior.fit import Examples, Strength, choose_strength, fit_head
@@ -82,13 +83,7 @@ def test_the_stronger_settings_are_used_where_left_out_intents_gain(nuisance: fl
     assert found.gain is not None and found.is_stronger is stronger is found.gain.is_clear
     used = (3 * 0.15, 1.2 * 0.13) if stronger else (0.15, 0.13)
     assert (found.settings.whitening, found.settings.share) == used
-    assert found.facts() == {
-        "whitening": used[0],
-        "share": used[1],
-        "is_stronger": stronger,
-        "gain": found.gain.mean,
-        "error": found.gain.error,
-    }
+    assert found.metrics() == StrengthMetrics(*used, stronger, found.gain.mean, found.gain.error)
     head, alone = fit_head(given, CONFIG), fit_head(given, found.settings)
     assert head.share == used[1]
     np.testing.assert_array_equal(head.spread, alone.spread)
@@ -107,7 +102,7 @@ def test_without_four_intents_or_a_stronger_whitening_there_is_no_choice(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     found = choose_strength(sentences(2.0, k=3), CONFIG)
-    assert found == Strength(replace(CONFIG, whitening_factor=1.0), None) and found.facts() is None
+    assert found == Strength(replace(CONFIG, whitening_factor=1.0), None) and found.metrics() is None
     alone = Examples(np.eye(8, dtype=np.float32), list(range(8)))  # no intent has two sentences
     assert choose_strength(alone, CONFIG).gain is None
     monkeypatch.setattr(posterior, "gain_of_new_intents", lambda *_: pytest.fail("nothing to measure"))
