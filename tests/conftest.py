@@ -124,7 +124,8 @@ def patient_pages(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatc
 
         monkeypatch.setattr(manifest_scanner, "scan_component_manifests", list)
         monkeypatch.setattr(app_test, "ScriptCache", compiled_pages)
-        monkeypatch.setattr("emu_app.work.cache.MOMENT_S", 60.0)
+        monkeypatch.setattr("emu_app.work.cache.MOMENT_S", PATIENCE_MS / 1000)
+        monkeypatch.setattr("emu_app.work.cache.LEAST_READ_S", PATIENCE_MS / 1000)
         monkeypatch.setattr("emu_app.work.cache.warm_up", None)
 
 

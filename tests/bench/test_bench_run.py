@@ -295,7 +295,7 @@ def test_the_process_of_a_cell_ends_with_its_parent(tiny: str, tmp_path: Path) -
 
         until(is_measuring)
         process.kill()
-    assert psutil.wait_procs(workers, timeout=30)[1] == []
+    assert psutil.wait_procs(workers, timeout=PATIENCE_S)[1] == []
 
 
 @pytest.mark.usefixtures("quick_starts")

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+import psutil
 import pytest
 
 from emu_app.work import cache, jobs
@@ -150,8 +151,15 @@ def test_the_app_offers_trains_cancels_resumes_and_compares_it(
     press("Start the run")
     run = Run(tmp_path / "runs" / "linear-map-use-1")
     until(lambda: run.status().state is RunState.RUNNING)
-    app.run()
-    press("Cancel")
+    pid = run.status().pid
+    assert pid is not None
+    process = psutil.Process(pid)
+    process.suspend()  # so that it is not over before it is cancelled
+    try:
+        app.run()
+        press("Cancel")
+    finally:
+        process.resume()
     assert queue.wait(run, PATIENCE_S).state is RunState.CANCELLED
     app.run()
     press("Resume")

@@ -38,6 +38,8 @@ def nginx(app: str, port: int, folder: Path) -> Iterator[None]:
             while time.monotonic() < until and server.poll() is None:
                 with suppress(OSError), create_connection(("127.0.0.1", port)):
                     break  # the app may be started after it
+            else:
+                pytest.fail(f"nginx does not listen: {(folder / 'error.log').read_text()}")
             yield
         finally:
             server.terminate()
