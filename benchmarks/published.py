@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from emu_core.bench.peers import Peer, frozen_peer
 from emu_core.data.labelled import LabelledSet
-from emu_core.data.labelled.columns import COLUMNS
+from emu_core.data.labelled.columns import LABELLED_COLUMNS
 from emu_core.evaluation.leave_one_out import NeighbourAccuracy, leave_one_out, pool_accuracy
 from emu_core.methods.posterior.fit import Examples
 from emu_core.methods.registry import configure
@@ -64,7 +64,9 @@ def peer(kind: Peer) -> Fit:
             known.update(zip(texts, vectors, strict=True))
             return texts
 
-        frame = pd.DataFrame(dict.fromkeys(COLUMNS, ""), index=range(len(labels.vectors)), dtype="str")
+        frame = pd.DataFrame(
+            dict.fromkeys(LABELLED_COLUMNS, ""), index=range(len(labels.vectors)), dtype="str"
+        )
         frame = frame.assign(
             text=named(labels.vectors), intent=labels.classes.astype(str), language=LABELLED, id=labels.ids
         ).astype("str")

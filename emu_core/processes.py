@@ -109,13 +109,13 @@ class Processes:
             gradient.copy_(total.view_as(gradient))
 
 
-ALONE = Processes()
+SINGLE_PROCESS = Processes()
 
 
 def join_processes(device: str = "auto") -> Processes:
     """Join the other processes of a launcher, if there are any; `device` is "cpu" to leave GPUs unused."""
     if not launched():
-        return ALONE
+        return SINGLE_PROCESS
     state = _state(device)
     return Processes(state.process_index, state.num_processes)
 

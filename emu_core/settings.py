@@ -13,8 +13,8 @@ from emu_core.errors import Fix, TrainingError
 
 OURS = "ours"
 CHOSEN_ON = "ours, chosen on {} (benchmarks/README.md)"
-SHARE = {"low": 0, "high": 1}
-SHARE_LEFT_OUT = {"low": 0, "below": 1}  # for a share of a whole of which something must be left
+SHARE_LIMITS = {"low": 0, "high": 1}
+PARTIAL_SHARE_LIMITS = {"low": 0, "below": 1}  # for a share of a whole of which something must be left
 _KEY = "setting"
 
 
@@ -92,7 +92,7 @@ class SettingInfo:
 
     def describe(self, start: "Settings", paper: "Settings") -> str:
         """Return help, default, range and source, given a run's default settings and those of the preset "paper"."""
-        default, papers = as_text(getattr(start, self.name)), as_text(getattr(paper, self.name))
+        default, papers = value_text(getattr(start, self.name)), value_text(getattr(paper, self.name))
         facts = [f"Default: {default}" + (f" (preset paper: {papers})" if papers != default else "")]
         facts += [f"range: {self.range}"] if self.range else []
         facts += [] if self.matters(start) else ["unused with the other defaults"]
@@ -204,12 +204,12 @@ def _infos(kind: Any) -> tuple[SettingInfo, ...]:
     return tuple(infos_of_kind)
 
 
-def as_text(value: Any) -> str:
+def value_text(value: Any) -> str:
     """Return a value in words, as help and documentation show it."""
     if isinstance(value, bool):
         return "on" if value else "off"
     if isinstance(value, float):
         return f"{value:g}"
     if isinstance(value, tuple):
-        return ",".join(map(as_text, value)) or "none"
+        return ",".join(map(value_text, value)) or "none"
     return "none" if value is None else str(value)

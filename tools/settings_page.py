@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from emu_core.methods.registry import methods
-from emu_core.settings import OURS, Settings, as_text, infos
+from emu_core.settings import OURS, Settings, infos, value_text
 from emu_core.training.method import Method
 from tools import DOCS
 
@@ -37,7 +37,7 @@ def _section(sharing: Sequence[Method]) -> Iterator[str]:
     rows = [("option", "meaning", *starts, "range", "source"), ("---",) * (len(starts) + 4)]
     for info in infos(first.settings):
         if not info.fixed:
-            values = (as_text(getattr(start, info.name)) for start in starts.values())
+            values = (value_text(getattr(start, info.name)) for start in starts.values())
             allowed = info.range or ("on or off" if info.kind is bool else ", ".join(info.kind))
             rows.append((f"`{info.flag}`", info.help, *values, allowed, info.source))
     yield "\n".join(f"| {' | '.join(row)} |" for row in rows)
@@ -54,7 +54,7 @@ def _starts(method: Method) -> dict[str, Settings]:
 
 
 def _listed(variant: Any) -> str:
-    return " and ".join(f"`{name}` to {as_text(value)}" for name, value in variant.items())
+    return " and ".join(f"`{name}` to {value_text(value)}" for name, value in variant.items())
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import streamlit as st
 
 from emu_app.shell.widgets import KEPT, choose_one, errors_shown
 from emu_app.work.cache import read_in_limits
-from emu_core.data.readers.formats import FILE_ENDINGS, TITLES
+from emu_core.data.readers.formats import FILE_ENDINGS, FORMAT_TITLES
 
 FILE_MB = 20
 TYPED, FILE = "Type sentences", "From a file"
@@ -26,7 +26,7 @@ def ask_sentences(prefix: str, number: int = 0, *, placeholder: str = "", **abou
     `prefix` and `number` make up the keys of the widgets; the other options are those of `choose_one`.
     """
     if choose_one("Sentences", [TYPED, FILE], f"{prefix}-how", **about) == FILE:
-        label = f"A table with a column of sentences ({TITLES}), or text with a sentence a line"
+        label = f"A table with a column of sentences ({FORMAT_TITLES}), or text with a sentence a line"
         return ask_file(label, f"{prefix}-file-{number}")
     key = f"{prefix}-typed-{number}"
     typed = st.text_area("One sentence a line", placeholder=placeholder, max_chars=200_000, key=key, **KEPT)

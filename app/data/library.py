@@ -21,7 +21,7 @@ from emu_app.shell.users import DATA, runs_root
 from emu_app.shell.wording import literal
 from emu_core.data.cleaning import stripped
 from emu_core.data.demo import DEMO
-from emu_core.data.labelled import COLUMNS, LabelledSet
+from emu_core.data.labelled import LABELLED_COLUMNS, LabelledSet
 from emu_core.data.labelled.audit import Audit
 from emu_core.data.labelled.load import located, read_labelled
 from emu_core.data.languages import is_known, language_codes
@@ -163,7 +163,7 @@ def left_out(chosen: ChosenData) -> pd.DataFrame:
     rows, reasons = rows_of(chosen), chosen.audit.dropped
     reasons = reasons[~reasons["reason"].str.startswith("an exact repeat")]
     places = (pd.MultiIndex.from_frame(table[["row", "source"]]) for table in (rows, reasons))
-    return rows.loc[next(places).isin(next(places)), list(COLUMNS)]
+    return rows.loc[next(places).isin(next(places)), list(LABELLED_COLUMNS)]
 
 
 def all_rows(chosen: ChosenData) -> pd.DataFrame:

@@ -19,8 +19,8 @@ from emu_core.data.languages import is_known, language_code, language_name
 from emu_core.data.parallel.held_out import hold_out, joined_by_pivot, usual_count
 from emu_core.data.parallel.labelled import labelled_pairs
 from emu_core.data.parallel.text import ParallelText
-from emu_core.data.readers.formats import TITLES
-from emu_core.data.readers.limits import MAX_BYTES
+from emu_core.data.readers.formats import FORMAT_TITLES
+from emu_core.data.readers.limits import MAX_FILE_BYTES
 from emu_core.data.texts.dialogues import Dialogues
 from emu_core.data.texts.nli import LABELS
 from emu_core.data.texts.running_text import RunningText
@@ -33,8 +33,8 @@ from emu_core.runs.stored_data import texts_digest
 _BOXES = {
     Kind.PARALLEL: (
         "Files of parallel text",
-        f"Two or more files with one sentence a line, such as talks.en and talks.de; a table ({TITLES}) with a column "
-        "for each language; or a translation memory (TMX). Text may be gzipped. Nothing leaves this machine.",
+        f"Two or more files with one sentence a line, such as talks.en and talks.de; a table ({FORMAT_TITLES}) with a "
+        "column for each language; or a translation memory (TMX). Text may be gzipped. Nothing leaves this machine.",
     ),
     Kind.RUNNING: (
         "Running text",
@@ -88,7 +88,7 @@ def _draw_box(place: str, kind: Kind) -> None:
     files = st.file_uploader(
         label,
         accept_multiple_files=True,
-        max_upload_size=MAX_BYTES // 2**20,
+        max_upload_size=MAX_FILE_BYTES // 2**20,
         key=f"{name}-files-{number}",  # a new key empties the box and frees the bytes
         help=explanation,
     )

@@ -20,7 +20,7 @@ from emu_app.shell.widgets import (
 from emu_app.shell.wording import literal
 from emu_app.work.cache import done_or_shown
 from emu_core.data.detection import detect_languages
-from emu_core.data.labelled.audit import LONG_TEXT, Audit
+from emu_core.data.labelled.audit import LONG_TEXT_CHARACTERS, Audit
 from emu_core.data.labelled.edits import edit_rows
 from emu_core.data.languages import known_languages, language_code, language_name
 from emu_core.data.wording import counted
@@ -57,7 +57,7 @@ FINDINGS = {
     ),
     "long_texts": (
         "Very long texts",
-        f"Of texts over {LONG_TEXT:,} characters, an encoder reads only the beginning.",
+        f"Of texts over {LONG_TEXT_CHARACTERS:,} characters, an encoder reads only the beginning.",
     ),
 }
 _GRAVE = ("dropped", "conflicts", "leaks")

@@ -16,8 +16,8 @@ from emu_core import charts
 from emu_core.data.demo import DEMO
 from emu_core.data.labelled.columns import ColumnMapping
 from emu_core.data.languages import language_name
-from emu_core.data.readers.formats import FILE_ENDINGS, TITLES
-from emu_core.data.readers.limits import MAX_BYTES
+from emu_core.data.readers.formats import FILE_ENDINGS, FORMAT_TITLES
+from emu_core.data.readers.limits import MAX_FILE_BYTES
 from emu_core.data.wording import counted
 from emu_core.errors import DataError
 
@@ -79,10 +79,10 @@ def _draw_uploader() -> None:
     st.subheader("Your own file")
     number = st.session_state.setdefault(UPLOADS, 0)
     files = st.file_uploader(
-        f"A table with a row for each sentence: {TITLES}",
+        f"A table with a row for each sentence: {FORMAT_TITLES}",
         type=FILE_ENDINGS,
         accept_multiple_files=True,
-        max_upload_size=MAX_BYTES // 2**20,
+        max_upload_size=MAX_FILE_BYTES // 2**20,
         key=f"files-{number}",  # a new key empties the box and frees the bytes
         help="Several files, such as one for each language, become one set. Nothing leaves this machine.",
     )

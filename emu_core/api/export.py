@@ -4,7 +4,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from emu_core.api.inputs import RUN, finished_run
-from emu_core.encoders.base import Progress
+from emu_core.encoders.base import ReportProgress
 from emu_core.encoders.registry import available_encoders, load_encoder
 from emu_core.errors import EmuError, EncoderError, Fix, RunError
 from emu_core.exporting import ExportFormat
@@ -20,7 +20,7 @@ def export(
     out: str | Path,
     *,
     format: ExportFormat | str = "sentence-transformers",
-    on_progress: Progress | None = None,
+    on_progress: ReportProgress | None = None,
 ) -> Path:
     """Write an encoder for sentence-transformers, or as an ONNX graph, with a README.md that says how to open it.
 

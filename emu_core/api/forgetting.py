@@ -15,7 +15,7 @@ from emu_core.data.parallel.files import read_translations
 from emu_core.data.parallel.text import ParallelText
 from emu_core.data.texts.scored_pairs import read_scored_pairs
 from emu_core.devices import pick_device
-from emu_core.encoders.base import FloatArray, Progress
+from emu_core.encoders.base import FloatArray, ReportProgress
 from emu_core.encoders.registry import available_encoders, load_encoder
 from emu_core.errors import Call, DataError, Fix, RunError
 from emu_core.evaluation.arrays import DistinctTexts, pair_name
@@ -39,7 +39,7 @@ def forgetting(
     sts: str | Path | None = None,
     translations: str | Path | None = None,
     device: str = "auto",
-    on_progress: Progress | None = None,
+    on_progress: ReportProgress | None = None,
 ) -> dict[str, Any]:
     """Measure what a run's encoder has forgotten, and write forgetting.json and the card into the run's folder.
 

@@ -16,7 +16,7 @@ from emu_core.data.texts.tasks import Tasks
 from emu_core.devices import pick_device
 from emu_core.errors import Call, TrainingError
 from emu_core.methods.registry import default_method, method_named
-from emu_core.processes import ALONE
+from emu_core.processes import SINGLE_PROCESS
 from emu_core.runs.config import RunConfig, versions
 from emu_core.runs.progress import OnProgress
 from emu_core.runs.run import Run, create_run
@@ -105,7 +105,7 @@ def pretrain(
         on_forecast=on_forecast,
     )
     run = create_run(Path(out), run_config, data)
-    return execute(face, run, ALONE, checkpoint_s=checkpoint_s, on_progress=on_progress)
+    return execute(face, run, SINGLE_PROCESS, checkpoint_s=checkpoint_s, on_progress=on_progress)
 
 
 def plan_pretraining(

@@ -8,7 +8,7 @@ from emu_core.api.execute import CHECKPOINT_S, Face, execute
 from emu_core.api.inputs import Data, labelled_set
 from emu_core.data.labelled import LabelledSet, UnlabelledSet, read_unlabelled, unlabelled_from
 from emu_core.data.labelled.columns import ColumnMapping
-from emu_core.data.labelled.pairs import Pair, read_pairs
+from emu_core.data.labelled.pairs import LanguagePair, read_pairs
 from emu_core.data.languages import language_code
 from emu_core.devices import pick_device, pick_precision
 from emu_core.encoders.registry import encoder_kind
@@ -34,7 +34,7 @@ def train(
     train_languages: Sequence[str] = ("en",),
     unlabelled_languages: Sequence[str] | None = None,
     unlabelled: Sequence[str | Path] | UnlabelledSet | None = None,
-    pairs: Sequence[Pair | str] | None = None,
+    pairs: Sequence[LanguagePair | str] | None = None,
     hold_out: float = 0.0,
     seed: int = 0,
     device: str = "auto",
@@ -135,7 +135,7 @@ def plan_training(
     train_languages: Sequence[str] = ("en",),
     unlabelled_languages: Sequence[str] | None = None,
     unlabelled: Sequence[str | Path] | UnlabelledSet | None = None,
-    pairs: Sequence[Pair | str] | None = None,
+    pairs: Sequence[LanguagePair | str] | None = None,
     seed: int = 0,
     device: str = "cpu",
     precision: str | None = None,
@@ -165,7 +165,7 @@ def plan_training(
             Fix("train_languages", there[:1]),
         )
     pool: UnlabelledSet | None = None
-    paired: tuple[Pair, ...] = ()
+    paired: tuple[LanguagePair, ...] = ()
     if chosen.needs is Needs.SLOTS:
         paired = read_pairs(pairs, there, learnt[0])
         learnt = list(dict.fromkeys(code for pair in paired for code in pair))

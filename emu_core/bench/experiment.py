@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from emu_core.bench.results import Cell, CellResult, read_cell, write_cell
 from emu_core.data.labelled import LabelledSet
-from emu_core.data.labelled.pairs import Pair
+from emu_core.data.labelled.pairs import LanguagePair
 from emu_core.errors import CancelledError, DataError, EmuError, Fix, RunError, in_words
 from emu_core.runs.config import RunConfig
 from emu_core.runs.costs import Clock, Took, gpu_megabytes, peak_memory
@@ -97,7 +97,7 @@ class Experiment(ABC):
         return self.settings_class.from_json(self.config.hyperparameters)
 
     @property
-    def pairs(self) -> tuple[Pair, ...]:
+    def pairs(self) -> tuple[LanguagePair, ...]:
         """The language pairs; the first is the one of figures and ablations that have only one."""
         return self.config.pairs
 

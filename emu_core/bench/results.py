@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from emu_core.bench.pictures import View
-from emu_core.data.labelled.pairs import Pair
+from emu_core.data.labelled.pairs import LanguagePair
 from emu_core.errors import RunError
 from emu_core.evaluation.arrays import pair_name
 from emu_core.evaluation.significance import mean_interval
@@ -65,12 +65,12 @@ def cells_of(systems: Iterable[str], on: Iterable[Sequence[str]], seeds: Sequenc
     return [Cell(system, names, seed) for system in systems for names in trained_on for seed in seeds]
 
 
-def pair_names(pairs: Iterable[Pair]) -> tuple[str, ...]:
+def pair_names(pairs: Iterable[LanguagePair]) -> tuple[str, ...]:
     """Return names such as "en-de"."""
     return tuple(pair_name(*pair) for pair in pairs)
 
 
-def both_ways(pairs: Iterable[Pair]) -> list[str]:
+def both_ways(pairs: Iterable[LanguagePair]) -> list[str]:
     """Return the directions "s-t" and "t-s" of each pair."""
     return [pair_name(*way) for pair in pairs for way in (pair, pair[::-1])]
 

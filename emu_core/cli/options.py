@@ -4,7 +4,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from emu_core.cli.verb import option
-from emu_core.data.readers.formats import TITLES
+from emu_core.data.readers.formats import FORMAT_TITLES
 
 if TYPE_CHECKING:
     from emu_core.data.labelled.columns import ColumnMapping
@@ -14,7 +14,7 @@ SPECS = f"{FRESH} or run:DIR"
 ROLES = ("intent", "language", "id", "split")  # of columns, beside the text
 
 
-def add_data(parser: argparse.ArgumentParser, what: str = f"{TITLES} files, or the word demo") -> None:
+def add_data(parser: argparse.ArgumentParser, what: str = f"{FORMAT_TITLES} files, or the word demo") -> None:
     """Add files, their columns and language, and the device."""
     parser.add_argument("data", nargs="+", metavar="DATA", help=what)
     option(parser, "--text-column NAME", "column of the sentences; also --{intent,language,id,split}-column")

@@ -6,7 +6,7 @@ from typing import Any
 from emu_core.cli import options as shared
 from emu_core.cli.printing import counter, print_table
 from emu_core.cli.verb import add_verb, option
-from emu_core.data.readers.formats import TITLES, WRITTEN_ENDINGS, any_of
+from emu_core.data.readers.formats import FORMAT_TITLES, WRITTEN_ENDINGS, any_of
 
 MOST_PRINTED = 1_000
 
@@ -14,7 +14,7 @@ MOST_PRINTED = 1_000
 def add_predict(verbs: Any) -> None:
     """Add `emu predict DATA --pool POOL`."""
     parser = add_verb(verbs, "predict", _predict, "predict the intents of sentences from labelled ones")
-    shared.add_data(parser, f"quoted sentences, or {TITLES} files, or text files, or the word demo")
+    shared.add_data(parser, f"quoted sentences, or {FORMAT_TITLES} files, or text files, or the word demo")
     shared.add_encoder_or_run(parser)
     option(parser, "--pool LABELLED", "labelled files to predict from", nargs="+", required=True)
     option(parser, "-k N", "nearest labelled sentences to show (default: 3)", type=int, default=3)

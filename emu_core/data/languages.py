@@ -20,7 +20,7 @@ SCRIPTS_OF: Mapping[str, tuple[str, ...]] = {
 }
 """Language code -> the scripts it is written in, if they are known."""
 _ALIASES: Mapping[str, str] = {
-    **{alias: code for code, others, *_ in _ROWS for alias in (code, *others.split())},
+    **{alias: code for code, aliases, *_ in _ROWS for alias in (code, *aliases.split())},
     **{name.casefold(): code for code, _, *names, _ in _ROWS for name in names},
     **dict.fromkeys(("mandarin", "simplified chinese", "简体中文"), "zh"),
     "traditional chinese": "zh-tw",

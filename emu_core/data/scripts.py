@@ -37,7 +37,7 @@ _RANGES = {
     "Han": "3005-3007 3400-4DBF 4E00-9FFF F900-FAFF 20000-323AF",
 }
 SCRIPTS: tuple[str, ...] = tuple(_RANGES)
-CHUNK = 50_000  # texts at a time, which limits the memory
+_TEXTS_AT_ONCE = 50_000  # which limits the memory
 
 
 @cache
@@ -55,8 +55,8 @@ def count_scripts(texts: Sequence[str]) -> NDArray[np.int64]:
     """Count the letters of each of SCRIPTS in each of N texts: (N, scripts)."""
     width = len(SCRIPTS) + 1
     parts = [np.zeros((0, len(SCRIPTS)), dtype=np.int64)]
-    for start in range(0, len(texts), CHUNK):
-        part = texts[start : start + CHUNK]
+    for start in range(0, len(texts), _TEXTS_AT_ONCE):
+        part = texts[start : start + _TEXTS_AT_ONCE]
         lengths = np.fromiter(map(len, part), dtype=np.int64, count=len(part))
         joined = "".join(part).encode("utf-32-le", "surrogatepass")
         scripts = _script_by_code_point()[np.frombuffer(joined, dtype="<u4")]  # (characters,)

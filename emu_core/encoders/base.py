@@ -18,7 +18,7 @@ from emu_core.errors import EncoderError, Fix
 Features = dict[str, Tensor]
 TokenIds = list[int]
 FloatArray = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
-Progress = Callable[[int, int], None]
+ReportProgress = Callable[[int, int], None]
 BATCH_TOKENS = 4096
 
 
@@ -127,7 +127,11 @@ class Encoder(nn.Module, ABC):
         return self.collate(self.token_ids(texts))
 
     def encode(
-        self, texts: Sequence[str], *, batch_tokens: int | None = None, on_progress: Progress | None = None
+        self,
+        texts: Sequence[str],
+        *,
+        batch_tokens: int | None = None,
+        on_progress: ReportProgress | None = None,
     ) -> FloatArray:
         """Encode texts without gradient, in evaluation mode.
 
@@ -145,7 +149,11 @@ class Encoder(nn.Module, ABC):
         return self.encode_ids(self.token_ids(texts), batch_tokens=batch_tokens, on_progress=on_progress)
 
     def encode_ids(
-        self, ids: Sequence[TokenIds], *, batch_tokens: int | None = None, on_progress: Progress | None = None
+        self,
+        ids: Sequence[TokenIds],
+        *,
+        batch_tokens: int | None = None,
+        on_progress: ReportProgress | None = None,
     ) -> FloatArray:
         """Encode tokenised sentences like `encode`."""
         with evaluation_mode(self):
@@ -161,7 +169,11 @@ class Encoder(nn.Module, ABC):
 
     @torch.no_grad()
     def vectors(
-        self, ids: Sequence[TokenIds], *, batch_tokens: int | None = None, on_progress: Progress | None = None
+        self,
+        ids: Sequence[TokenIds],
+        *,
+        batch_tokens: int | None = None,
+        on_progress: ReportProgress | None = None,
     ) -> Tensor:
         """Encode like `encode_ids`, but in the current mode and on the encoder's device: (N, dim)."""
         out = torch.empty((len(ids), self.dim), device=self.device)
@@ -170,7 +182,10 @@ class Encoder(nn.Module, ABC):
         return out
 
     def in_batches(
-        self, ids: Sequence[TokenIds], batch_tokens: int | None = None, on_progress: Progress | None = None
+        self,
+        ids: Sequence[TokenIds],
+        batch_tokens: int | None = None,
+        on_progress: ReportProgress | None = None,
     ) -> Iterator[tuple[list[int], list[TokenIds]]]:
         """Yield the rows and the token ids of each of `batches`, and report progress after each."""
         done = 0
@@ -215,7 +230,7 @@ class EncoderByLanguage(Encoder):
         texts: Sequence[str],
         *,
         batch_tokens: int | None = None,
-        on_progress: Progress | None = None,
+        on_progress: ReportProgress | None = None,
         languages: Sequence[str] | None = None,
     ) -> FloatArray:
         """Encode like every encoder, with the texts' languages."""

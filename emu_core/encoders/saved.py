@@ -17,7 +17,7 @@ from emu_core import __version__
 from emu_core.errors import EncoderError
 from emu_core.files import other_format, read_json, write_json
 
-FORMAT = 1  # raised by a version that can't read the folders before it
+ENCODER_FORMAT = 1  # raised by a version that can't read the folders before it
 CONFIG, WEIGHTS, CHECKSUMS = "config.json", "model.safetensors", "checksums.json"
 SETTLED_S = 2.0  # a file changed after this time has other times
 
@@ -36,7 +36,7 @@ def write_encoder(
     folder.mkdir(parents=True, exist_ok=True)
     if weights is not None:
         save_file({key: weight.detach().cpu().contiguous() for key, weight in weights.items()}, folder / name)
-    about = {"format": FORMAT, "emu_core": __version__, **config}
+    about = {"format": ENCODER_FORMAT, "emu_core": __version__, **config}
     (folder / CONFIG).write_text(json.dumps(about) + "\n", "utf-8")
 
 
@@ -92,8 +92,10 @@ def read_config(folder: Path) -> dict[str, Any]:
     try:
         config = json.loads((folder / CONFIG).read_text("utf-8"))
         if isinstance(config["encoder"], str):
-            if config.get("format") != FORMAT:
-                raise EncoderError(other_format(folder, config.get("format"), config.get("emu_core"), FORMAT))
+            if config.get("format") != ENCODER_FORMAT:
+                raise EncoderError(
+                    other_format(folder, config.get("format"), config.get("emu_core"), ENCODER_FORMAT)
+                )
             return dict(config)
     except FileNotFoundError:
         raise EncoderError(

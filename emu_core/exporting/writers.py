@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 GRAPH = "model.onnx"
 INPUTS, OUTPUT = ("input_ids", "attention_mask"), "sentence_embedding"
 OPSET = 18  # the exporter's own, which needs no conversion
-LOWEST_COSINE = 0.9999
-LONGEST = 512  # tokens of the longest sentence that is compared
-SINGLE_FILE = 1_900_000_000  # bytes of weights: an ONNX file is limited to 2 GiB
-EXAMPLE = """\
+_MIN_COSINE = 0.9999
+_MAX_COMPARED_TOKENS = 512  # tokens of the longest sentence that is compared
+_MAX_SINGLE_FILE_BYTES = 1_900_000_000  # an ONNX file is limited to 2 GiB
+_ONNX_INSTRUCTIONS = """\
 `model.onnx` takes `input_ids` and `attention_mask` (1 on tokens, 0 on padding), both int64 (batch, tokens) and of at
 most {max_tokens} {counted}, and gives `sentence_embedding`, float32 (batch, {dim}). In this folder:
 
@@ -79,7 +79,7 @@ def write_onnx(encoder: Encoder, folder: Path) -> str:
         "lowest_cosine_to_torch": lowest,
     }
     (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n", "utf-8")
-    return EXAMPLE.format(
+    return _ONNX_INSTRUCTIONS.format(
         imports=parts.imports.rstrip(),
         token_ids=parts.token_ids.rstrip(),
         pad=encoder.pad_id,
@@ -131,7 +131,7 @@ def write_graph(encoder: Encoder, graph: Graph, path: Path) -> None:
     for node in program.model.graph.all_nodes():
         node.metadata_props.clear()  # the place of each operation in the source files
     weights = [*encoder.parameters(), *encoder.buffers()]
-    program.save(path, external_data=sum(weight.nbytes for weight in weights) > SINGLE_FILE)
+    program.save(path, external_data=sum(weight.nbytes for weight in weights) > _MAX_SINGLE_FILE_BYTES)
 
 
 def lowest_cosine(encoder: Encoder, path: Path, ids: Sequence[TokenIds]) -> float:
@@ -145,12 +145,12 @@ def lowest_cosine(encoder: Encoder, path: Path, ids: Sequence[TokenIds]) -> floa
     options = SessionOptions()
     options.intra_op_num_threads = torch.get_num_threads()
     session = InferenceSession(path, options, providers=["CPUExecutionProvider"])
-    endless = [token for sentence in ids for token in sentence] * LONGEST
-    long, by_length = endless[: min(LONGEST, encoder.max_tokens)], sorted(ids, key=len)
+    endless = [token for sentence in ids for token in sentence] * _MAX_COMPARED_TOKENS
+    long, by_length = endless[: min(_MAX_COMPARED_TOKENS, encoder.max_tokens)], sorted(ids, key=len)
     mixed = [by_length[0], by_length[len(ids) // 2], long]
     batches = [ids, by_length[:1], by_length[-1:], [long], mixed]
     lowest = np.concatenate([_cosines(encoder, session, batch) for batch in batches]).min()
-    if not lowest >= LOWEST_COSINE:  # not a number fails too
+    if not lowest >= _MIN_COSINE:  # not a number fails too
         raise EncoderError(
             f"the ONNX graph of '{encoder.spec}' is not its encoder: a cosine to torch's vector is {lowest:.6f}; "
             "report this model, and export it for sentence-transformers: ",
@@ -170,7 +170,7 @@ def _cosines(encoder: Encoder, session: "InferenceSession", ids: Sequence[TokenI
     return cosines
 
 
-PLAIN = """\
+_TRANSFORMER_INSTRUCTIONS = """\
 ```python
 from sentence_transformers import SentenceTransformer
 
@@ -178,7 +178,7 @@ model = SentenceTransformer("path/to/this/folder")
 print(model.encode(["Where is the pool?"]).shape)
 ```
 """
-WITH_EMU = """\
+_EMU_INSTRUCTIONS = """\
 The encoder `{spec}` is not a plain transformer, so emu_core must be installed. This folder holds weights and JSON, no
 code:
 
@@ -203,7 +203,7 @@ def write_sentence_transformers(encoder: Encoder, folder: Path) -> str:
     if isinstance(encoder, TransformerEncoder):
         with quietly():
             encoder.model.save_pretrained(str(folder), create_model_card=False)
-        return PLAIN
+        return _TRANSFORMER_INSTRUCTIONS
 
     from sentence_transformers import SentenceTransformer
 
@@ -211,4 +211,4 @@ def write_sentence_transformers(encoder: Encoder, folder: Path) -> str:
 
     model = SentenceTransformer(modules=[EmuModule(encoder)], device="cpu", similarity_fn_name="cosine")
     model.save_pretrained(str(folder), create_model_card=False)
-    return WITH_EMU.format(spec=encoder.spec)
+    return _EMU_INSTRUCTIONS.format(spec=encoder.spec)

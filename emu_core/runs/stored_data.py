@@ -10,7 +10,7 @@ import pandas as pd
 
 from emu_core.data.labelled import LabelledSet, UnlabelledSet
 from emu_core.data.parallel.text import ParallelText
-from emu_core.data.texts.tasks import Tasks, read_texts, write_texts
+from emu_core.data.texts.tasks import Tasks, read_stored_texts, store_texts
 from emu_core.data.wording import counted
 from emu_core.errors import DataError, RunError
 from emu_core.runs.config import RunConfig
@@ -99,12 +99,12 @@ class ParallelData:
 
     def store(self, folder: Path) -> None:
         """Write every text."""
-        write_texts(folder, {"train": self.tasks.all, "dev": self.dev, "test": self.test})
+        store_texts(folder, {"train": self.tasks.all, "dev": self.dev, "test": self.test})
 
     @classmethod
     def load(cls, folder: Path, name: str) -> Self:
         """Read what `store` wrote."""
-        parts = read_texts(folder)
+        parts = read_stored_texts(folder)
         dev, test = (
             [text for text in parts.get(part, []) if isinstance(text, ParallelText)]
             for part in ("dev", "test")

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from emu_core.errors import CancelledError, Fix, Message, TrainingError
-from emu_core.processes import ALONE, Processes
+from emu_core.processes import SINGLE_PROCESS, Processes
 from emu_core.runs.checkpoint import Checkpoint, Place, State
 from emu_core.runs.log import Record, RecordKind, Values
 
@@ -107,7 +107,7 @@ class Trainer(ABC, Generic[BatchT]):
     model: nn.Module
     optimizer: Any
     stages: Sequence[Stage]
-    processes: Processes = ALONE
+    processes: Processes = SINGLE_PROCESS
     weighs_by_size = False
     memory_advice: str | Message = "take a device with more memory"
 

@@ -4,14 +4,14 @@ import pandas as pd
 import pytest
 
 from emu_core.data.labelled.audit import Audit, audit_rows
-from emu_core.data.labelled.columns import COLUMNS
+from emu_core.data.labelled.columns import LABELLED_COLUMNS
 from emu_core.data.labelled.load import located
 
 Row = tuple[str, str, str, str, str]  # id, text, intent, language, split
 
 
 def audited(*rows: Row, source: str = "x.csv") -> tuple[pd.DataFrame, Audit]:
-    frame = pd.DataFrame([[*row, ""] for row in rows], columns=list(COLUMNS), dtype="str")
+    frame = pd.DataFrame([[*row, ""] for row in rows], columns=list(LABELLED_COLUMNS), dtype="str")
     return audit_rows(located(frame, source))
 
 

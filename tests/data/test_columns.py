@@ -1,7 +1,7 @@
 import pandas as pd
 import pytest
 
-from emu_core.data.labelled.columns import COLUMNS, ColumnMapping, apply_columns, guess_columns
+from emu_core.data.labelled.columns import LABELLED_COLUMNS, ColumnMapping, apply_columns, guess_columns
 from emu_core.data.readers.tables import read_table
 from emu_core.errors import DataError
 
@@ -48,7 +48,7 @@ def test_massive_is_read_as_it_is() -> None:
     )
     frame = read_table(((line % "dev") + (line % "train")).encode(), "de-DE.jsonl")
     plain = apply_columns(frame, guess_columns(frame), language=None, name="de-DE.jsonl")
-    assert tuple(plain.columns) == COLUMNS
+    assert tuple(plain.columns) == LABELLED_COLUMNS
     assert plain.iloc[0].tolist() == [
         "0",
         "weck mich",

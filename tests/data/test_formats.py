@@ -21,8 +21,8 @@ from emu_core.data.languages import language_of_file
 from emu_core.data.parallel.files import read_parallel
 from emu_core.data.readers.formats import (
     FILE_ENDINGS,
+    FORMAT_TITLES,
     TABLE_FORMATS,
-    TITLES,
     WRITTEN_ENDINGS,
     format_of,
     tables_in,
@@ -208,7 +208,7 @@ def test_help_and_documentation_name_every_format(capsys: pytest.CaptureFixture[
     for verb in ("train", "predict"):
         with pytest.raises(SystemExit):
             main([verb, "--help"])
-        assert TITLES in " ".join(capsys.readouterr().out.split())
+        assert FORMAT_TITLES in " ".join(capsys.readouterr().out.split())
     page = (ROOT / "docs" / "how-to" / "data.md").read_text("utf-8")
     table = re.findall(r"^\| ([^|`]+) \| ((?:`\.\w+`,? ?)+) \|", page, re.MULTILINE)
     assert [(title, tuple(re.findall(r"`(\.\w+)`", endings))) for title, endings in table] == [

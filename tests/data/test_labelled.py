@@ -6,14 +6,20 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from emu_core.data.labelled import COLUMNS, LabelledSet, UnlabelledSet, read_unlabelled, unlabelled_from
+from emu_core.data.labelled import (
+    LABELLED_COLUMNS,
+    LabelledSet,
+    UnlabelledSet,
+    read_unlabelled,
+    unlabelled_from,
+)
 from emu_core.errors import DataError
 
 
 def labelled(*rows: str) -> LabelledSet:
     """Make a set of rows written as "id text intent language split", `-` for nothing."""
     cells = [[("" if cell == "-" else cell) for cell in row.split()] + [""] for row in rows]
-    return LabelledSet(pd.DataFrame(cells, columns=list(COLUMNS), dtype="str"), "test")
+    return LabelledSet(pd.DataFrame(cells, columns=list(LABELLED_COLUMNS), dtype="str"), "test")
 
 
 SPLIT = labelled(
@@ -87,7 +93,7 @@ def test_hash_is_fixed_for_good() -> None:
     content = struct.pack("<q", 2)
     for column in zip(*rows, strict=True):
         content += struct.pack("<2q", *map(len, column)) + "".join(column).encode()
-    base = LabelledSet(pd.DataFrame(rows, columns=list(COLUMNS), dtype="str"), "test")
+    base = LabelledSet(pd.DataFrame(rows, columns=list(LABELLED_COLUMNS), dtype="str"), "test")
     assert base.sha256() == hashlib.sha256(content).hexdigest()
 
 
@@ -162,7 +168,9 @@ def test_a_share_of_every_intent_is_held_out_with_its_translations() -> None:
         for n in range(count)
         for language in ("en", "de")
     ]
-    whole = LabelledSet(pd.DataFrame(rows, dtype="str").assign(split="", annotated="")[list(COLUMNS)], "x")
+    whole = LabelledSet(
+        pd.DataFrame(rows, dtype="str").assign(split="", annotated="")[list(LABELLED_COLUMNS)], "x"
+    )
     cut = whole.hold_out(0.2, seed=1)
     assert cut.frame.drop(columns="split").equals(whole.frame.drop(columns="split"))
     test = cut.select(splits=["test"]).frame
@@ -179,7 +187,7 @@ def test_without_ids_repeats_stay_together_and_each_language_has_its_share() -> 
         for text in ("One", "one", "two", "three", "four", "five")
     ]
     whole = LabelledSet(
-        pd.DataFrame(rows, dtype="str").assign(id="", split="", annotated="")[list(COLUMNS)], "x"
+        pd.DataFrame(rows, dtype="str").assign(id="", split="", annotated="")[list(LABELLED_COLUMNS)], "x"
     )
     for seed in range(8):
         cut = whole.hold_out(0.4, seed).frame.assign(text=whole.frame["text"].str.lower())

@@ -2,7 +2,7 @@
 
 import pytest
 
-from emu_core.data.labelled.pairs import Pair, read_pairs
+from emu_core.data.labelled.pairs import LanguagePair, read_pairs
 from emu_core.errors import DataError
 
 CODES = ("en", "de", "zh-tw", "es", "xx")
@@ -19,7 +19,7 @@ CODES = ("en", "de", "zh-tw", "es", "xx")
         (("German", "es"), ("de", "es")),
     ],
 )
-def test_a_pair_is_two_languages_of_the_set(written: str | Pair, pair: Pair) -> None:
+def test_a_pair_is_two_languages_of_the_set(written: str | LanguagePair, pair: LanguagePair) -> None:
     assert read_pairs([written, written], CODES) == (pair,)
 
 

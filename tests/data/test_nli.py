@@ -86,7 +86,7 @@ def test_bombs_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     long = write(tmp_path, gzip.compress(b" " * 2**22, mtime=0))
     with pytest.raises(DataError, match="line 1 is longer than 1 MB"):
         read_nli([long])
-    monkeypatch.setattr(nli, "MAX_BYTES", 2**20)
+    monkeypatch.setattr(nli, "MAX_NLI_BYTES", 2**20)
     blank = write(tmp_path, gzip.compress(b" \n" * 2**20, mtime=0))
     with pytest.raises(DataError, match="larger than 1 MB, unpacked"):
         read_nli([blank])

@@ -166,7 +166,7 @@ def test_no_file_and_a_file_that_is_not_there(tmp_path: Path) -> None:
 
 
 def test_a_gzip_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("emu_core.data.readers.limits.MAX_BYTES", 2**20)
+    monkeypatch.setattr("emu_core.data.readers.limits.MAX_FILE_BYTES", 2**20)
     paths = write(tmp_path, a_en_gz=gzip.compress(b"x\n" * 2**20, mtime=0), a_de="A\n")
 
     with pytest.raises(DataError, match=r"a\.en\.gz is larger than 1 MB"):

@@ -119,7 +119,7 @@ def test_hostile_and_broken_files(tmp_path: Path, content: str | bytes, message:
 
 
 def test_a_gzip_bomb_and_too_many_units(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("emu_core.data.readers.limits.MAX_BYTES", 2**21)
+    monkeypatch.setattr("emu_core.data.readers.limits.MAX_FILE_BYTES", 2**21)
     monkeypatch.setattr("emu_core.data.readers.limits.MAX_ROWS", 2)
     bomb = write(tmp_path, gzip.compress(b"<tmx>" + b" " * 2**22, mtime=0), "m.tmx.gz")
     with pytest.raises(DataError, match=r"m\.tmx\.gz is larger than 2 MB, unpacked"):

@@ -14,7 +14,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from emu_core.data.readers.limits import as_text
+from emu_core.data.readers.limits import cell_text
 from emu_core.data.readers.tables import read_table
 from tests.support.tables import parquet, workbook
 
@@ -155,7 +155,7 @@ def test_every_kind_of_cell_in_a_workbook() -> None:
     ]
     payload = workbook([["text", "cell"], *(["x", cell] for cell in cells)])
     book = openpyxl.load_workbook(io.BytesIO(payload), read_only=True, data_only=True)
-    expected = [as_text(cell) for _, cell in book.worksheets[0].iter_rows(min_row=2, values_only=True)]
+    expected = [cell_text(cell) for _, cell in book.worksheets[0].iter_rows(min_row=2, values_only=True)]
     assert read_table(payload, "x.xlsx")["cell"].tolist() == expected
     assert expected[6:10] == ["#N/A", "#DIV/0!", "", ""]  # openpyxl writes a formula without its value
 

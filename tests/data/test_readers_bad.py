@@ -121,13 +121,13 @@ def test_a_300_mb_file_is_refused_before_it_is_read(tmp_path: Path, monkeypatch:
 
 
 def test_bytes_beyond_the_limit_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "MAX_BYTES", 100)
+    monkeypatch.setattr(limits, "MAX_FILE_BYTES", 100)
     with pytest.raises(DataError, match="larger than"):
         read_table(b"a,b\n" * 1000, "x.csv")
 
 
 def test_gzip_bomb(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "MAX_BYTES", 2**20)
+    monkeypatch.setattr(limits, "MAX_FILE_BYTES", 2**20)
     with pytest.raises(DataError, match="larger than 1 MB"):
         read_table(gzip.compress(b"a" * 5_000_000), "x.csv.gz")
 

@@ -30,7 +30,7 @@ def test_counts_equal_a_plain_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = ["aé Ж1?", "", "日本カナ 😀", "x" * 70, "ﬀ ＡＢ", "𠀀"]
     prefixes = {"Latin": "LATIN", "Cyrillic": "CYRILLIC", "Han": "CJK UNIFIED", "Kana": "KATAKANA"}
     whole = count_scripts(texts)
-    monkeypatch.setattr(scripts, "CHUNK", 2)
+    monkeypatch.setattr(scripts, "_TEXTS_AT_ONCE", 2)
     counts = count_scripts(texts)
     assert np.array_equal(counts, whole)
     for text, row in zip(texts, counts, strict=True):

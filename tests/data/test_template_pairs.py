@@ -2,7 +2,7 @@ import itertools
 
 import pytest
 
-from emu_core.data.slots.template_pairs import LeftOut, template_pairs
+from emu_core.data.slots.template_pairs import LeftOutReason, template_pairs
 from emu_core.data.slots.utterances import Utterance, parse_annotated
 from emu_core.errors import DataError
 
@@ -28,7 +28,7 @@ def test_every_slot_gets_another_value_of_its_name_and_nothing_else_changes() ->
     for seed in range(40):
         pairs = template_pairs(given, seed=seed)
         assert pairs.rows == (0, 1, 3) and pairs.sources == tuple(given[row] for row in pairs.rows)
-        assert pairs.left_out == {LeftOut.ONE_VALUE: (2, 5), LeftOut.NO_SLOT: (4,)}
+        assert pairs.left_out == {LeftOutReason.ONE_VALUE: (2, 5), LeftOutReason.NO_SLOT: (4,)}
         assert pairs.source_texts == tuple(one.text for one in pairs.sources)
         for source, (target,) in zip(pairs.sources, pairs.targets, strict=True):
             seen.setdefault(source.text, set()).add(target.text)
@@ -64,7 +64,7 @@ def test_five_targets_differ_and_too_few_are_left_out() -> None:
     given = [said(f"set a timer for [minutes : {number} minutes]") for number in range(6)]
     given += [said(f"louder in the [room : {room}]") for room in ("hall", "attic")]
     pairs = template_pairs(given, target_count=5, seed=2)
-    assert pairs.rows == tuple(range(6)) and pairs.left_out == {LeftOut.TOO_FEW_VALUES: (6, 7)}
+    assert pairs.rows == tuple(range(6)) and pairs.left_out == {LeftOutReason.TOO_FEW_VALUES: (6, 7)}
     for row, targets in enumerate(pairs.targets):
         texts = {one.text for one in targets}
         assert texts == {f"set a timer for {number} minutes" for number in range(6)} - {given[row].text}
@@ -76,14 +76,14 @@ def test_a_template_stands_once_where_that_is_asked_for() -> None:
     given = [said(one) for one in SONGS[:2]] + [said("I like [artist : lorde] songs")]
     given += [said("i like [artist : a] songs", "de"), said("i like [artist : b] songs", "de")]
     pairs = template_pairs(given, distinct_templates=True)
-    assert pairs.rows == (0, 3) and pairs.left_out == {LeftOut.SAME_TEMPLATE: (1, 2, 4)}
+    assert pairs.rows == (0, 3) and pairs.left_out == {LeftOutReason.SAME_TEMPLATE: (1, 2, 4)}
     assert pairs.targets[1][0].text == "i like b songs"  # no language lends its values to another
 
 
 def test_a_template_whose_first_utterance_has_too_few_values_stands_by_its_second() -> None:
     given = [said("play [x : a] [x : b]"), said("[x : b] twice"), said("go [y : k]"), said("go [y : k]")]
     pairs = template_pairs(given, distinct_templates=True)
-    assert pairs.rows == (0, 1) and pairs.left_out == {LeftOut.ONE_VALUE: (2, 3)}
+    assert pairs.rows == (0, 1) and pairs.left_out == {LeftOutReason.ONE_VALUE: (2, 3)}
 
 
 def test_values_that_differ_in_case_only_are_one_value() -> None:

@@ -19,7 +19,7 @@ from transformers import BertModel, PreTrainedTokenizerFast
 from emu_core.data.demo import demo_paths
 from emu_core.encoders import e5 as e5_small
 from emu_core.encoders.base import TokenIds
-from emu_core.encoders.e5 import E5File, E5SmallEncoder, bert, sentence_transformer, tokenizer
+from emu_core.encoders.e5 import E5File, E5SmallEncoder, bert, e5_tokenizer, sentence_transformer
 from emu_core.encoders.registry import available_encoders, load_encoder, open_encoder
 from emu_core.errors import EncoderError
 from tests.support.packed import EPS, HEADS, LAYERS, POSITIONS, SCORES, VOCABULARY, Packed, pack
@@ -84,7 +84,7 @@ def packed() -> Packed:
 
 def small_encoder(packed: Packed) -> E5SmallEncoder:
     file = E5File(packed.data)
-    return E5SmallEncoder(sentence_transformer(bert(file), tokenizer(file)))
+    return E5SmallEncoder(sentence_transformer(bert(file), e5_tokenizer(file)))
 
 
 def test_the_sentences_are_200() -> None:

@@ -23,8 +23,8 @@ from emu_core.data.languages import is_known
 from emu_core.encoders.base import FloatArray
 from emu_core.encoders.laser import download as laser_download
 from emu_core.encoders.laser import text as laser_text
-from emu_core.encoders.laser.download import CODES, FILES, MODEL, URL, VOCABULARY, absence, download
-from emu_core.encoders.laser.encoder import LANGUAGES, LaserEncoder
+from emu_core.encoders.laser.download import CODES, FILES, MODEL, URL, VOCABULARY, download, laser_absence
+from emu_core.encoders.laser.encoder import LASER_LANGUAGES, LaserEncoder
 from emu_core.encoders.laser.text import guess_languages
 from emu_core.errors import EncoderError
 from tests.support.laser_tiny import EACH, EMBEDDING, HIDDEN, LAYERS, SPECIAL, sentences, write_published
@@ -72,9 +72,9 @@ def package(published: Path) -> Laser:
 
 @pytest.fixture
 def no_cached_tokenizers() -> Iterator[None]:
-    laser_text.tokenizer.cache_clear()
+    laser_text.laser_tokenizer.cache_clear()
     yield
-    laser_text.tokenizer.cache_clear()
+    laser_text.laser_tokenizer.cache_clear()
 
 
 def test_the_languages_of_the_paper_are_here() -> None:
@@ -215,7 +215,7 @@ def test_layers_and_embeddings_are_all_weights_in_order(encoder: LaserEncoder) -
 
 def test_the_published_shape_has_the_published_sizes() -> None:
     assert LaserEncoder.dim == 1024
-    assert len(LaserEncoder.languages) == len(set(LANGUAGES.split())) == 93
+    assert len(LaserEncoder.languages) == len(set(LASER_LANGUAGES.split())) == 93
     assert list(LaserEncoder.languages) == sorted(LaserEncoder.languages)
     assert sum(is_known(code) for code in LaserEncoder.languages) >= 75  # the others are small ones
     assert set(PAPER) <= set(LaserEncoder.languages)
@@ -451,9 +451,9 @@ def test_without_romanisation_the_mend_is_named(
 
 
 def test_without_the_package_it_is_absent(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert absence() == ""
+    assert laser_absence() == ""
     monkeypatch.setattr("emu_core.encoders.saved.find_spec", lambda name: None)
-    assert absence() == "pip install laserembeddings-fork==1.2.2"
+    assert laser_absence() == "pip install laserembeddings-fork==1.2.2"
     monkeypatch.delenv("EMU_LASER_DIR")
     for call in (LaserEncoder.load, download):
         with pytest.raises(EncoderError, match=r"pip install laserembeddings-fork==1\.2\.2"):
@@ -465,7 +465,7 @@ def test_without_the_files_it_is_absent_and_says_what_to_do(
 ) -> None:
     folder = copied(published, tmp_path / "laser", monkeypatch)
     (folder / MODEL).unlink()
-    reason = absence()
+    reason = laser_absence()
     assert reason.startswith(f"{MODEL} not found in {folder}: run emu encoders download laser")
     assert "EMU_LASER_DIR" in reason
     with pytest.raises(EncoderError, match="emu encoders download laser"):

@@ -12,7 +12,7 @@ from emu_core.encoders.registry import load_encoder
 from emu_core.encoders.transformer.encoder import TransformerEncoder
 from emu_core.encoders.transformer.token_states import (
     cls_states,
-    joined,
+    joined_states,
     masked_ids,
     require_transformer,
     template_spans,
@@ -106,7 +106,7 @@ def test_states_are_kept_for_the_same_encoder_and_tokens(
 def test_parts_are_joined_in_their_order(tiny: TransformerEncoder) -> None:
     ids = tiny.token_ids(TEXTS)
     whole = token_states(tiny, ids)
-    parts = joined([token_states(tiny, some) for some in (ids[:1], [], ids[1:])])
+    parts = joined_states([token_states(tiny, some) for some in (ids[:1], [], ids[1:])])
     assert torch.equal(parts.starts, whole.starts)
     np.testing.assert_allclose(parts.states, whole.states, rtol=2e-3, atol=2e-3)
 

@@ -14,7 +14,7 @@ from emu_core.encoders.base import TokenIds, batches_by_beginning
 from emu_core.encoders.use import encoder as use_encoder
 from emu_core.encoders.use import network as use_fast
 from emu_core.encoders.use.encoder import BOS, EOS, UNKNOWN, UseEncoder
-from emu_core.encoders.use.network import CHUNK, TILES, sentence_vectors
+from emu_core.encoders.use.network import TILES, TOKENS_AT_ONCE, sentence_vectors
 
 DEMO = load_demo().frame["text"].tolist()[::9]  # every language and intent
 HARD = [
@@ -79,7 +79,7 @@ def test_sentences_shorter_than_a_window_and_full_tiles(lengths: list[int], enco
 def test_more_tokens_than_a_chunk_holds(encoder: UseEncoder) -> None:
     rng = np.random.default_rng(0)
     ids = [[BOS, *rng.integers(3, 900, length).tolist(), EOS] for length in [510] * 12 + [3] * 40]
-    assert sum(map(len, ids)) > CHUNK
+    assert sum(map(len, ids)) > TOKENS_AT_ONCE
     torch.testing.assert_close(fast(encoder, ids), forward(encoder, ids), rtol=0, atol=2e-6)
 
 
@@ -89,7 +89,7 @@ def test_where_chunks_end_does_not_matter(
 ) -> None:
     ids = encoder.token_ids(DEMO[:30] + HARD)
     expected = forward(encoder, ids)
-    monkeypatch.setattr(use_fast, "CHUNK", chunk)
+    monkeypatch.setattr(use_fast, "TOKENS_AT_ONCE", chunk)
     parts = list(use_fast._chunks(np.array([len(i) for i in ids])))
     assert len(parts) > 3
     for sentences, tokens in parts:

@@ -9,7 +9,7 @@ from sentence_transformers import SentenceTransformer
 
 from emu_core import export, load_encoder
 from emu_core.encoders.base import Encoder
-from emu_core.encoders.e5 import E5File, E5SmallEncoder, bert, sentence_transformer, tokenizer
+from emu_core.encoders.e5 import E5File, E5SmallEncoder, bert, e5_tokenizer, sentence_transformer
 from emu_core.encoders.laser.encoder import LaserEncoder
 from emu_core.errors import EncoderError, RunError
 from emu_core.exporting import ExportFormat
@@ -26,7 +26,7 @@ TEXTS = ["pool", "who: poét?", "", "Wo ist der Pool?", "pool " * 50]
 def transformer(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, Encoder]:
     """A finished run of a tiny E5 whose weights are no longer the package's."""
     file = E5File(pack().data)
-    encoder = E5SmallEncoder(sentence_transformer(bert(file), tokenizer(file)))
+    encoder = E5SmallEncoder(sentence_transformer(bert(file), e5_tokenizer(file)))
     torch.manual_seed(0)
     with torch.no_grad():
         for p in encoder.parameters():

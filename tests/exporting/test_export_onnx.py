@@ -14,7 +14,7 @@ from torch import Tensor
 
 from emu_core import export, load_encoder
 from emu_core.encoders.base import Encoder, FloatArray
-from emu_core.encoders.e5 import E5File, bert, sentence_transformer, tokenizer
+from emu_core.encoders.e5 import E5File, bert, e5_tokenizer, sentence_transformer
 from emu_core.encoders.laser.encoder import LaserEncoder
 from emu_core.encoders.onnx_parts import Graph, OnnxParts
 from emu_core.encoders.transformer.hf import HfEncoder
@@ -57,7 +57,7 @@ def tiny_transformer(include_prompt: bool = True) -> Encoder:
     file = E5File(pack().data)
     network = bert(file)
     network.encoder.layer, network.config.num_hidden_layers = network.encoder.layer[:1], 1
-    model: Any = sentence_transformer(network, tokenizer(file))
+    model: Any = sentence_transformer(network, e5_tokenizer(file))
     model[1].include_prompt = include_prompt
     torch.manual_seed(0)
     with torch.no_grad():  # the file's biases are so large that all texts have nearly the same vector
@@ -223,7 +223,7 @@ def test_a_tokenizer_that_changes_when_it_is_saved_is_refused(
 def test_weights_that_one_file_can_not_hold_lie_beside_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(writers, "SINGLE_FILE", 100)
+    monkeypatch.setattr(writers, "_MAX_SINGLE_FILE_BYTES", 100)
     encoder = tiny_bicvm()
     out = write(encoder, tmp_path / "out")
     assert (out / "model.onnx.data").stat().st_size >= encoder.table.nbytes

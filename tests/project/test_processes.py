@@ -13,7 +13,7 @@ import torch
 
 from emu_core import load_encoder
 from emu_core.cli import main
-from emu_core.processes import ALONE, Processes, join_processes
+from emu_core.processes import SINGLE_PROCESS, Processes, join_processes
 from emu_core.runs.run import Run, RunState
 from tests.support.paths import ROOT
 from tests.support.serving import free_port
@@ -110,8 +110,8 @@ def test_parts_cover_a_batch_and_gather_back() -> None:
 
 def test_one_process_meets_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("WORLD_SIZE", raising=False)
-    assert join_processes() is ALONE
+    assert join_processes() is SINGLE_PROCESS
     vectors = torch.ones(2, 3, requires_grad=True)
-    assert ALONE.gather(vectors, 2) is vectors
-    assert ALONE.agree(True) and ALONE.gather_objects("x") == ["x"]
-    assert np.array_equal(ALONE.part([1, 2]), [1, 2])
+    assert SINGLE_PROCESS.gather(vectors, 2) is vectors
+    assert SINGLE_PROCESS.agree(True) and SINGLE_PROCESS.gather_objects("x") == ["x"]
+    assert np.array_equal(SINGLE_PROCESS.part([1, 2]), [1, 2])

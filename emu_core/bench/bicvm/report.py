@@ -11,7 +11,7 @@ from emu_core.bench.pictures import Curves, Picture, View, WordMaps
 from emu_core.bench.report import Report
 from emu_core.bench.results import OverSeeds, Results, Score, both_ways, mean_score, pair_names
 from emu_core.bench.tables import Table, why_missing
-from emu_core.data.labelled.pairs import Pair
+from emu_core.data.labelled.pairs import LanguagePair
 from emu_core.evaluation.translation_ranking import COSINE, EUCLID
 
 _WORDS = words("bicvm")
@@ -53,7 +53,7 @@ def printed_table() -> Table:
     return paper_table("bicvm", "table1", labels=lambda name: (PAPER_LABELS[name],))
 
 
-def translation_table(results: Results, pairs: Sequence[Pair]) -> Table:
+def translation_table(results: Results, pairs: Sequence[LanguagePair]) -> Table:
     """Return P@1 both ways, with a row for each system, what it was trained on and the measure of nearness."""
     lines = []
     for system, on, row in results.trained(ENCODERS):
@@ -73,7 +73,9 @@ def translation_table(results: Results, pairs: Sequence[Pair]) -> Table:
     return grid("bicvm", "translations", heads, columns, lines, verdict=verdict, notes=notes)
 
 
-def _translation_verdict(results: Results, pairs: Sequence[Pair], unseen: list[str]) -> tuple[str, ...]:
+def _translation_verdict(
+    results: Results, pairs: Sequence[LanguagePair], unseen: list[str]
+) -> tuple[str, ...]:
     first, ways = pair_names(pairs[:1]), both_ways(pairs[:1])
 
     def mean(system: System, on: Sequence[str], over: Iterable[str]) -> float | None:
@@ -112,7 +114,7 @@ class _Classified:
 class DocumentResults:
     """Accuracies of document classification by system, direction and number of training documents."""
 
-    def __init__(self, results: Results, pairs: Sequence[Pair]) -> None:
+    def __init__(self, results: Results, pairs: Sequence[LanguagePair]) -> None:
         documents, majority = (results.of_measure(name) for name in ("documents", "majority"))
         by_way = documents.groupby("where", sort=False)["part"]
         # By direction: the share of the largest class of test documents in percent, and the training sizes.

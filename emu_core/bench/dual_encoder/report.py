@@ -14,7 +14,7 @@ from emu_core.bench.pictures import Picture, bars_picture
 from emu_core.bench.report import Report
 from emu_core.bench.results import OverSeeds, Results, Score, both_ways, mean_score, pair_names
 from emu_core.bench.tables import Table, why_missing
-from emu_core.data.labelled.pairs import Pair
+from emu_core.data.labelled.pairs import LanguagePair
 from emu_core.data.wording import counted
 from emu_core.evaluation.arrays import pair_name
 from emu_core.evaluation.translation_ranking import DOT, NS
@@ -62,7 +62,7 @@ def printed_table(name: str) -> Table:
 class DualTables:
     """The tables of a report: of systems each trained on each of some language pairs."""
 
-    def __init__(self, results: Results, systems: Sequence[System], pairs: Sequence[Pair]) -> None:
+    def __init__(self, results: Results, systems: Sequence[System], pairs: Sequence[LanguagePair]) -> None:
         self.results, self.systems, self.pairs = results, tuple(systems), tuple(pairs)
         self.names = pair_names(pairs)
         # Pair and direction, both ways of each pair.

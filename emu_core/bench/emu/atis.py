@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from emu_core.data.labelled.columns import COLUMNS, guess_columns
+from emu_core.data.labelled.columns import LABELLED_COLUMNS, guess_columns
 from emu_core.data.labelled.sets import LabelledSet
 from emu_core.data.languages import is_known, language_code
 from emu_core.data.readers.formats import FILE_ENDINGS, unpacked_name, without_endings
@@ -66,7 +66,7 @@ def read_atis(folder: Path) -> LabelledSet:
     intent_of = dict(zip(english["id"], english["intent"], strict=True))
     whole["intent"] = whole["id"].map(intent_of).astype("str")
     chosen = whole[whole["intent"].isin(kept)].reset_index(drop=True)
-    return LabelledSet(chosen[list(COLUMNS)], ATIS_NAME)
+    return LabelledSet(chosen[list(LABELLED_COLUMNS)], ATIS_NAME)
 
 
 def selection(labelled: LabelledSet) -> dict[str, int]:
@@ -117,7 +117,9 @@ def _rows(path: Path, split: str, language: str) -> pd.DataFrame:
             f"{shown(path.name)} has {empty} lines without text; fill them, or leave the file out"
         )
     ids = [f"{split}-{number}" for number in range(len(frame))]
-    return frame.assign(id=ids, language=language, split=split, annotated="")[list(COLUMNS)].astype("str")
+    return frame.assign(id=ids, language=language, split=split, annotated="")[list(LABELLED_COLUMNS)].astype(
+        "str"
+    )
 
 
 def _table(path: Path) -> tuple[list[str], list[str]]:

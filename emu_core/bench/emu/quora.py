@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from emu_core.data.labelled.columns import COLUMNS
+from emu_core.data.labelled.columns import LABELLED_COLUMNS
 from emu_core.data.labelled.sets import LabelledSet
 from emu_core.data.readers.tables import read_table
 from emu_core.data.wording import listed, shown
@@ -53,7 +53,7 @@ def read_quora(path: Path) -> LabelledSet:
     rows = pd.DataFrame(questions, columns=["text", "intent"], dtype="str")
     ids = [f"question-{number}" for number in range(1, len(rows) + 1)]
     whole = rows.assign(id=ids, language="en", split="", annotated="").astype("str")
-    return LabelledSet(whole[list(COLUMNS)], path.name).hold_out(TEST_SHARE)
+    return LabelledSet(whole[list(LABELLED_COLUMNS)], path.name).hold_out(TEST_SHARE)
 
 
 def duplicate_cliques(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, ...]]:

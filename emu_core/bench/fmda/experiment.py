@@ -17,7 +17,7 @@ from emu_core.bench.pictures import View
 from emu_core.bench.results import Cell, CellResult, Draw, Key, cells_of, numbers, pair_names
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.columns import ColumnMapping
-from emu_core.data.labelled.pairs import Pair, read_pairs
+from emu_core.data.labelled.pairs import LanguagePair, read_pairs
 from emu_core.data.slots.template_pairs import TemplatePairs, template_pairs
 from emu_core.data.slots.utterances import SlotPairs, Utterance, slot_pairs, utterances
 from emu_core.data.wording import listed, shown
@@ -103,7 +103,7 @@ class FmdaData(LabelledData):
         """The rows to measure on."""
         return self.labelled.select(splits=["test"])
 
-    def test_pairs(self, pairs: Sequence[Pair]) -> list[SlotPairs]:
+    def test_pairs(self, pairs: Sequence[LanguagePair]) -> list[SlotPairs]:
         """Return the parallel test utterances of language pairs."""
         codes = dict.fromkeys(code for pair in pairs for code in pair)
         by_id = {
@@ -144,7 +144,7 @@ class FmdaData(LabelledData):
         return f"a system learns from split train, its best epoch is chosen {chosen}, and is measured on split test"
 
 
-def fmda_data(labelled: LabelledSet, pairs: Sequence[Pair]) -> FmdaData:
+def fmda_data(labelled: LabelledSet, pairs: Sequence[LanguagePair]) -> FmdaData:
     """Return the rows that the benchmark uses. Raises DataError if a split or a translation is missing or misplaced."""
     codes = list(dict.fromkeys(code for pair in pairs for code in pair))
     part = labelled.select(languages=codes)
@@ -179,7 +179,7 @@ class FmdaExperiment(Experiment):
         data: Data,
         settings: FmdaBench,
         *,
-        pairs: Sequence[Pair | str] | None = None,
+        pairs: Sequence[LanguagePair | str] | None = None,
         mapping: ColumnMapping | None = None,
         language: str | None = None,
     ) -> tuple[FmdaData, dict[str, Any]]:
@@ -226,7 +226,7 @@ class FmdaExperiment(Experiment):
         system = System(cell.system)
         return {} if system is System.BASE else asdict(self.settings_of(system))
 
-    def pairs_of(self, cell: Cell) -> tuple[Pair, ...]:
+    def pairs_of(self, cell: Cell) -> tuple[LanguagePair, ...]:
         """Return the pairs that a cell is measured on: those it is trained on, or all for the frozen encoder."""
         return tuple(pair for pair in self.pairs if not cell.on or pair_name(*pair) in cell.on)
 
@@ -261,7 +261,7 @@ class FmdaExperiment(Experiment):
 
 
 def measured(
-    data: FmdaData, pairs: Sequence[Pair], embed: PartsOf, parts: Sequence[Part]
+    data: FmdaData, pairs: Sequence[LanguagePair], embed: PartsOf, parts: Sequence[Part]
 ) -> tuple[dict[Key, Any], Draw]:
     """Measure embeddings on the test split: retrieval of translations and of templates, and language probes.
 

@@ -13,7 +13,7 @@ from emu_core.bench.pictures import GroupMaps, Picture, bars_picture
 from emu_core.bench.report import Report
 from emu_core.bench.results import OverSeeds, Results, Score, Values, pair_names
 from emu_core.bench.tables import NOT_MEASURED, Table, costs_table
-from emu_core.data.labelled.pairs import Pair
+from emu_core.data.labelled.pairs import LanguagePair
 from emu_core.encoders.registry import encoder_kind
 from emu_core.evaluation.arrays import pair_name
 from emu_core.evaluation.guard import language_change
@@ -125,7 +125,7 @@ def printed_table(number: str) -> Table:
 class FmdaTables:
     """The tables of a report."""
 
-    def __init__(self, results: Results, pairs: Sequence[Pair]) -> None:
+    def __init__(self, results: Results, pairs: Sequence[LanguagePair]) -> None:
         self.results, self.pairs = results, tuple(pairs)
         self._verdicts = {
             "2": self._meaning_verdict,

@@ -24,9 +24,7 @@ from emu_core.data.texts.documents import (
 from emu_core.data.texts.nli import Nli, read_nli
 from emu_core.data.texts.running_text import RunningText, read_running_text
 from emu_core.data.texts.scored_pairs import ScoredPairs, scored_pairs_in
-from emu_core.data.texts.tasks import Tasks
-from emu_core.data.texts.tasks import read_texts as read_parts
-from emu_core.data.texts.tasks import write_texts as write_parts
+from emu_core.data.texts.tasks import Tasks, read_stored_texts, store_texts
 from emu_core.data.wording import listed
 from emu_core.errors import DataError, Fix
 from emu_core.evaluation.arrays import pair_name
@@ -125,7 +123,7 @@ class BenchTexts:
         ]
         pd.DataFrame(pairs, columns=["language", "first", "second", "score"]).to_parquet(folder / _STS)
         (folder / _NLI).mkdir()
-        write_parts(folder / _NLI, {"test": self.test_nli})
+        store_texts(folder / _NLI, {"test": self.test_nli})
 
     @classmethod
     def load(cls, folder: Path, name: str) -> Self:
@@ -137,7 +135,7 @@ class BenchTexts:
             for code, rows in pairs
         }
         documents = documents_by_language(pd.read_parquet(folder / _DOCUMENTS))
-        nli = read_parts(folder / _NLI).get("test", []) if (folder / _NLI).is_dir() else []
+        nli = read_stored_texts(folder / _NLI).get("test", []) if (folder / _NLI).is_dir() else []
         return cls(
             texts.tasks, tuple(texts.test), documents, sts, tuple(n for n in nli if isinstance(n, Nli))
         )

@@ -20,7 +20,7 @@ from emu_core.data.commands.groups import (
 )
 from emu_core.data.commands.vocabulary import checked_languages, split_article, vocabulary
 from emu_core.data.commands.wordings import Gap, Wording
-from emu_core.data.labelled.columns import COLUMNS
+from emu_core.data.labelled.columns import LABELLED_COLUMNS
 from emu_core.data.labelled.sets import LabelledSet
 from emu_core.data.languages import language_name, ordered
 from emu_core.data.wording import counted, listed
@@ -200,7 +200,7 @@ def generate_commands(languages: Sequence[str], count: int, *, seed: int = 0) ->
             f"the templates give {counted(available, 'meaning')} in {listed(codes, len(codes))}, not {count:,}; "
             "ask for fewer or for other languages"
         )
-    frame = pd.DataFrame(rows, columns=list(COLUMNS), dtype="str")
+    frame = pd.DataFrame(rows, columns=list(LABELLED_COLUMNS), dtype="str")
     frame = frame.sort_values(["language", "id"], kind="stable", ignore_index=True)
     return LabelledSet(frame, _SET_NAME)
 

@@ -6,13 +6,13 @@ import numpy as np
 import pandas as pd
 
 from emu_core.data.cleaning import normalised, stripped
-from emu_core.data.labelled.columns import COLUMNS, split_codes
+from emu_core.data.labelled.columns import LABELLED_COLUMNS, split_codes
 from emu_core.data.labelled.sets import count_table
 from emu_core.data.languages import SCRIPTS_OF, language_code, language_codes, language_name
 from emu_core.data.scripts import SCRIPTS, count_scripts
 from emu_core.data.wording import counted, listed, shown
 
-LONG_TEXT = 2_000  # characters; encoders read far less
+LONG_TEXT_CHARACTERS = 2_000  # encoders read far fewer
 # One to three words with a capital or a digit each: a brand or product, written in Latin letters in any language.
 _NAME = r"(?:\S*[A-Z0-9]\S*)(?:\s+\S*[A-Z0-9]\S*){0,2}"
 # The part of a reason that concerns one row, left out where rows are counted by reason.
@@ -23,10 +23,10 @@ def _first_rows_repeated(rows: pd.DataFrame, *keys: str) -> pd.Series:
     """Return the first row with the same keys, in words ("row 3 of de.csv"), for each row that repeats one."""
     repeated = rows.duplicated(list(keys))
     first = rows.groupby(list(keys), sort=False)[["row", "source"]].transform("first")[repeated]
-    named = "row " + first["row"].astype("str")
+    words = "row " + first["row"].astype("str")
     if rows["source"].nunique() > 1:
-        named = named + " of " + first["source"]
-    return named.reindex(rows.index)
+        words = words + " of " + first["source"]
+    return words.reindex(rows.index)
 
 
 def _several(rows: pd.DataFrame, key: str, value: str) -> pd.Series:
@@ -116,7 +116,7 @@ class Audit:
             ("Text in a script that does not fit its language", self.script_misfits),
             ("Repeats of a sentence but for case, spacing, id or split", self.duplicates),
             ("An intent's only sentence in a language", self.thin),
-            (f"Text of more than {LONG_TEXT:,} characters", self.long_texts),
+            (f"Text of more than {LONG_TEXT_CHARACTERS:,} characters", self.long_texts),
         ):
             if len(findings):
                 lines.append(f"{saying}: {counted(len(findings), 'row')}.")
@@ -127,13 +127,15 @@ def audit_rows(rows: pd.DataFrame, notes: tuple[str, ...] = ()) -> tuple[pd.Data
     """Audit labelled rows.
 
     Args:
-        rows: the columns of COLUMNS, and row (int) and source (str), the place of each row.
+        rows: the columns of LABELLED_COLUMNS, and row (int) and source (str), the place of each row.
         notes: what is already known about the files.
 
     Returns:
         The kept rows as a labelled set's frame (stripped, languages and splits as codes), and the audit.
     """
-    clean = pd.DataFrame({column: stripped(rows[column]) for column in COLUMNS}).reset_index(drop=True)
+    clean = pd.DataFrame({column: stripped(rows[column]) for column in LABELLED_COLUMNS}).reset_index(
+        drop=True
+    )
     clean["language"] = language_codes(clean["language"])
     clean["split"] = split_codes(clean["split"])
     clean["row"], clean["source"] = rows["row"].to_numpy(), rows["source"].to_numpy()
@@ -163,7 +165,7 @@ def audit_rows(rows: pd.DataFrame, notes: tuple[str, ...] = ()) -> tuple[pd.Data
     lengths = kept["text"].str.len()
     long = lengths.astype("str") + " characters; encoders read the beginning only"
     dropped = clean.loc[clean["reason"] != "", ["row", "source", "reason", "text"]]
-    return kept[list(COLUMNS)], Audit(
+    return kept[list(LABELLED_COLUMNS)], Audit(
         rows_read=len(rows),
         rows_kept=len(kept),
         dropped=dropped.reset_index(drop=True),
@@ -174,7 +176,7 @@ def audit_rows(rows: pd.DataFrame, notes: tuple[str, ...] = ()) -> tuple[pd.Data
         leaks=findings(leaks, whole),
         script_misfits=findings(_script_misfits(kept)),
         thin=findings(thin.where(~kept.duplicated(["intent", "language"], keep=False))),
-        long_texts=findings(long.where(lengths > LONG_TEXT)),
+        long_texts=findings(long.where(lengths > LONG_TEXT_CHARACTERS)),
         counts=count_table(kept),
         notes=notes,
     )

@@ -14,7 +14,7 @@ from emu_core.data.languages import language_codes, stated_language
 from emu_core.data.wording import listed, shown
 from emu_core.errors import DataError, Fix, Message
 
-COLUMNS = ("id", "text", "intent", "language", "split", "annotated")
+LABELLED_COLUMNS = ("id", "text", "intent", "language", "split", "annotated")
 """The columns of a labelled set, all of strings."""
 
 COLUMN_NAMES: Mapping[str, str] = json.loads(
@@ -73,7 +73,7 @@ def apply_columns(
     name: str,
     required: Sequence[str] = ("text", "intent"),
 ) -> pd.DataFrame:
-    """Return the six columns of COLUMNS, with every row in the table's order.
+    """Return the six columns of LABELLED_COLUMNS, with every row in the table's order.
 
     Languages become codes, and splits train, dev or test, where they are known.
 
@@ -104,8 +104,8 @@ def apply_columns(
         if spare:
             fix = Message("Map one: ", Fix(f"{missing[0]}_column", shown(spare)))
         raise DataError(f"{shown(name)}: no column '{missing[0]}'; found: {listed(columns)}. ", fix)
-    table = pd.DataFrame("", index=range(len(frame)), columns=list(COLUMNS), dtype="str")
-    for role in COLUMNS:
+    table = pd.DataFrame("", index=range(len(frame)), columns=list(LABELLED_COLUMNS), dtype="str")
+    for role in LABELLED_COLUMNS:
         if column := used[role]:
             table[role] = frame[column].reset_index(drop=True).astype("str").fillna("")
     if mapping.language is None:

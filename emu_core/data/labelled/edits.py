@@ -11,7 +11,7 @@ def edit_rows(rows: pd.DataFrame, edits: pd.DataFrame) -> tuple[pd.DataFrame, st
     """Return the edited rows, and the changes in words: "2 intents changed, 1 row left out", "" for none.
 
     Args:
-        rows: with the columns of COLUMNS.
+        rows: with the columns of LABELLED_COLUMNS.
         edits: some of the rows, by their index: text, intent and language as they should be, and `keep`, False to
             remove the row. A missing value counts as "".
     """

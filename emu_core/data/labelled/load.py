@@ -8,7 +8,7 @@ import pandas as pd
 
 from emu_core.data.cleaning import stripped
 from emu_core.data.labelled.audit import Audit, audit_rows
-from emu_core.data.labelled.columns import COLUMNS, ColumnMapping, apply_columns, guess_columns
+from emu_core.data.labelled.columns import LABELLED_COLUMNS, ColumnMapping, apply_columns, guess_columns
 from emu_core.data.labelled.sets import LabelledSet, UnlabelledSet
 from emu_core.data.languages import checked_language
 from emu_core.data.readers.formats import is_table, tables_in
@@ -73,11 +73,11 @@ def labelled_from_frame(frame: pd.DataFrame, name: str) -> tuple[LabelledSet, Au
     Raises:
         DataError: a column is missing, or what is left is no labelled set (see `read_labelled`).
     """
-    if missing := [column for column in COLUMNS if column not in frame.columns]:
+    if missing := [column for column in LABELLED_COLUMNS if column not in frame.columns]:
         raise DataError(
             f"{shown(name)}: no column '{missing[0]}'; found: {listed(frame.columns)}. Map the columns first"
         )
-    rows = frame if {"row", "source"} <= set(frame.columns) else located(frame[list(COLUMNS)], name)
+    rows = frame if {"row", "source"} <= set(frame.columns) else located(frame[list(LABELLED_COLUMNS)], name)
     return _audited(rows, name, ())
 
 
@@ -168,7 +168,7 @@ def read_unlabelled(
 def read_sentences(
     source: Path | bytes, name: str, mapping: ColumnMapping | None, language: str | None
 ) -> pd.DataFrame:
-    """Return every row of a table, or line of a plain file, with the columns of COLUMNS; only text is required.
+    """Return every row of a table, or line of a plain file, as columns of LABELLED_COLUMNS; only text is required.
 
     Raises:
         DataError: the file can't be read, has no text column, or states no language.

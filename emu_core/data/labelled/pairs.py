@@ -6,12 +6,12 @@ from emu_core.data.languages import language_code
 from emu_core.data.wording import listed, shown
 from emu_core.errors import DataError
 
-Pair = tuple[str, str]
+LanguagePair = tuple[str, str]
 
 
 def read_pairs(
-    pairs: Sequence[Pair | str] | None, languages: Sequence[str], pivot: str | None = None
-) -> tuple[Pair, ...]:
+    pairs: Sequence[LanguagePair | str] | None, languages: Sequence[str], pivot: str | None = None
+) -> tuple[LanguagePair, ...]:
     """Return the distinct pairs of language codes.
 
     Args:

@@ -8,14 +8,14 @@ import numpy as np
 import pandas as pd
 
 from emu_core.data.cleaning import texts_hash
-from emu_core.data.labelled.columns import COLUMNS, split_code
+from emu_core.data.labelled.columns import LABELLED_COLUMNS, split_code
 from emu_core.data.languages import language_code, ordered
 from emu_core.data.wording import listed, shown
 from emu_core.errors import DataError
 
 
 @dataclass(frozen=True, eq=False)
-class Sentences:
+class SentenceSet:
     """A table of sentences, made by `read_labelled`, `labelled_from_frame` or `read_unlabelled`.
 
     Attributes:
@@ -54,21 +54,21 @@ class Sentences:
         return ordered(self.frame["language"].unique())
 
 
-class UnlabelledSet(Sentences):
+class UnlabelledSet(SentenceSet):
     """Sentences without labels: columns text and language, never empty, and id, "" for none."""
 
     columns = ("text", "language", "id")
     never_empty = ("text", "language")
 
 
-class LabelledSet(Sentences):
-    """Sentences with an intent: the columns of COLUMNS.
+class LabelledSet(SentenceSet):
+    """Sentences with an intent: the columns of LABELLED_COLUMNS.
 
     Text, intent and language are never empty; id, split and annotated are "" for none. Sentences with the same id in
     two languages are translations of each other.
     """
 
-    columns = COLUMNS
+    columns = LABELLED_COLUMNS
     never_empty = ("text", "intent", "language")
 
     @property
@@ -177,7 +177,7 @@ class LabelledSet(Sentences):
 
     def sha256(self) -> str:
         """Return a hash of the six columns, the same on every machine."""
-        columns = (self.frame[column].tolist() for column in COLUMNS)
+        columns = (self.frame[column].tolist() for column in LABELLED_COLUMNS)
         return texts_hash(len(self).to_bytes(8, "little"), *columns)
 
 

@@ -8,14 +8,14 @@ import numpy as np
 from emu_core.data.parallel.text import ParallelText
 from emu_core.errors import DataError, Fix
 
-HELD_OUT = 1_000  # pairs of each language pair, at most, that choose the epoch
-LARGEST_SHARE = 10  # never more than one pair in this many
+_MAX_HELD_OUT_PAIRS = 1_000  # so many of each language pair choose the epoch, at most,
+_HELD_OUT_DIVISOR = 10  # and at most a tenth of all pairs
 _Sentence = tuple[str, str]  # the language and the text
 
 
 def usual_count(texts: Sequence[ParallelText]) -> int:
     """Return the number of pairs of each text to hold out for choosing the epoch, if no others are named."""
-    return max(1, min(HELD_OUT, min(map(len, texts)) // LARGEST_SHARE))
+    return max(1, min(_MAX_HELD_OUT_PAIRS, min(map(len, texts)) // _HELD_OUT_DIVISOR))
 
 
 def hold_out(

@@ -10,13 +10,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from emu_core.data.cleaning import normalised
-from emu_core.data.texts.text import Text
+from emu_core.data.texts.text import TrainingText
 from emu_core.data.wording import counted, listed, shown
 from emu_core.errors import DataError, Fix
 
 
 @dataclass(frozen=True)
-class ParallelText(Text):
+class ParallelText(TrainingText):
     """Sentence pairs of two languages.
 
     Attributes:
@@ -105,7 +105,8 @@ class ParallelText(Text):
         keys, distinct = pd.factorize(texts)
         ones, ends = np.ones(len(self), dtype=bool), (keys[: len(self)], keys[len(self) :])
         edges = coo_array((ones, ends), shape=(len(distinct), len(distinct)))
-        groups = connected_components(edges, directed=False)[1][ends[0]]  # of pairs that sentences connect
+        # Pairs that share a sentence, directly or through others, are a connected component of the sentences.
+        groups = connected_components(edges, directed=False)[1][ends[0]]
         sizes = np.bincount(groups)
         chosen, left = np.zeros(len(sizes), dtype=bool), wanted
         for group in np.random.default_rng(seed).permutation(len(sizes)):
@@ -141,7 +142,7 @@ class ParallelRows:
     """Language -> N texts without blanks at either end; "" if empty, None if the unit has none in this language."""
     files: Mapping[str, str]  # language -> name of its file
     lines: Sequence[int]  # the N lines of the file at which the rows begin, from 1
-    place: str = "line"  # what `lines` counts: "line" or "row"
+    unit: str = "line"  # what `lines` counts: "line" or "row"
     notes: tuple[str, ...] = ()  # anything unusual about the file
 
 
@@ -176,7 +177,7 @@ def pair_of(rows: ParallelRows, source: str, target: str, *, drop_empty: bool) -
         row = int(is_half.to_numpy().argmax())
         empty, full, text = (target, source, first[row]) if first[row] else (source, target, second[row])
         raise DataError(
-            f"{shown(rows.files[empty])}: {rows.place} {rows.lines[row]} is empty in {empty} but is "
+            f"{shown(rows.files[empty])}: {rows.unit} {rows.lines[row]} is empty in {empty} but is "
             f"'{shown(text, 40)}' in {full}; add the translation, or leave such pairs out (",
             Fix("drop_empty", True),
             ")",

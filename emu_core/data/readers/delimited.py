@@ -15,7 +15,7 @@ from emu_core.errors import DataError
 _DELIMITERS = ("\t", ";", "|", ",")
 # For a file of one column: a character that is in no text, so that commas do not split it.
 _NO_DELIMITER = "\x1f"
-_SHORT_CELL, _MOST_HELD = 16, 10_000
+_SHORT_CELL, _MAX_HELD = 16, 10_000
 _SAMPLE_CHARS, _SAMPLE_ROWS = 100_000, 200
 
 
@@ -87,7 +87,7 @@ def _delimited_columns(
                     )
             elif len(row) == len(header):
                 for column, cell in zip(columns, row, strict=True):
-                    is_new = len(cell) > _SHORT_CELL or (len(held) >= _MOST_HELD and cell not in held)
+                    is_new = len(cell) > _SHORT_CELL or (len(held) >= _MAX_HELD and cell not in held)
                     column.append(cell if is_new else held.setdefault(cell, cell))
                 check_rows(len(columns[0]), name)
             elif len(row) > 1 or any(map(str.strip, row)):

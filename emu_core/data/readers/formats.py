@@ -60,7 +60,7 @@ def any_of(names: Iterable[str], word: str = "or") -> str:
     return f"{', '.join(first)} {word} {last}"
 
 
-TITLES = any_of(table.title for table in TABLE_FORMATS)
+FORMAT_TITLES = any_of(table.title for table in TABLE_FORMATS)
 """The formats as in a sentence: "CSV, TSV, ... or Excel (XLSX)"."""
 
 
@@ -108,7 +108,7 @@ def tables_in(folder: Path) -> list[Path]:
     )
     if not tables:
         raise DataError(
-            f"the folder {shown(folder)} holds no {TITLES} file (their names end in {any_of(TABLE_ENDINGS)}); name the "
-            "files themselves"
+            f"the folder {shown(folder)} holds no {FORMAT_TITLES} file (their names end in {any_of(TABLE_ENDINGS)}); "
+            "name the files themselves"
         )
     return tables

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from emu_core.data.readers.limits import MAX_COLUMNS, as_text, build_table, check_rows
+from emu_core.data.readers.limits import MAX_COLUMNS, build_table, cell_text, check_rows
 from emu_core.data.wording import shown
 from emu_core.errors import DataError
 
@@ -43,7 +43,7 @@ def parse(text: str, name: str) -> pd.DataFrame:
         check_rows(len(records), name)
         if len(keys) > MAX_COLUMNS:
             raise DataError(f"{shown(name)} has more than {MAX_COLUMNS:,} different keys; {_JSON_FIX}")
-    columns = [[as_text(record.get(key)) for record in records] for key in keys]
+    columns = [[cell_text(record.get(key)) for record in records] for key in keys]
     return build_table(list(keys), columns, name)
 
 

@@ -19,7 +19,7 @@ import pandas as pd
 from emu_core.data.wording import listed, shown
 from emu_core.errors import DataError
 
-MAX_BYTES = 200 * 1024 * 1024
+MAX_FILE_BYTES = 200 * 1024 * 1024
 _GZIP = b"\x1f\x8b"
 MAX_ROWS = 1_000_000
 MAX_COLUMNS = 1_000
@@ -49,25 +49,26 @@ class Opened:
 
 
 @contextmanager
-def opened(source: Path | bytes, name: str, most: int | None = None) -> Iterator[Opened]:
+def opened(source: Path | bytes, name: str, max_bytes: int | None = None) -> Iterator[Opened]:
     """Open a path or bytes, named `name` in messages, and unpack gzipped content.
 
     Raises:
-        DataError: the file is missing, has more than `most` bytes (by default MAX_BYTES), packed or unpacked, can't be
-            opened, or is a damaged gzip file. A path's size is checked before it is read, the rest while it is read.
+        DataError: the file is missing, has more than `max_bytes` bytes (by default MAX_FILE_BYTES), packed or unpacked,
+            can't be opened, or is a damaged gzip file. A path's size is checked before it is read, the rest while it is
+            read.
     """
-    max_bytes = MAX_BYTES if most is None else most
+    limit = MAX_FILE_BYTES if max_bytes is None else max_bytes
     try:
         if isinstance(source, Path) and source.is_dir():
             raise DataError(f"{shown(name)} is a folder; name the files in it")
         if isinstance(source, Path) and not source.is_file():
             raise DataError(f"{shown(name)}: no such file; check the path")
         size = len(source) if isinstance(source, bytes) else source.stat().st_size
-        check_size(size, name, max_bytes)
+        check_size(size, name, limit)
         with io.BytesIO(source) if isinstance(source, bytes) else source.open("rb") as file:
             is_gzipped = file.read(len(_GZIP)) == _GZIP
             file.seek(0)
-            yield Opened(gzip.GzipFile(fileobj=file) if is_gzipped else file, name, max_bytes)
+            yield Opened(gzip.GzipFile(fileobj=file) if is_gzipped else file, name, limit)
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise DataError(f"{shown(name)} is a damaged gzip file; compress it again") from error
     except OSError as error:
@@ -122,16 +123,16 @@ def columns_of(rows: Sequence[Sequence[str]], width: int) -> list[Sequence[str]]
     return list(zip(*rows, strict=True)) if rows else [()] * width
 
 
-def check_rows(count: int, name: str, most: int | None = None) -> None:
-    """Raise a DataError if a file has more rows than `most`, by default MAX_ROWS."""
-    most = MAX_ROWS if most is None else most
-    if count > most:
-        raise DataError(f"{shown(name)} has more than {most:,} rows; split it or take a sample of it")
+def check_rows(count: int, name: str, max_rows: int | None = None) -> None:
+    """Raise a DataError if a file has more rows than `max_rows`, by default MAX_ROWS."""
+    limit = MAX_ROWS if max_rows is None else max_rows
+    if count > limit:
+        raise DataError(f"{shown(name)} has more than {limit:,} rows; split it or take a sample of it")
 
 
 def check_characters(count: int, name: str) -> None:
     """Raise a DataError if compressed or shared cells expand to more text than fits into memory."""
-    if count > 2 * MAX_BYTES:
+    if count > 2 * MAX_FILE_BYTES:
         raise DataError(
             f"{shown(name)} expands to {count:,} characters; keep only the columns that are needed"
         )
@@ -148,7 +149,7 @@ def check_lengths(texts: Sequence[str], name: str, unit: str, column: str = "") 
         )
 
 
-def as_text(value: object) -> str:
+def cell_text(value: object) -> str:
     """Return a typed cell as text: None as "", booleans in lower case, lists and objects as JSON."""
     if isinstance(value, str):
         return value

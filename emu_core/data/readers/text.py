@@ -50,7 +50,7 @@ _OTHERS = (
 )
 _NOT_ASCII = re.compile(rb"[\x80-\xff]+")
 _SAMPLE_BYTES = 100_000
-_LEAST_CONFIDENCE = 0.005  # chardet gives a single word 0.01 or more
+_MIN_CONFIDENCE = 0.005  # chardet gives a single word 0.01 or more
 _FIX = "save the whole file as UTF-8"
 
 
@@ -149,7 +149,7 @@ def _legacy_encoding(payload: bytes, name: str) -> str:
     is_latin = sum(map(len, runs)) < 1.5 * len(runs)
     candidates = _LATIN if is_latin else (*_LATIN, *_OTHERS)
     detected = chardet.detect(sample, include_encodings=candidates, compat_names=False)
-    encoding = detected["encoding"] if detected["confidence"] >= _LEAST_CONFIDENCE else None
+    encoding = detected["encoding"] if detected["confidence"] >= _MIN_CONFIDENCE else None
     # A short line of Chinese, Korean or Thai in its own encoding may be UTF-8 by accident; one of accented Latin
     # letters never is.
     if valid and (encoding in _LATIN or valid * 10 >= len(bad)):

@@ -14,15 +14,22 @@ from xml.parsers import expat
 import pandas as pd
 from python_calamine import CalamineSheet, SheetTypeEnum, load_workbook
 
-from emu_core.data.readers.limits import MAX_BYTES, MAX_COLUMNS, as_text, build_table, check_rows, columns_of
+from emu_core.data.readers.limits import (
+    MAX_COLUMNS,
+    MAX_FILE_BYTES,
+    build_table,
+    cell_text,
+    check_rows,
+    columns_of,
+)
 from emu_core.data.wording import shown
 from emu_core.errors import DataError
 
 # A workbook of ordinary text expands to five to ten times its size, far below this.
-_MAX_UNFOLDED = 3 * MAX_BYTES
+_MAX_UNFOLDED = 3 * MAX_FILE_BYTES
 _MAX_PARTS = 10_000
 _MAX_SHEET_ROWS = 1_048_576  # the limit of spreadsheet programs
-_MAX_CELLS = 30_000_000  # of the rectangle; each takes 32 bytes
+_MAX_CELLS = 30_000_000  # each cell of the rectangle takes 32 bytes
 _MAX_WHOLE_NUMBER = 1e16  # a larger float is not exact
 _NEEDED = re.compile(r"(xl/.+|_rels/\.rels|\[Content_Types\]\.xml)(?<=\.xml|rels)")
 # calamine reads an error, such as #N/A, as an empty cell; its text is the sheet's, as that of a formula is.
@@ -72,7 +79,7 @@ def _cell_text(value: object) -> str:
         return str(int(value))
     if isinstance(value, date) and not isinstance(value, datetime):
         value = datetime.combine(value, time())
-    return as_text(value)
+    return cell_text(value)
 
 
 def _measured(payload: bytes, name: str) -> io.BytesIO:

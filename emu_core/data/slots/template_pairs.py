@@ -13,7 +13,7 @@ from emu_core.data.wording import counted
 from emu_core.errors import DataError
 
 
-class LeftOut(StrEnum):
+class LeftOutReason(StrEnum):
     """The reason why an utterance is no source."""
 
     NO_SLOT = "it has no slot"
@@ -29,7 +29,7 @@ class TemplatePairs:
     sources: tuple[Utterance, ...]  # N
     targets: tuple[tuple[Utterance, ...], ...]  # N x K
     rows: tuple[int, ...]  # each source's row among the given utterances
-    left_out: dict[LeftOut, tuple[int, ...]]  # the rows of the others, by reason
+    left_out: dict[LeftOutReason, tuple[int, ...]]  # the rows of the others, by reason
 
     def __len__(self) -> int:
         return len(self.sources)
@@ -70,15 +70,17 @@ def template_pairs(
     slot_values = _slot_values(utterances)
     rng = np.random.default_rng(seed)
     targets_by_row: dict[int, tuple[Utterance, ...]] = {}
-    left_out: dict[LeftOut, list[int]] = {}
+    left_out: dict[LeftOutReason, list[int]] = {}
     templates: set[tuple[str, str]] = set()
     for row, utterance in enumerate(utterances):
         template = (utterance.language, utterance.template.casefold())
         is_repeated = distinct_templates and bool(utterance.slots) and template in templates
         targets = (
-            LeftOut.SAME_TEMPLATE if is_repeated else _targets(utterance, slot_values, target_count, rng)
+            LeftOutReason.SAME_TEMPLATE
+            if is_repeated
+            else _targets(utterance, slot_values, target_count, rng)
         )
-        if isinstance(targets, LeftOut):
+        if isinstance(targets, LeftOutReason):
             left_out.setdefault(targets, []).append(row)
         else:
             targets_by_row[row] = targets
@@ -121,10 +123,10 @@ def _targets(
     slot_values: dict[tuple[str, str], _SlotValues],
     count: int,
     rng: np.random.Generator,
-) -> tuple[Utterance, ...] | LeftOut:
+) -> tuple[Utterance, ...] | LeftOutReason:
     """Draw `count` different utterances with another value in every slot of the source, or say why there are none."""
     if not source.slots:
-        return LeftOut.NO_SLOT
+        return LeftOutReason.NO_SLOT
     values_by_slot = [slot_values[source.language, slot.name] for slot in source.slots]
     source_numbers = [
         values.numbers[_folded(slot.value)] for slot, values in zip(source.slots, values_by_slot, strict=True)
@@ -132,7 +134,7 @@ def _targets(
     # Each way to fill the slots has a number, whose digits are the slots' values; 62 bits are always enough.
     ways = min(math.prod(len(values.written) - 1 for values in values_by_slot), 2**62)
     if not ways:
-        return LeftOut.ONE_VALUE
+        return LeftOutReason.ONE_VALUE
     targets: dict[str, Utterance] = {}
     # Twice as many as needed are drawn, because different values may make the same sentence.
     for way in rng.choice(ways, min(ways, 2 * count), replace=False).tolist():
@@ -145,7 +147,7 @@ def _targets(
             targets.setdefault(_folded(target.text), target)
         if len(targets) == count:
             return tuple(targets.values())
-    return LeftOut.TOO_FEW_VALUES
+    return LeftOutReason.TOO_FEW_VALUES
 
 
 def _folded(value: str) -> str:

@@ -9,7 +9,7 @@ from emu_core.data.cleaning import clean
 from emu_core.data.languages import stated_language
 from emu_core.data.readers.formats import CSV, TSV, format_of
 from emu_core.data.readers.tables import read_columns
-from emu_core.data.texts.text import Text, left_out, read_files
+from emu_core.data.texts.text import TrainingText, left_out_note, read_training_texts
 from emu_core.data.wording import counted, listed, shown
 from emu_core.errors import DataError
 
@@ -18,7 +18,7 @@ _RESPONSES = ("response", "reply", "answer")
 
 
 @dataclass(frozen=True)
-class Dialogues(Text):
+class Dialogues(TrainingText):
     """Comments and their responses in one language.
 
     Attributes:
@@ -57,7 +57,7 @@ def read_dialogues(files: Sequence[str | Path], language: str | None = None) -> 
         DataError: a file can't be read, lacks these columns, doesn't state its language, or no row has both.
     """
     example = "with the columns comment and response"
-    return read_files(files, lambda path: _read(path, language), "dialogues", example)
+    return read_training_texts(files, lambda path: _read(path, language), "dialogues", example)
 
 
 def _read(path: Path, given: str | None) -> list[Dialogues]:
@@ -84,5 +84,5 @@ def _read(path: Path, given: str | None) -> list[Dialogues]:
     if not rows:
         raise DataError(f"{shown(path.name)}: no row has a comment and a response; check the columns")
     comments, responses = zip(*rows, strict=True)
-    notes += left_out(path, len(sides[0]) - len(rows), "row", "without comment or response")
+    notes += left_out_note(path, len(sides[0]) - len(rows), "row", "without comment or response")
     return [Dialogues(language, comments, responses, path.name, notes)]

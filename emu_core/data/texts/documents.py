@@ -25,7 +25,7 @@ from emu_core.data.wording import listed, shown
 from emu_core.errors import DataError, Fix
 
 MAX_DOCUMENTS = 100_000
-TEST_SHARE = 3  # of documents without splits, one in this many is for testing
+_TEST_DIVISOR = 3  # without splits, a third of the documents is for testing
 _NAMED = re.compile(r"([A-Za-z_-]+)=(.+)")
 MAX_DOCUMENT_BYTES = 4 * 1024 * 1024
 _SENTENCE_END = re.compile(r"[\r\n]+|(?<=[.!?])\s+|(?<=[。！？])")
@@ -99,7 +99,7 @@ def documents_of_labelled(
         rows = part.frame
         keys = rows["id"].where(rows["id"] != "", rows["text"])  # translations of each other go the same way
         distinct = np.array(sorted(set(keys)), dtype=object)
-        is_out = keys.isin(np.random.default_rng(0).permutation(distinct)[: len(distinct) // TEST_SHARE])
+        is_out = keys.isin(np.random.default_rng(0).permutation(distinct)[: len(distinct) // _TEST_DIVISOR])
         train, test_rows = rows[~is_out], rows[is_out]
     documents = pd.concat([train.assign(part=0), test_rows.assign(part=1)]).rename(
         columns={"intent": "label"}
@@ -127,7 +127,7 @@ def documents_of_folders(
         frame = rows(path, name, 0)
         if not test:
             order = np.random.default_rng(0).permutation(len(frame))
-            frame.loc[order[: len(order) // TEST_SHARE], "part"] = 1
+            frame.loc[order[: len(order) // _TEST_DIVISOR], "part"] = 1
         elif name not in test:
             raise DataError(
                 f"no documents in {shown(name)} to test on; name them with ", Fix("test_documents")

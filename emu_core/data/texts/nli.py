@@ -12,19 +12,19 @@ from numpy.typing import NDArray
 
 from emu_core.data.languages import checked_language, language_code
 from emu_core.data.readers.limits import check_rows, opened
-from emu_core.data.texts.text import Text, left_out, read_files
+from emu_core.data.texts.text import TrainingText, left_out_note, read_training_texts
 from emu_core.data.wording import counted, listed, shown
 from emu_core.errors import DataError
 
 LABELS = ("entailment", "neutral", "contradiction")
 """In the order of the numbers in `Nli.labels`."""
-MAX_BYTES = 1024**3  # SNLI's training part, with all annotators' labels and parses, has 466 MB
+MAX_NLI_BYTES = 1024**3  # SNLI's training part, with all annotators' labels and parses, has 466 MB
 _MAX_LINE = 2**20
 _KEYS = ("sentence1", "sentence2", "gold_label")
 
 
 @dataclass(frozen=True, eq=False)
-class Nli(Text):
+class Nli(TrainingText):
     """Premises, hypotheses and their relation, in one language.
 
     Attributes:
@@ -76,7 +76,7 @@ def read_nli(files: Sequence[str | Path], language: str | None = None) -> list[N
     """
     default = checked_language(language or "en")
     example = "of SNLI or MultiNLI, such as train.jsonl"
-    return read_files(files, lambda path: _read(path, default), "inference pairs", example)
+    return read_training_texts(files, lambda path: _read(path, default), "inference pairs", example)
 
 
 def _read(path: Path, default: str) -> list[Nli]:
@@ -101,8 +101,8 @@ def _read(path: Path, default: str) -> list[Nli]:
         raise DataError(
             f"{shown(path.name)}: none of {counted(count, 'row')} has two sentences and a label; check the file"
         )
-    notes = left_out(path, undecided, "row", "without a gold label (-)")
-    notes += left_out(path, empty, "row", "with an empty sentence")
+    notes = left_out_note(path, undecided, "row", "without a gold label (-)")
+    notes += left_out_note(path, empty, "row", "with an empty sentence")
     columns = {code: zip(*part, strict=True) for code, part in rows.items()}
     return [
         Nli(premises, hypotheses, np.array(labels), code, path.name, notes)
@@ -135,7 +135,7 @@ def _record(line: bytes, where: str) -> tuple[str, ...]:
 
 def _lines(path: Path) -> Iterator[tuple[str, bytes]]:
     """Yield the bytes of each line that is not blank, with its place in words."""
-    with opened(path, path.name, MAX_BYTES) as stream:
+    with opened(path, path.name, MAX_NLI_BYTES) as stream:
         for number, line in enumerate(iter(lambda: stream.readline(_MAX_LINE + 1), b""), 1):
             where = f"{shown(path.name)}: line {number}"
             if len(line) > _MAX_LINE:

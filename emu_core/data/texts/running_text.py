@@ -12,21 +12,21 @@ from emu_core.data.cleaning import clean
 from emu_core.data.languages import stated_language
 from emu_core.data.readers.limits import check_rows
 from emu_core.data.readers.text import read_lines
-from emu_core.data.texts.text import Text, left_out, read_files
+from emu_core.data.texts.text import TrainingText, left_out_note, read_training_texts
 from emu_core.data.wording import counted, shown
 from emu_core.errors import DataError
 
-SHORTEST = 3
-"""Sentences: quick thought needs one with a sentence before it and one after it."""
+MIN_DOCUMENT_SENTENCES = 3
+"""Quick thought needs a sentence with one before it and one after it."""
 
 
 @dataclass(frozen=True)
-class RunningText(Text):
+class RunningText(TrainingText):
     """Documents in one language, sentence by sentence.
 
     Attributes:
         language: its code.
-        documents: the sentences of each document, none blank; `SHORTEST` or more.
+        documents: the sentences of each document, none blank; `MIN_DOCUMENT_SENTENCES` or more.
     """
 
     kind: ClassVar = "running"
@@ -37,10 +37,10 @@ class RunningText(Text):
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if not self.documents or min(map(len, self.documents)) < SHORTEST:
+        if not self.documents or min(map(len, self.documents)) < MIN_DOCUMENT_SENTENCES:
             raise DataError(
-                f"{shown(self.name)}: a document needs {SHORTEST} sentences or more, because quick thought learns from "
-                "a sentence between two others; leave shorter ones out"
+                f"{shown(self.name)}: a document needs {MIN_DOCUMENT_SENTENCES} sentences or more, because quick "
+                "thought learns from a sentence between two others; leave shorter ones out"
             )
 
     def __len__(self) -> int:
@@ -70,7 +70,9 @@ def read_running_text(files: Sequence[str | Path], language: str | None = None) 
     Raises:
         DataError: a file can't be read, doesn't state its language, or has no document of three sentences.
     """
-    return read_files(files, lambda path: _read(path, language), "running text", "with a sentence a line")
+    return read_training_texts(
+        files, lambda path: _read(path, language), "running text", "with a sentence a line"
+    )
 
 
 def _read(path: Path, given: str | None) -> list[RunningText]:
@@ -78,12 +80,13 @@ def _read(path: Path, given: str | None) -> list[RunningText]:
     lines, notes = read_lines(path, path.name)
     check_rows(len(lines), path.name)
     documents = [tuple(group) for has_text, group in groupby(clean(lines), key=bool) if has_text]
-    long_enough = tuple(document for document in documents if len(document) >= SHORTEST)
+    long_enough = tuple(document for document in documents if len(document) >= MIN_DOCUMENT_SENTENCES)
     if not long_enough:
         raise DataError(
-            f"{shown(path.name)}: none of {counted(len(documents), 'document')} has {SHORTEST} sentences, and quick "
-            "thought can't learn from shorter ones; write a sentence a line, and a blank line only between documents"
+            f"{shown(path.name)}: none of {counted(len(documents), 'document')} has {MIN_DOCUMENT_SENTENCES} "
+            "sentences, and quick thought can't learn from shorter ones; write a sentence a line, and a blank line "
+            "only between documents"
         )
     short = len(documents) - len(long_enough)
-    notes += left_out(path, short, "document", f"of fewer than {SHORTEST} sentences")
+    notes += left_out_note(path, short, "document", f"of fewer than {MIN_DOCUMENT_SENTENCES} sentences")
     return [RunningText(language, long_enough, path.name, notes)]

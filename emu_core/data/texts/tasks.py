@@ -12,13 +12,15 @@ from emu_core.data.parallel.text import ParallelText
 from emu_core.data.texts.dialogues import Dialogues
 from emu_core.data.texts.nli import Nli
 from emu_core.data.texts.running_text import RunningText
-from emu_core.data.texts.text import Text
+from emu_core.data.texts.text import TrainingText
 from emu_core.errors import DataError
 from emu_core.files import write_json
 
-FACTS = "texts.json"
+TEXTS_FILE = "texts.json"
 # in the order of the fields of `Tasks`
-KINDS: Mapping[str, type[Text]] = {kind.kind: kind for kind in (ParallelText, Dialogues, RunningText, Nli)}
+TEXT_KINDS: Mapping[str, type[TrainingText]] = {
+    kind.kind: kind for kind in (ParallelText, Dialogues, RunningText, Nli)
+}
 
 
 @dataclass(frozen=True)
@@ -31,15 +33,15 @@ class Tasks:
     nli: Sequence[Nli] = ()
 
     @classmethod
-    def of(cls, texts: Sequence[Text]) -> Self:
+    def of(cls, texts: Sequence[TrainingText]) -> Self:
         """Sort texts by their kind."""
         sorted_texts: list[Any] = [
-            tuple(text for text in texts if isinstance(text, kind)) for kind in KINDS.values()
+            tuple(text for text in texts if isinstance(text, kind)) for kind in TEXT_KINDS.values()
         ]
         return cls(*sorted_texts)
 
     @property
-    def all(self) -> list[Text]:
+    def all(self) -> list[TrainingText]:
         """Every text, translation first."""
         return [*self.translation, *self.dialogues, *self.running_text, *self.nli]
 
@@ -54,22 +56,22 @@ class Tasks:
         return list(dict.fromkeys(note for text in self.all for note in text.notes))
 
 
-def write_texts(folder: Path, parts: Mapping[str, Sequence[Text]]) -> None:
-    """Write texts by part, such as "train", to an existing folder: a Parquet file each, and finally `FACTS`."""
+def store_texts(folder: Path, parts: Mapping[str, Sequence[TrainingText]]) -> None:
+    """Write texts by part, such as "train", to an existing folder: a Parquet file each, and finally `TEXTS_FILE`."""
     facts = []
     for part, texts in parts.items():
         for text in texts:
             facts.append({**text.facts(), "part": part})
             text.to_frame().to_parquet(_file(folder, len(facts)))
-    write_json(folder / FACTS, facts)
+    write_json(folder / TEXTS_FILE, facts)
 
 
-def read_texts(folder: Path) -> dict[str, list[Text]]:
-    """Return what `write_texts` wrote, by part. Raises DataError if a file is missing or damaged."""
-    parts: dict[str, list[Text]] = {}
+def read_stored_texts(folder: Path) -> dict[str, list[TrainingText]]:
+    """Return what `store_texts` wrote, by part. Raises DataError if a file is missing or damaged."""
+    parts: dict[str, list[TrainingText]] = {}
     try:
-        for number, facts in enumerate(json.loads((folder / FACTS).read_text("utf-8")), 1):
-            text = KINDS[facts["kind"]].from_frame(pd.read_parquet(_file(folder, number)), facts)
+        for number, facts in enumerate(json.loads((folder / TEXTS_FILE).read_text("utf-8")), 1):
+            text = TEXT_KINDS[facts["kind"]].from_frame(pd.read_parquet(_file(folder, number)), facts)
             parts.setdefault(facts.get("part", "train"), []).append(text)
     except (OSError, ValueError, KeyError, TypeError, DataError):
         raise DataError(

@@ -13,7 +13,7 @@ from emu_core.data.readers.limits import check_rows, named_paths
 from emu_core.data.wording import counted, shown
 
 
-class Text:
+class TrainingText:
     """Base of `ParallelText`, `Dialogues`, `RunningText` and `Nli`, which are frozen dataclasses.
 
     `to_frame()` and `facts()` together hold the whole text; `from_frame` restores it.
@@ -67,22 +67,22 @@ class Text:
         return hashlib.sha256(json.dumps([hashed, rows], sort_keys=True).encode()).hexdigest()
 
 
-AnyText = TypeVar("AnyText", bound=Text)
+AnyText = TypeVar("AnyText", bound=TrainingText)
 
 
-def read_files(
-    files: Sequence[str | Path], read: Callable[[Path], Iterable[AnyText]], what: str, example: str
+def read_training_texts(
+    files: Sequence[str | Path], read: Callable[[Path], Iterable[AnyText]], kind: str, example: str
 ) -> list[AnyText]:
     """Read the texts of every file. Raises DataError if there is no file, or too many rows.
 
-    Messages name the kind of text, `what`, and what a file looks like, `example`.
+    Messages name the `kind` of text, and what a file looks like, `example`.
     """
-    paths = named_paths(files, f"no file of {what} is named; name one {example}")
+    paths = named_paths(files, f"no file of {kind} is named; name one {example}")
     texts = [text for path in paths for text in read(path)]
-    check_rows(sum(map(len, texts)), f"the {what} in all files together")
+    check_rows(sum(map(len, texts)), f"the {kind} in all files together")
     return texts
 
 
-def left_out(path: Path, count: int, what: str, why: str) -> tuple[str, ...]:
+def left_out_note(path: Path, count: int, noun: str, reason: str) -> tuple[str, ...]:
     """Return a note that `count` examples were left out; none for 0."""
-    return (f"{shown(path.name)}: {counted(count, what)} {why} left out.",) if count else ()
+    return (f"{shown(path.name)}: {counted(count, noun)} {reason} left out.",) if count else ()

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from emu_core.encoders.saved import package_folder
 from emu_core.errors import EncoderError
 
-PACKAGE = "laserembeddings-fork==1.2.2"
+LASER_PACKAGE = "laserembeddings-fork==1.2.2"
 URL = "https://dl.fbaipublicfiles.com/laser/models/"
 CODES, VOCABULARY, MODEL = "93langs.fcodes", "93langs.fvocab", "bilstm.93langs.2018-12-26.pt"
 FILES = (CODES, VOCABULARY, MODEL)
@@ -24,7 +24,7 @@ def files_folder() -> Path:
         return Path(folder).expanduser()
     if package is None:
         raise EncoderError(
-            f"the encoder 'laser' needs a package that is not installed: pip install {PACKAGE}"
+            f"the encoder 'laser' needs a package that is not installed: pip install {LASER_PACKAGE}"
         )
     return package / "data"
 
@@ -34,10 +34,10 @@ def missing_files(folder: Path) -> tuple[str, ...]:
     return tuple(name for name in FILES if not (folder / name).is_file())
 
 
-def absence() -> str:
+def laser_absence() -> str:
     """Return why the encoder cannot be loaded here and how to fix that; "" if it can."""
     if package_folder("laserembeddings") is None:
-        return f"pip install {PACKAGE}"
+        return f"pip install {LASER_PACKAGE}"
     folder = files_folder()
     if not (missing := missing_files(folder)):
         return ""
@@ -59,7 +59,9 @@ def download() -> Path:
     if not missing_files(target):
         return target
     if package_folder("laserembeddings") is None:
-        raise EncoderError(f"a package that is not installed fetches LASER's files: pip install {PACKAGE}")
+        raise EncoderError(
+            f"a package that is not installed fetches LASER's files: pip install {LASER_PACKAGE}"
+        )
     try:
         target.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(prefix=".laser-", dir=target) as partial:

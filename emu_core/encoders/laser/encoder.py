@@ -17,20 +17,20 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from emu_core.encoders.base import EncoderByLanguage, EncoderInfo, Features, TokenIds
-from emu_core.encoders.laser.download import CODES, MODEL, VOCABULARY, absence, files_folder
+from emu_core.encoders.laser.download import CODES, MODEL, VOCABULARY, files_folder, laser_absence
 from emu_core.encoders.laser.text import LaserText
 from emu_core.encoders.onnx_parts import CHECK_TEXTS, OnnxParts
 from emu_core.encoders.saved import WEIGHTS, opening, read_config, write_encoder
 from emu_core.errors import EncoderError
 
 DICTIONARY = "dictionary.json"
-IMPORTS = """\
+_IMPORTS = """\
 import json
 from pathlib import Path
 
 from emu_core.encoders.laser.text import LaserText
 """
-TO_IDS = """\
+_TO_IDS = """\
 codes, vocabulary = Path("{codes}").read_bytes(), Path("{vocabulary}").read_bytes()
 pieces = LaserText(codes, vocabulary, json.loads(Path("{dictionary}").read_text("utf-8")))
 
@@ -39,7 +39,7 @@ def token_ids(text):
     return pieces.token_ids([text], {max_tokens})[0]
 """
 # As LASER's README lists them.
-LANGUAGES = (
+LASER_LANGUAGES = (
     "af am ar ay az be ber bg bn br bs ca cbk cs da de dtp dv el en eo es et eu fa fi fr ga gl ha he hi hr hu hy ia id "
     "ie io is it ja ka kab kk km ko ku kw kzj la lfn lt lv mg mhr mk ml mr ms my nb nds nl oc pl pt ro ru sd si sk sl "
     "so sq sr sv sw ta te tg th tl tr tt ug uk ur uz vi wuu yue zh"
@@ -111,7 +111,7 @@ def _whole(weight: Tensor) -> Tensor:
     return weight.to(torch.float32, copy=True)
 
 
-def padded_vectors(network: LaserNetwork, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
+def _padded_vectors(network: LaserNetwork, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
     """Return the vectors (B, dim) of padded piece ids (B, T) like `network.forward`, in operations of ONNX.
 
     Instead of packing sentences, which takes shapes that depend on the data, each direction of each layer is an LSTM
@@ -151,7 +151,7 @@ class LaserEncoder(EncoderByLanguage):
     spec: ClassVar[str] = "laser"
     dim: int = 1024  # what the published encoder has; that of an instance is its network's
     max_tokens = 512
-    languages = tuple(LANGUAGES.split())
+    languages = tuple(LASER_LANGUAGES.split())
 
     def __init__(self, model: LaserNetwork, text: LaserText) -> None:
         super().__init__()
@@ -162,7 +162,7 @@ class LaserEncoder(EncoderByLanguage):
     @classmethod
     def info(cls) -> EncoderInfo:
         """Describe the published encoder."""
-        reason = absence()
+        reason = laser_absence()
         return EncoderInfo(cls.spec, "LASER", cls.dim, cls.languages, 212, "BSD-3-Clause", not reason, reason)
 
     @classmethod
@@ -172,7 +172,7 @@ class LaserEncoder(EncoderByLanguage):
         Raises:
             EncoderError: the package or a file is missing or damaged; the message says how to fix it.
         """
-        reason = absence()
+        reason = laser_absence()
         if reason:
             raise EncoderError(f"the encoder 'laser' can't be loaded here: {reason}")
         folder = files_folder()
@@ -208,12 +208,12 @@ class LaserEncoder(EncoderByLanguage):
     def onnx_parts(self, folder: Path) -> OnnxParts:
         """Write the tokenizer's files, and return the graph."""
         self._write_text_files(folder)
-        token_ids = TO_IDS.format(
+        token_ids = _TO_IDS.format(
             codes=CODES, vocabulary=VOCABULARY, dictionary=DICTIONARY, max_tokens=self.max_tokens
         )
         # With guessed languages, two of them would need further packages.
         check_ids = self.token_ids(CHECK_TEXTS, ["en"] * len(CHECK_TEXTS))
-        return OnnxParts(partial(padded_vectors, self.model), IMPORTS, token_ids, check_ids)
+        return OnnxParts(partial(_padded_vectors, self.model), _IMPORTS, token_ids, check_ids)
 
     def token_ids(self, texts: Sequence[str], languages: Sequence[str] | None = None) -> list[TokenIds]:
         """Return piece ids followed by `</s>`, truncated to `max_tokens`.

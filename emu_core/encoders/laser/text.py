@@ -14,7 +14,7 @@ import numpy as np
 
 from emu_core.data.scripts import SCRIPTS, count_scripts
 from emu_core.encoders.base import TokenIds
-from emu_core.encoders.laser.download import PACKAGE
+from emu_core.encoders.laser.download import LASER_PACKAGE
 from emu_core.errors import EncoderError
 
 EXTRAS = {"zh": "Chinese", "ja": "Japanese"}  # extra of the package -> language whose words need it
@@ -71,9 +71,9 @@ class LaserText:
             raise ValueError("a vocabulary of other pieces than the encoder's")
 
     def token_ids(
-        self, texts: Sequence[str], most: int, languages: Sequence[str] | None = None
+        self, texts: Sequence[str], max_tokens: int, languages: Sequence[str] | None = None
     ) -> list[TokenIds]:
-        """Return the piece ids of each text followed by `</s>`, truncated to `most`; unknown languages are "".
+        """Return the piece ids of each text followed by `</s>`, truncated to `max_tokens`; unknown languages are "".
 
         Raises:
             EncoderError: the words of a language are found by a package that is not installed.
@@ -83,14 +83,14 @@ class LaserText:
             codes = [code or guess for code, guess in zip(codes, guess_languages(texts), strict=True)]
         ids = []
         for text, code in zip(texts, codes, strict=True):
-            words = tokenizer(code.partition("-")[0]).tokenize(text)
-            pieces = self._bpe.encode_tokens(words).split()[: most - 1]
+            words = laser_tokenizer(code.partition("-")[0]).tokenize(text)
+            pieces = self._bpe.encode_tokens(words).split()[: max_tokens - 1]
             ids.append([*(self.dictionary.get(piece, self._unknown) for piece in pieces), self._end])
         return ids
 
 
 @lru_cache(maxsize=128)
-def tokenizer(language: str) -> Any:
+def laser_tokenizer(language: str) -> Any:
     """Return the package's tokenizer for a language. Raises EncoderError if a package that it needs is missing."""
     package = _preprocessing()
     try:
@@ -99,7 +99,7 @@ def tokenizer(language: str) -> Any:
         extra = "ja" if language == "ja" else "zh"  # which covers Cantonese and Wu too
         raise EncoderError(
             f"the encoder 'laser' finds the words of {EXTRAS[extra]} texts with a package that is not installed: "
-            f"pip install '{PACKAGE.replace('==', f'[{extra}]==')}'"
+            f"pip install '{LASER_PACKAGE.replace('==', f'[{extra}]==')}'"
         ) from error
 
 
@@ -109,6 +109,6 @@ def _preprocessing() -> Any:
     except ImportError as error:  # the package itself, or transliterate for Greek
         raise EncoderError(
             f"the encoder 'laser' needs a package, or a part of it, that is not installed ({error.name}): "
-            f"pip install {PACKAGE}"
+            f"pip install {LASER_PACKAGE}"
         ) from error
     return preprocessing

@@ -20,14 +20,14 @@ if TYPE_CHECKING:  # seconds to import
 
 
 TOKENIZER = "tokenizer.json"
-ALONE = """\
+_WITH_TOKENIZERS = """\
 tokenizer = tokenizers.Tokenizer.from_file("tokenizer.json")  # cuts after {max_tokens} tokens
 
 
 def token_ids(text):
     return tokenizer.encode({prompt!r} + text).ids
 """
-WITH_TRANSFORMERS = """\
+_WITH_TRANSFORMERS = """\
 tokenizer = transformers.AutoTokenizer.from_pretrained(".")
 
 
@@ -35,12 +35,12 @@ def token_ids(text):
     return tokenizer({prompt!r} + text, truncation=True, max_length={max_tokens})["input_ids"]
 """
 TEXTS_AT_ONCE = 1024  # tokenised at a time: the tokenizer's own results take much memory
-LONGEST = 512  # tokens, for a model that names no limit
+_DEFAULT_MAX_TOKENS = 512  # tokens, for a model that names no limit
 CPU_TOKENS = 2048  # in a batch; on a CPU about a tenth faster than 4096
 CPU_STEP_TOKENS = 384
 """Nearly half of a training step's sentences, padded to the longest, is padding: on a CPU, 32 of SIB-200 in parts took
 0.6 of the time. A GPU is faster with all at once."""
-PROBE = "Where is the pool?"
+PROBE_TEXT = "Where is the pool?"
 READ_FEATURES = {"input_ids", "attention_mask", "token_type_ids", "modality", "prompt_length"}
 
 
@@ -58,11 +58,11 @@ class TransformerEncoder(Encoder):
         super().__init__()
         self.model = model.eval()
         if model.max_seq_length is None or model.max_seq_length > 1_000_000:
-            model.max_seq_length = LONGEST
+            model.max_seq_length = _DEFAULT_MAX_TOKENS
         self.max_tokens = model.max_seq_length
         name = model.default_prompt_name
         self.prompt = (name and model.prompts[name]) or ""  # the text before each sentence
-        probe: dict[str, Any] = model.preprocess([PROBE], prompt=self.prompt)
+        probe: dict[str, Any] = model.preprocess([PROBE_TEXT], prompt=self.prompt)
         with torch.no_grad():
             vector = self.model(dict(probe)).get("sentence_embedding")
         if vector is None or "input_ids" not in probe or not READ_FEATURES.issuperset(probe):
@@ -89,7 +89,7 @@ class TransformerEncoder(Encoder):
                     encoder = cls(open_model(folder / "model", **cls.model_kwargs))
             except (EncoderError, OSError):
                 raise ValueError("no whole model") from None
-            (vector,) = encoder.encode([PROBE])
+            (vector,) = encoder.encode([PROBE_TEXT])
             # transformers replaces missing weights by random ones.
             if not vector @ expected >= 0.999 * np.linalg.norm(vector) * np.linalg.norm(expected):
                 raise ValueError("another vector than that of the model that was saved")
@@ -100,7 +100,7 @@ class TransformerEncoder(Encoder):
         folder.mkdir(parents=True, exist_ok=True)
         with quietly():
             self.model.save_pretrained(str(folder / "model"), create_model_card=False)
-        config = {"encoder": self.spec, "dim": self.dim, "probe": self.encode([PROBE])[0].tolist()}
+        config = {"encoder": self.spec, "dim": self.dim, "probe": self.encode([PROBE_TEXT])[0].tolist()}
         write_encoder(folder, config)
 
     def onnx_parts(self, folder: Path) -> OnnxParts:
@@ -111,9 +111,9 @@ class TransformerEncoder(Encoder):
         ids = self.token_ids(texts)  # the tokenizer is saved with its last limit
         with quietly():
             self.model.tokenizer.save_pretrained(str(folder))
-        package, code = "transformers", WITH_TRANSFORMERS
+        package, code = "transformers", _WITH_TRANSFORMERS
         if (folder / TOKENIZER).exists():
-            package, code = "tokenizers", ALONE
+            package, code = "tokenizers", _WITH_TOKENIZERS
             alone = Tokenizer.from_file(str(folder / TOKENIZER))
             if [alone.encode(self.prompt + text).ids for text in texts] != ids:
                 raise EncoderError(

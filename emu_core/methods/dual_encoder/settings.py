@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from emu_core.errors import Fix, TrainingError
-from emu_core.settings import SHARE_LEFT_OUT, Settings, setting
+from emu_core.settings import PARTIAL_SHARE_LIMITS, Settings, setting
 
 
 class Optimizer(StrEnum):
@@ -182,7 +182,7 @@ class DualEncoderConfig(Settings):
         0.0,
         "Share of training during which the learning rate rises from 0.",
         label="Warm-up",
-        **SHARE_LEFT_OUT,
+        **PARTIAL_SHARE_LIMITS,
     )
     decay: bool = _step(False, "Decay the learning rate linearly to 0.", label="Learning rate decay")
     weight_decay: float = _step(
@@ -194,12 +194,12 @@ class DualEncoderConfig(Settings):
         0.1,
         "Share of values in the layers that are left out at random.",
         source="Vaswani et al. 2017, whose layers these are; the paper states none",
-        **SHARE_LEFT_OUT,
+        **PARTIAL_SHARE_LIMITS,
     )
     word_dropout: float = _step(
         0.0,
         "Share of the words of each sentence left out at random in training.",
-        **SHARE_LEFT_OUT,
+        **PARTIAL_SHARE_LIMITS,
     )
     scale: float = _loss(1.0, "Factor of the scores before the softmax.", label="Logit scale", above=0)
     bidirectional: bool = _loss(
@@ -211,7 +211,7 @@ class DualEncoderConfig(Settings):
         0.1,
         "Share of training, on translations only, after which the model finds the hard negatives.",
         label="Share of training before hard negatives",
-        **SHARE_LEFT_OUT,
+        **PARTIAL_SHARE_LIMITS,
     )
     mining_pool: int = _hard_negative(
         50_000,

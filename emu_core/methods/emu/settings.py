@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from emu_core.errors import Fix, TrainingError
-from emu_core.settings import SHARE, SHARE_LEFT_OUT, Settings, setting
+from emu_core.settings import PARTIAL_SHARE_LIMITS, SHARE_LIMITS, Settings, setting
 
 
 class Objective(StrEnum):
@@ -175,7 +175,7 @@ class EmuConfig(Settings):
         "Share of the way that a step moves an intent's centre towards its sentences.",
         label="Update rate of the centres",
         source="Wen et al. 2016, section 4.1",
-        **SHARE,
+        **SHARE_LIMITS,
     )
     contrastive_margin: float = _label(
         2.0,
@@ -247,7 +247,7 @@ class EmuConfig(Settings):
         0.2,
         "Share of the discriminator's hidden values that are left out at random in training.",
         label="Discriminator dropout",
-        **SHARE_LEFT_OUT,
+        **PARTIAL_SHARE_LIMITS,
     )
 
     def check_together(self) -> None:

@@ -38,7 +38,7 @@ from emu_core.methods.emu.settings import (
     has_adversary,
     has_classifier,
 )
-from emu_core.processes import ALONE, Processes
+from emu_core.processes import SINGLE_PROCESS, Processes
 from emu_core.runs.checkpoint import State
 from emu_core.runs.log import Values
 from emu_core.threads import one_thread_for_small_products
@@ -182,7 +182,7 @@ class EmuTrainer(Trainer[Batch]):
         seed: int,
         score: Callable[[], float] | None = None,
         precision: Precision = Precision.FP32,
-        processes: Processes = ALONE,
+        processes: Processes = SINGLE_PROCESS,
     ) -> None:
         """Initialise the trainer.
 

@@ -15,13 +15,13 @@ from emu_core.data.cleaning import texts_hash
 from emu_core.data.slots.template_pairs import template_pairs
 from emu_core.data.slots.utterances import SlotPairs, Utterance
 from emu_core.data.wording import counted, shown
-from emu_core.encoders.base import Progress
+from emu_core.encoders.base import ReportProgress
 from emu_core.encoders.transformer.encoder import TransformerEncoder
 from emu_core.encoders.transformer.token_states import (
     Span,
     TokenStates,
     cls_states,
-    joined,
+    joined_states,
     masked_ids,
     template_spans,
     token_states,
@@ -76,7 +76,7 @@ def prepare_disentangling(
     *,
     seed: int,
     cache: Path | None = None,
-    on_progress: Progress | None = None,
+    on_progress: ReportProgress | None = None,
 ) -> DisentangleData:
     """Encode each sentence as it is, with its slots masked and with its template masked, and draw the negatives.
 
@@ -147,7 +147,7 @@ def prepare_disentangling(
     return DisentangleData(
         languages=languages,
         sentences=Sentences(
-            states=joined(states[:2]),
+            states=joined_states(states[:2]),
             language=torch.tensor([number[utterance.language] for utterance in utterances], device=device),
             template_target=template_target,
             residual_target=residual_target,
@@ -156,7 +156,7 @@ def prepare_disentangling(
         pairs=torch.tensor([row for group_rows in pairs for row in group_rows], device=device),
         template_pairs=pairs_of_templates,
         held_out=HeldOut(
-            states=joined(states[2:]),
+            states=joined_states(states[2:]),
             pairs=[torch.tensor(group_rows, device=device) for group_rows in dev_pairs],
             templates=[torch.tensor(group_rows, device=device) for group_rows in dev_templates],
         )
@@ -166,13 +166,13 @@ def prepare_disentangling(
     )
 
 
-def _told(on_progress: Progress | None, sizes: Sequence[int]) -> Iterator[Progress | None]:
+def _told(on_progress: ReportProgress | None, sizes: Sequence[int]) -> Iterator[ReportProgress | None]:
     """Yield the callback of each encoding, given their numbers of sentences."""
     for before, size in zip(accumulate(sizes, initial=0), sizes, strict=False):
         yield None if on_progress is None else partial(_tell, on_progress, before, size, sum(sizes))
 
 
-def _tell(on_progress: Progress, before: int, size: int, total: int, done: int, of: int) -> None:
+def _tell(on_progress: ReportProgress, before: int, size: int, total: int, done: int, of: int) -> None:
     on_progress(before + done * size // of, total)
 
 

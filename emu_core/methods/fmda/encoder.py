@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from emu_core.data.wording import shown
-from emu_core.encoders.base import Encoder, Features, FloatArray, Progress, evaluation_mode
+from emu_core.encoders.base import Encoder, Features, FloatArray, ReportProgress, evaluation_mode
 from emu_core.encoders.encode import Encode
 from emu_core.encoders.on_base import EncoderOnBase
 from emu_core.encoders.onnx_parts import OnnxParts
@@ -65,7 +65,9 @@ class DisentangledEncoder(EncoderOnBase):
         return tuple(Part) if isinstance(self.head, Fmda) else baseline
 
     @torch.no_grad()
-    def parts(self, texts: Sequence[str], *, on_progress: Progress | None = None) -> dict[Part, FloatArray]:
+    def parts(
+        self, texts: Sequence[str], *, on_progress: ReportProgress | None = None
+    ) -> dict[Part, FloatArray]:
         """Return every embedding (N, dim) of N sentences, not normalised; `on_progress` as in `encode`."""
         ids = self.token_ids(texts)
         vectors_by_part = {part: torch.empty((len(ids), self.dim)) for part in self.part_names}

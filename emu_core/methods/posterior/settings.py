@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from functools import partial
 
-from emu_core.settings import CHOSEN_ON, SHARE, Settings, setting
+from emu_core.settings import CHOSEN_ON, SHARE_LIMITS, Settings, setting
 
 _chosen = partial(setting, source=CHOSEN_ON.format("SIB-200, the demo set and Home Assistant's commands"))
 _INTENTS, _OTHERS, _LANGUAGES = "Intents", "Sentences of other topics", "Languages"
@@ -27,7 +27,7 @@ class PosteriorConfig(Settings):
         "How far an embedding is moved towards its intent where the probabilities are sure: the share of its squared "
         "length that the intent takes. More separates intents better, and changes other comparisons more.",
         label="Move towards the intent",
-        **SHARE,
+        **SHARE_LIMITS,
         common=True,
     )
     softening: float = _chosen(
@@ -43,7 +43,7 @@ class PosteriorConfig(Settings):
         "How far the directions are evened out in which sentences of one intent differ. More separates intents better, "
         "those without labels too, and translations less well. 0 leaves the embedding as it is.",
         label="Whitening within intents",
-        **SHARE,
+        **SHARE_LIMITS,
         common=True,
     )
     whitening_factor: float = _new(
@@ -86,7 +86,7 @@ class PosteriorConfig(Settings):
         "Share of the labelled sentences that count as unlike the others; with more, fewer sentences are changed. At 0 "
         "only the parts of intents left out decide, if there are any.",
         label="Quantile of the gate",
-        **SHARE,
+        **SHARE_LIMITS,
     )
     gate_width: float = _other(
         0.4,
@@ -104,5 +104,5 @@ class PosteriorConfig(Settings):
         0.75,
         "Share of the mean embedding that is subtracted, for encoders whose embeddings all lie in one direction.",
         label="Share of the mean subtracted",
-        **SHARE,
+        **SHARE_LIMITS,
     )
