@@ -295,7 +295,7 @@ def test_a_run_that_is_not_whole_is_refused(
     elif harm == "config":
         (folder / "model" / "1_Pooling" / "config.json").write_text('{"embedding_dimension": "x"', "utf-8")
     else:
-        config.write_text(json.dumps({"encoder": "e5-small", "probe": [1.0, "a"]}), "utf-8")
+        config.write_text(json.dumps({"encoder": "e5-small", "format": 1, "probe": [1.0, "a"]}), "utf-8")
     with pytest.raises(EncoderError, match="train the run again"):
         open_encoder(folder)
 
