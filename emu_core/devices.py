@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from emu_core.errors import Fix, TrainingError
-from emu_core.processes import launched, own_device
+from emu_core.processes import assigned_device, launched
 
 if TYPE_CHECKING:
     import torch
@@ -49,7 +49,7 @@ def pick_device(name: str = "auto") -> str:
         TrainingError: this machine has no such device.
     """
     if launched() and name == "auto":
-        return own_device()
+        return assigned_device()
     devices = [device.name for device in available_devices()]
     if name == "auto":
         return devices[0]

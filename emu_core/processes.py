@@ -120,7 +120,7 @@ def join_processes(device: str = "auto") -> Processes:
     return Processes(state.process_index, state.num_processes)
 
 
-def own_device() -> str:
+def assigned_device() -> str:
     """Return the device that the launcher assigned to this process."""
     return str(_state("auto").device)
 

@@ -82,7 +82,7 @@ class E5File:
 
     def __init__(self, data: bytes) -> None:
         self._data = memoryview(data)
-        self._at = 8  # after the magic and the version
+        self._position = 8  # after the magic and the version
         *sizes, _ = self._unpack("7ifi")  # the last is _BLOCK_WEIGHTS
         self.sizes: dict[str, Any] = dict(zip(_SIZE_NAMES, sizes, strict=True))
         count, *special = self._unpack("5i")
@@ -118,8 +118,8 @@ class E5File:
         return struct.unpack(f"<{layout}", self._take(struct.calcsize(f"<{layout}")))
 
     def _take(self, size: int) -> memoryview:
-        self._at += size
-        return self._data[self._at - size : self._at]
+        self._position += size
+        return self._data[self._position - size : self._position]
 
 
 def bert(file: E5File) -> "BertModel":

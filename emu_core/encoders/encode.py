@@ -35,7 +35,7 @@ def shared_encode(
     return encode
 
 
-def once(encode: Encode) -> Encode:
+def cached_encode(encode: Encode) -> Encode:
     """Return `encode` with a cache of all lists of texts, for an encoder that does not change."""
     remembered = cache(lambda texts: encode(list(texts)))
     return lambda texts: remembered(tuple(texts))

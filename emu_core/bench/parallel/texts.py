@@ -12,7 +12,7 @@ import pandas as pd
 from emu_core.api.inputs import Data, labelled_set
 from emu_core.api.pretrain import File, Texts, parallel_texts, read_each
 from emu_core.bench.results import pair_names
-from emu_core.data.parallel.held_out import hold_out, merged, of_the_same_pairs, usual_count
+from emu_core.data.parallel.held_out import hold_out, matching_test_texts, merged, usual_count
 from emu_core.data.parallel.text import ParallelText, languages_of, names_of
 from emu_core.data.texts.dialogues import Dialogues, read_dialogues
 from emu_core.data.texts.documents import (
@@ -180,7 +180,7 @@ def read_texts(
     """
     train = merged(parallel_texts(files, languages, drop_empty))
     if test:
-        measured = of_the_same_pairs(merged(parallel_texts(test, languages, drop_empty)), train)
+        measured = matching_test_texts(merged(parallel_texts(test, languages, drop_empty)), train)
     else:
         train, measured = hold_out(train, usual_count(train), 0)
     if quick:

@@ -186,11 +186,11 @@ def read_machine_translations(
     files: Sequence[str | Path], mapping: ColumnMapping | None = None
 ) -> dict[str, str]:
     """Return the translations in a column `translation` of a labelled set's files or folders, by text."""
-    of_text: dict[str, str] = {}
+    translation_by_text: dict[str, str] = {}
     for path in paths_of(files):
         frame = read_table(path, path.name)
-        of_text |= translations_by_text(frame, guess_columns(frame, mapping).text)
-    return of_text
+        translation_by_text |= translations_by_text(frame, guess_columns(frame, mapping).text)
+    return translation_by_text
 
 
 def translations_by_text(frame: pd.DataFrame, text: str | None) -> dict[str, str]:

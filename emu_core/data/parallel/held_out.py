@@ -54,7 +54,7 @@ def merged(texts: Sequence[ParallelText]) -> list[ParallelText]:
     return list(joined.values())
 
 
-def of_the_same_pairs(test: Sequence[ParallelText], train: Sequence[ParallelText]) -> list[ParallelText]:
+def matching_test_texts(test: Sequence[ParallelText], train: Sequence[ParallelText]) -> list[ParallelText]:
     """Return the test text of each language pair trained on, sides in the same order. Raises DataError if one lacks."""
     by_pair = {frozenset(text.languages): text for text in test}
     test_texts = []

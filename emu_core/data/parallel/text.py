@@ -73,8 +73,8 @@ class ParallelText(TrainingText):
         chosen = np.asarray(rows, dtype=np.int64)
         starts: tuple[int, ...] = ()
         if self.documents:
-            of_row = np.searchsorted(self.documents, chosen, side="right")
-            starts = tuple(np.flatnonzero(np.diff(of_row, prepend=0)).tolist())
+            document_numbers = np.searchsorted(self.documents, chosen, side="right")
+            starts = tuple(np.flatnonzero(np.diff(document_numbers, prepend=0)).tolist())
         first, second = (tuple(side[row] for row in chosen) for side in (self.first, self.second))
         return replace(self, first=first, second=second, documents=starts)
 

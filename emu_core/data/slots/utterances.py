@@ -81,14 +81,14 @@ class Utterance:
 
     def filled(self, values: Sequence[str]) -> "Utterance":
         """Return the utterance with other values in its slots, one for each."""
-        text, at = "", 0
+        text, copied_to = "", 0
         slots: list[Slot] = []
         for slot, value in zip(self.slots, values, strict=True):
-            text += self.text[at : slot.start]
+            text += self.text[copied_to : slot.start]
             slots.append(Slot(slot.name, value, len(text), len(text) + len(value)))
             text += value
-            at = slot.end
-        return replace(self, text=text + self.text[at:], slots=tuple(slots))
+            copied_to = slot.end
+        return replace(self, text=text + self.text[copied_to:], slots=tuple(slots))
 
 
 @dataclass(frozen=True)

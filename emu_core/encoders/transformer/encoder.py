@@ -215,10 +215,10 @@ class TransformerEncoder(Encoder):
             return [weights]
         block_of = {id(weight): i for i, block in enumerate(lists[0], 1) for weight in block.parameters()}
         layers: list[list[nn.Parameter]] = [[] for _ in range(count + 1)]
-        at = 0
+        number = 0
         for weight in weights:
-            at = block_of.get(id(weight), at)
-            layers[at].append(weight)
+            number = block_of.get(id(weight), number)
+            layers[number].append(weight)
         return [layer for layer in layers if layer]
 
     def token_ids(self, texts: Sequence[str]) -> list[TokenIds]:

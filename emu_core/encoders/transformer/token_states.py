@@ -149,7 +149,11 @@ def masked_ids(
                 for token, (a, b) in zip(sentence, token_spans, strict=True)
             ]
             masked.append(
-                [token for at, token in enumerate(replaced) if token != mask or replaced[at - 1] != mask]
+                [
+                    token
+                    for position, token in enumerate(replaced)
+                    if token != mask or replaced[position - 1] != mask
+                ]
             )
     return masked
 
@@ -161,7 +165,7 @@ def _hidden_characters(prompt: str, text: str, spans: Sequence[Span]) -> NDArray
     for start, end in spans:
         is_hidden[max(shift + start, len(prompt)) : max(shift + end, 0)] = True
     # A token may begin at the space before its word, which may belong to another span.
-    blanks = [at for at, letter in enumerate(prompt + text.lstrip()) if letter.isspace()]
+    blanks = [position for position, letter in enumerate(prompt + text.lstrip()) if letter.isspace()]
     is_hidden[blanks] = False
     return is_hidden
 

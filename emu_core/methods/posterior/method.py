@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 def _train(job: "Job", config: PosteriorConfig) -> "Outcome":
     """Fit the head on the base encoder's vectors; each sentence is encoded once."""
-    from emu_core.encoders.encode import once
+    from emu_core.encoders.encode import cached_encode
     from emu_core.evaluation.run_metrics import Metrics, NewIntentMetrics
     from emu_core.methods.posterior import fit as posterior
     from emu_core.methods.posterior.encoder import PosteriorEncoder
@@ -33,7 +33,7 @@ def _train(job: "Job", config: PosteriorConfig) -> "Outcome":
     from emu_core.training.job import Outcome
     from emu_core.training.labels import labelled_rows
 
-    encode = once(job.encode_with(job.encoder))  # the encoder under the head does not change
+    encode = cached_encode(job.encode_with(job.encoder))  # the encoder under the head does not change
     job.measure_base(encode)
     job.progress.phase("fitting")
     labelled = labelled_rows(job.labelled_data.labelled.train_part(), job.config.train_languages)

@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from emu_core import load_encoder, resume, train
 from emu_core.data.demo import REFERENCE, reference_texts
 from emu_core.data.labelled import LabelledSet
-from emu_core.encoders.encode import once
+from emu_core.encoders.encode import cached_encode
 from emu_core.encoders.registry import encoder_kind
 from emu_core.errors import CancelledError, EncoderError, TrainingError
 from emu_core.evaluation.classifier import regression
@@ -394,7 +394,7 @@ def test_a_list_of_texts_is_encoded_once() -> None:
         calls.append(texts)
         return np.ones((len(texts), 3), dtype=np.float32)
 
-    remembered = once(encode)  # type: ignore[arg-type]
+    remembered = cached_encode(encode)  # type: ignore[arg-type]
     assert remembered(["a", "b"]) is remembered(["a", "b"])
     remembered(["b", "a"])
     assert calls == [["a", "b"], ["b", "a"]]
