@@ -4,8 +4,9 @@ from collections.abc import Iterator
 from importlib.resources import files
 
 import pytest
-from conftest import LAB, PATIENCE_MS, Small, go_to, new_window, visit
 from playwright.sync_api import Browser, Page, expect
+
+from tests.support.browser import LAB, PATIENCE_MS, Small, go_to, new_window, visit
 
 pytestmark = pytest.mark.browser
 

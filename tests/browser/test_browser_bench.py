@@ -5,11 +5,11 @@ import re
 from pathlib import Path
 
 import pytest
-from conftest import PATIENCE_MS, see, settle, visit
 from playwright.sync_api import Page, expect
 
 from emu_core.runs.run import list_runs
 from tests.support.bench_set import bench_file
+from tests.support.browser import PATIENCE_MS, see, settle, visit
 from tests.support.stored_set import stored_set
 
 pytestmark = pytest.mark.browser

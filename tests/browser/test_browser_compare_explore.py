@@ -11,8 +11,9 @@ from typing import Any
 
 import psutil
 import pytest
-from conftest import Small, go_to, see, see_address, settle, visit
 from playwright.sync_api import BrowserContext, Download, Page, expect
+
+from tests.support.browser import Small, go_to, see, see_address, settle, visit
 
 pytestmark = pytest.mark.browser
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from conftest import go_to, see, see_address, settle, visit
 from playwright.sync_api import Page, expect
 
 from emu_core.runs.run import Run, RunState, Status
+from tests.support.browser import go_to, see, see_address, settle, visit
 from tests.support.fake_runs import past
 from tests.support.small import small_set
 from tests.support.stored_set import stored_set

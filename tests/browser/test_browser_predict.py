@@ -5,8 +5,9 @@ import io
 import re
 
 import pytest
-from conftest import Small, see, settle, visit
 from playwright.sync_api import Page
+
+from tests.support.browser import Small, see, settle, visit
 
 pytestmark = pytest.mark.browser
 

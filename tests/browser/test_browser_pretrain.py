@@ -5,10 +5,10 @@ import re
 from pathlib import Path
 
 import pytest
-from conftest import see, settle, visit
 from playwright.sync_api import Page, expect
 
 from emu_core.runs.run import Run, RunState
+from tests.support.browser import see, settle, visit
 
 pytestmark = pytest.mark.browser
 

@@ -4,10 +4,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conftest import free_port, go_to, new_window, settle
 from playwright.sync_api import Browser, expect
 
+from tests.support.browser import go_to, new_window, settle
 from tests.support.nginx import nginx
+from tests.support.serving import free_port
 
 pytestmark = pytest.mark.browser
 PAGES = ("Train", "Pretrain", "Workbench", "Split", "Translations", "Encoders", "Evidence", "Data")

@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 
 import pytest
-from conftest import go_to, see, settle, visit
 from playwright.sync_api import Page, expect
 
 from emu_app.views.split import NAMES
@@ -14,6 +13,7 @@ from emu_core import train
 from emu_core.api.split import NEIGHBOURS
 from emu_core.methods.fmda.parts import Part
 from emu_core.methods.registry import configure
+from tests.support.browser import go_to, see, settle, visit
 from tests.support.fmda_set import fmda_set
 from tests.support.stored_set import stored_set
 from tests.support.tiny_transformer import tiny_transformer

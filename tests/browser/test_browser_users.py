@@ -4,21 +4,21 @@ import hashlib
 import json
 import os
 import re
-import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from conftest import ROOT, free_port, new_window, see, settle
 from playwright.sync_api import Browser, Page, expect
 
 from emu_core.runs.run import RunState, Status
+from tests.support.browser import new_window, see, settle
 from tests.support.fake_runs import past
 from tests.support.nginx import nginx
 from tests.support.openid import CLIENT, SECRET, provider
+from tests.support.paths import ROOT
+from tests.support.serving import free_port, serving
 
 pytestmark = pytest.mark.browser
 PEOPLE = {
@@ -58,33 +58,12 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
             f'client_id = "{CLIENT}"\nclient_secret = "{SECRET}"\n'
             f'server_metadata_url = "{issuer}/.well-known/openid-configuration"\n'
         )
-        found = Served(address, issuer, runs)
-        past(found.folder("Anna"), "annas-run", Status(state=RunState.FINISHED), {})
+        served = Served(address, issuer, runs)
+        past(served.folder("Anna"), "annas-run", Status(state=RunState.FINISHED), {})
         past(runs, "nobodys-run", Status(state=RunState.FINISHED), {})
         command = [sys.executable, "-m", "emu_core", "app", "--port", str(port), "--runs", str(runs)]
-        server = subprocess.Popen(
-            [*command, "--settings", str(folder / "server.toml")],
-            cwd=ROOT,
-            env=os.environ | {"STREAMLIT_SERVER_HEADLESS": "true", "PYTHONUNBUFFERED": "1"},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            start_new_session=True,
-        )
-        try:
-            assert server.stdout is not None
-            said = []
-            for line in server.stdout:
-                said.append(line)
-                if "URL:" in line:
-                    break
-            else:
-                pytest.fail(f"the app does not start: {''.join(said)}")
-            threading.Thread(target=server.stdout.read, daemon=True).start()
-            yield found
-        finally:
-            os.killpg(server.pid, 15)
-            server.wait()
+        with serving([*command, "--settings", str(folder / "server.toml")], ROOT, os.environ):
+            yield served
 
 
 def signed_in(browser: Browser, served: Served, name: str, path: str = "") -> Page:

@@ -1,4 +1,4 @@
-"""What tests, benchmarks and tools share is in tests/support; no test module is imported, and no tool imports tests."""
+"""What tests share is in tests/support: nobody imports a test module or conftest, and no tool imports tests."""
 
 import ast
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ def misplaced(path: Path, source: str) -> list[str]:
         name
         for name in imported(source)
         if name.startswith(".")
-        or any(part.startswith("test_") for part in name.split("."))
+        or any(part == "conftest" or part.startswith("test_") for part in name.split("."))
         or (name.partition(".")[0] == "tests" and not name.startswith(allowed))
     ]
 
@@ -39,6 +39,8 @@ def misplaced(path: Path, source: str) -> list[str]:
         ("tests/app/test_a.py", "from test_b import AtOnce", ["test_b.AtOnce"]),
         ("tests/app/test_a.py", "import tests.app.test_b", ["tests.app.test_b"]),
         ("tests/app/test_a.py", "def f():\n    from tests.app import helper", ["tests.app.helper"]),
+        ("tests/app/test_a.py", "from conftest import visit", ["conftest.visit"]),
+        ("tests/support/a.py", "import conftest", ["conftest"]),
         ("tests/app/test_a.py", "from .helper import AtOnce", [".helper.AtOnce"]),
         ("tests/app/test_a.py", "from tests.support.paths import ROOT\nfrom tests.support import paths", []),
         ("tools/gallery.py", "from tests.support.paths import ROOT", ["tests.support.paths.ROOT"]),

@@ -9,8 +9,8 @@ from pathlib import Path
 from socket import create_connection
 
 import pytest
-from conftest import PATIENCE_MS
 
+from tests.support.browser import PATIENCE_MS
 from tests.support.docs_pages import DOCS, blocks
 
 NGINX = shutil.which("nginx") or shutil.which("/usr/sbin/nginx")

@@ -1,0 +1,73 @@
+"""A window of a real browser on the real app: visit a page, and wait for what it shows."""
+
+import re
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from urllib.parse import urlencode
+
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
+
+if TYPE_CHECKING:
+    from emu_core.data.labelled import LabelledSet
+
+LAB = ("Pretrain", "Translations", "Split", "Evidence", "Encoders")  # pages behind one button
+PATIENCE_MS = 180_000  # how long a condition may take to come true on a busy machine
+
+
+class Small(NamedTuple):
+    """A finished run among the app's runs."""
+
+    run: str
+    data: str  # the name of its data among the app's
+    labelled: "LabelledSet"
+
+
+def new_window(browser: Browser, color_scheme: Literal["light", "dark"] = "light") -> BrowserContext:
+    """Open a window of somebody who wants no animations, whose every frame is drawn by the CPU.
+
+    It is closed with the browser: to close a window whose page is still loading, as after signing out, never ended
+    in some runs of Chromium 156.
+    """
+    context = browser.new_context(
+        viewport={"width": 1400, "height": 1000},
+        color_scheme=color_scheme,
+        reduced_motion="reduce",
+        accept_downloads=True,
+    )
+    context.set_default_timeout(PATIENCE_MS)
+    return context
+
+
+def visit(page: Page, app_url: str, name: str = "", **choices: str) -> None:
+    """Open a page of the app by its address with these choices, and wait until it is drawn."""
+    page.goto(f"{app_url}/{name}?{urlencode(choices)}")
+    settle(page)
+
+
+def settle(page: Page) -> None:
+    """Wait until the app has drawn the page and runs no script."""
+    page.locator('[data-testid="stApp"][data-test-script-state="notRunning"]').wait_for()
+    page.locator('[data-testid="stMain"] h1').first.wait_for()
+
+
+def see(place: Page | Locator, text: str | re.Pattern[str], **options: Any) -> None:
+    """Wait until a text is seen; the options are those of `get_by_text`.
+
+    It may be there twice for a moment: what a run of the page replaces stays until the run ends.
+    """
+    expect(place.get_by_text(text, **options).first).to_be_visible()
+
+
+def see_address(page: Page, **choices: str) -> None:
+    """Wait until the page's address has all these choices, whatever else it has."""
+    each = (f"(?=.*[?&]{re.escape(urlencode({name: value}))}(&|$))" for name, value in choices.items())
+    expect(page).to_have_url(re.compile("".join(each)))
+
+
+def go_to(page: Page, name: str) -> None:
+    """Press the link to another page of the app and wait until it is drawn."""
+    link = page.get_by_role("link", name=name, exact=True)
+    if name in LAB:
+        page.get_by_role("button", name=re.compile("^Lab")).click()
+    link.click()
+    page.get_by_role("heading", name=name, level=1, exact=True).wait_for()
+    settle(page)
