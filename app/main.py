@@ -12,33 +12,37 @@ from emu_app.shell.widgets import errors_shown
 from emu_app.work.cache import start_helpers
 
 ICON = Path(__file__).parent / "icon.svg"  # a file, since icons by name are fetched from the network
-# The bar replaces Streamlit's empty header, whose menu stays at its right end.
+# The bar replaces Streamlit's empty header, whose menu stays at its right end. What is styled is named by its key or
+# its part in HTML or ARIA, after `:root` where Streamlit's own style would win. Only columns, which have no keys, are
+# named by Streamlit's test ids, here and in shell/widgets.py. (Its theme has no padding beside a page, and that above a
+# page comes on top of the header's height.)
 _STYLE = """
 <style>
-[data-testid="stHeader"] { background: transparent; pointer-events: none; height: 2.75rem; min-height: 0 }
-[data-testid="stToolbar"] { pointer-events: auto; }
-[data-testid="stMainBlockContainer"] { padding: 0.4rem 1.5rem 2rem; }
+:root header { background: transparent; height: 2.75rem; min-height: 0 }
+:root header, :root header * { pointer-events: none; }
+:root header :is(a, button, button *) { pointer-events: auto; }
+main > :first-child { padding: 0.4rem 1.5rem 2rem; }
 /* The first stop of the keyboard on the page: past the bar. */
 .skip { position: absolute; left: -100vw; }
 .skip:focus { left: 1rem; top: 0.25rem; z-index: 1; padding: 0.5rem 1rem; background: Canvas; }
-[data-testid="stElementContainer"]:has(> .stHtml :is(.skip, #page)) { position: absolute; }
+:has(> :is(.st-key-skip, .st-key-start)) { position: absolute; }
 /* The bar shows which page is open; the heading is for screen readers. */
-[data-testid="stElementContainer"]:has(h1) {
+:has(> .st-key-heading) {
   position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%);
 }
 /* The accent is a background for white letters; as a text colour on a dark page it is too faint. */
-[aria-checked="true"] p, [role="tab"][aria-selected="true"] p, [data-testid="stSliderThumbValue"] * {
+[aria-checked="true"] p, [role="tab"][aria-selected="true"] p, :has(> [type="range"]) + * p {
   color: light-dark(#31333F, #FAFAFA);
 }
 .st-key-bar { padding-right: 2.5rem; row-gap: 0.25rem; }
 @media (max-width: 640px) {
-  [data-testid="stMainBlockContainer"] { padding: 0.4rem 0.6rem 2rem; }
+  main > :first-child { padding: 0.4rem 0.6rem 2rem; }
   .st-key-bar { padding-right: 0; }
   .st-key-ways { padding-right: 2.5rem; column-gap: 0.25rem; }  /* beside the menu */
-  .st-key-ways [data-testid="stIconMaterial"] { display: none; }
+  .st-key-ways [aria-hidden="true"] { display: none; }  /* the icons */
   .st-key-bar [class*="st-key-choose-"] { flex: 0 0 calc(50vw - 1.7rem); }
   /* The maps before their controls. */
-  .st-key-space [data-testid="stHorizontalBlock"]:first-child > :first-child { order: 3; }
+  .st-key-space > * > * > [data-testid="stColumn"]:first-child { order: 3; }
 }
 </style>
 """
@@ -65,13 +69,15 @@ def main() -> None:
     page = st.navigation([*tabs, *lab], position="hidden")
     st.set_page_config(page_title=f"{page.title} - Emu")  # tells tabs and bookmarks of the browser apart
     st.html(_STYLE)
-    st.html('<a class="skip" href="#page">Skip the bar</a>')
+    with st.container(key="skip"):
+        st.html('<a class="skip" href="#page">Skip the bar</a>')
     with st.container(key="bar", horizontal=True, vertical_alignment="bottom"):
         ways = st.container(
             key="ways", horizontal=True, width="content", vertical_alignment="center", gap="small"
         )
         draw_bar()
-    st.html('<div id="page" tabindex="-1"></div>')
+    with st.container(key="start"):
+        st.html('<div id="page" tabindex="-1"></div>')
     with ways:  # after the bar, since every link carries its choices
         for tab in tabs:
             draw_link(tab, tab.title, tab.icon)
@@ -83,7 +89,8 @@ def main() -> None:
                 draw_link(tab, tab.title, tab.icon)
         draw_account()
     draw_problems()
-    st.title(page.title)
+    with st.container(key="heading"):
+        st.title(page.title)
     with errors_shown():
         page.run()
 

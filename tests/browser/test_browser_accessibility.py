@@ -73,3 +73,10 @@ def test_few_tabs_lead_to_the_start_of_a_run(page: Page, app_url: str, small: Sm
         page.keyboard.press("Tab")
         presses += 1
     assert presses <= MOST_TABS
+
+
+def test_the_menus_row_does_not_cover_the_links_on_a_phone(page: Page, app_url: str, small: Small) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    visit(page, app_url, "train", data=small.data)
+    page.get_by_role("link", name="Data").click(position={"x": 30, "y": 1})
+    expect(page).to_have_title("Data - Emu")
