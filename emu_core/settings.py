@@ -36,6 +36,7 @@ class SettingInfo:
         above: exclusive lower bound.
         below: exclusive upper bound.
         choices: labels of the enum members that a form offers; by default all members. Empty for other types.
+        transformers_only: the choices that need an encoder that is a transformer.
         group: heading of the field on a form and in the command's help.
         common: whether a form shows the field first.
         fixed: whether the method determines the value, so that neither form nor command offers it.
@@ -55,6 +56,7 @@ class SettingInfo:
     above: float | None = None
     below: float | None = None
     choices: Mapping[Any, str]
+    transformers_only: tuple[Any, ...] = ()
     group: str = ""
     common: bool = False
     fixed: bool = False

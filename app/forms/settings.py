@@ -12,7 +12,6 @@ from emu_app.shell.widgets import KEPT, choose_one
 from emu_app.shell.wording import worded
 from emu_core.encoders.registry import encoder_kind
 from emu_core.errors import EncoderError, TrainingError
-from emu_core.methods.emu.settings import Trained
 from emu_core.settings import OURS, SettingInfo, Settings, infos
 from emu_core.training.method import Method
 
@@ -94,7 +93,8 @@ def draw_fields(
 
 def _draw(place: Any, info: SettingInfo, default: Any, encoder: str, about: dict[str, Any]) -> Any:
     if info.choices:
-        options = [choice for choice in info.choices if choice is not Trained.LORA or is_transformer(encoder)]
+        hidden = () if is_transformer(encoder) else info.transformers_only
+        options = [choice for choice in info.choices if choice not in hidden]
         about["format_func"] = info.choices.__getitem__
         if info.many:
             return tuple(place.multiselect(info.label, options, list(default), **about))

@@ -41,12 +41,12 @@ from emu_core.data.languages import language_name, ordered
 from emu_core.data.slots.utterances import Utterance, parse_annotated
 from emu_core.data.wording import counted
 from emu_core.encoders.base import FloatArray
-from emu_core.encoders.saved import read_config
 from emu_core.errors import EncoderError
 from emu_core.evaluation.projection import FEWEST, Projection
-from emu_core.methods.fmda.encoder import DisentangledEncoder
 from emu_core.methods.fmda.parts import Part
+from emu_core.methods.registry import default_method
 from emu_core.runs.run import Run
+from emu_core.training.method import Needs
 
 FROM_DATA, TYPED = "From the data", "Typed"
 EXAMPLE = "wake me up at [time : five am]"
@@ -77,7 +77,9 @@ def page() -> None:
             "No finished run splits sentences yet. Train one with FMDA or its baseline: with the demo set this takes "
             "three to five minutes on two idle cores."
         )
-        draw_link("views/train.py", "Train one", ":material/model_training:", method="fmda")
+        draw_link(
+            "views/train.py", "Train one", ":material/model_training:", method=default_method(Needs.SLOTS)
+        )
         return
     run = runs[linked("run", "Run", list(runs))]
     st.caption(run_facts(run))
@@ -93,7 +95,7 @@ def page() -> None:
 def _splits(run: Run) -> bool:
     """Return whether a finished run's encoder gives several embeddings of a sentence."""
     with suppress(EncoderError):
-        return read_config(run.encoder_folder)["encoder"] == DisentangledEncoder.spec
+        return splitting.splits_sentences(run.encoder_folder)
     return False
 
 

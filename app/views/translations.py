@@ -34,7 +34,7 @@ from emu_core.data.calendar_words import MONTHS, WEEKDAYS
 from emu_core.data.languages import language_name
 from emu_core.data.wording import counted, listed
 from emu_core.encoders.base import FloatArray
-from emu_core.encoders.registry import encoder_kind
+from emu_core.encoders.registry import has_word_vectors
 from emu_core.evaluation.eigen_similarity import EigenSimilarity, eigen_similarity
 from emu_core.evaluation.projection import FEWEST, Projection
 from emu_core.evaluation.translation_ranking import (
@@ -261,8 +261,10 @@ def _draw_sample(pairs: Pairs, found: Mapping[str, EigenSimilarity]) -> None:
 
 
 def _draw_words(spec: str) -> None:
-    if encoder_kind(spec) != "bicvm":
-        draw_note("Only BiCVM has word vectors; choose a run of that method above.")
+    if not has_word_vectors(spec):
+        draw_note(
+            "This encoder has no word vectors; choose a run of a method that learns them, such as BiCVM."
+        )
         draw_link("views/pretrain.py", "Train one", ":material/foundation:")
         return
     weights = weights_of(spec)

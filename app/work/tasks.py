@@ -15,17 +15,14 @@ from emu_app.work.background import report
 from emu_app.work.vectors import prune
 from emu_core.api.export import export
 from emu_core.api.predict import Predictor
-from emu_core.api.split import SplitSentence, split_sentence
+from emu_core.api.split import SplitSentence, split_sentence, splitting_encoder
 from emu_core.api.suggest import Suggester
 from emu_core.data.labelled import LabelledSet, UnlabelledSet
 from emu_core.devices import pick_device
 from emu_core.encoders.base import Encoder, FloatArray
 from emu_core.encoders.registry import load_encoder
-from emu_core.errors import EncoderError
 from emu_core.exporting import ExportFormat
 from emu_core.files import disk_fault, whole_file
-from emu_core.methods.bicvm.encoder import BicvmEncoder
-from emu_core.methods.fmda.encoder import DisentangledEncoder
 from emu_core.runs.run import Run, cant_write
 
 MOST_WORDS = 20_000  # of each language, the most frequent; a page can't hold them all
@@ -38,21 +35,19 @@ def encode_to_file(spec: str, weights: str, texts: Sequence[str], path: Path) ->
 
 def parts_to_file(spec: str, weights: str, texts: Sequence[str], path: Path) -> None:
     """Write every embedding of each text (P, N, dim), in the order of `part_names`, as `encode_to_file` does."""
-    encoder = _splitting(spec, weights)
+    encoder = splitting_encoder(_encoder(spec, weights))
     parts = encoder.parts(texts, on_progress=report)
     _write(np.stack([parts[part] for part in encoder.part_names]), path)
 
 
 def split(spec: str, weights: str, text: str) -> SplitSentence:
     """Split one sentence."""
-    return split_sentence(_splitting(spec, weights), text)
+    return split_sentence(splitting_encoder(_encoder(spec, weights)), text)
 
 
 def word_spaces(spec: str, weights: str) -> dict[str, tuple[tuple[str, ...], FloatArray]]:
     """Return each language's most frequent words and their vectors (words, dim)."""
     encoder = _encoder(spec, weights).bare
-    if not isinstance(encoder, BicvmEncoder):
-        raise EncoderError(f"{spec} has no word vectors; choose a run of the method bicvm")
     spaces = {code: encoder.word_vectors(code) for code in encoder.languages}
     return {code: (words[:MOST_WORDS], vectors[:MOST_WORDS]) for code, (words, vectors) in spaces.items()}
 
@@ -125,15 +120,6 @@ def fetch(spec: str) -> bool:
 def _encoder(spec: str, weights: str) -> Encoder:
     """Open an encoder, again if its weights have another hash."""
     return load_encoder(spec, device=pick_device("auto"))
-
-
-def _splitting(spec: str, weights: str) -> DisentangledEncoder:
-    encoder = _encoder(spec, weights)
-    if not isinstance(encoder, DisentangledEncoder):
-        raise EncoderError(
-            f"{spec} does not split sentences; choose a run of the method fmda or meaning-language"
-        )
-    return encoder
 
 
 def _write(vectors: FloatArray, path: Path) -> None:

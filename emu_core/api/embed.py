@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from emu_core.api.inputs import Files
+from emu_core.api.split import splitting_encoder
 from emu_core.data.export_csv import safe_csv
 from emu_core.data.labelled.columns import ColumnMapping
 from emu_core.data.labelled.load import paths_of, read_sentences
@@ -27,7 +28,6 @@ from emu_core.encoders.encode import shared_encode
 from emu_core.encoders.registry import load_encoder
 from emu_core.errors import DataError, Fix
 from emu_core.files import disk_fault, whole_file
-from emu_core.methods.fmda.encoder import part_encode
 from emu_core.processes import join_processes
 from emu_core.threads import give_memory_back
 
@@ -53,8 +53,8 @@ def embed(
         data: files, a folder of files, or "demo"; text files have a sentence a line.
         out: the Parquet file; it appears when it is complete.
         encoder: what `load_encoder` takes.
-        part: for a run of fmda or its baseline, a `Part` to write instead of the meaning, at the length that it was
-            trained with.
+        part: for a run that splits sentences, the name of the part to write instead of the meaning, at the length that
+            it was trained with.
         device: "auto", "cpu", "cuda:0".
         mapping: columns of the files, if their names are unusual.
         language: language of files without a language column.
@@ -73,7 +73,7 @@ def embed(
     place = pick_device(device)
     processes = join_processes(place)
     model = load_encoder(encoder, device=place)
-    encode = shared_encode(model, processes) if part is None else part_encode(model, part)
+    encode = shared_encode(model, processes) if part is None else splitting_encoder(model).encode_part(part)
     columns = [(name, pa.string()) for name in TEXT_COLUMNS]
     schema = pa.schema([*columns, ("vector", pa.list_(pa.float32(), model.dim))])
     if not processes.main:  # it encodes its share, and the main process writes the file

@@ -15,7 +15,7 @@ from emu_core.data.texts.running_text import RunningText, read_running_text
 from emu_core.data.texts.tasks import Tasks
 from emu_core.devices import pick_device
 from emu_core.errors import Call, TrainingError
-from emu_core.methods.registry import default_method, method_named
+from emu_core.methods.registry import default_method, method_named, methods_that_need
 from emu_core.processes import SINGLE_PROCESS
 from emu_core.runs.config import RunConfig, versions
 from emu_core.runs.progress import OnProgress
@@ -130,10 +130,11 @@ def plan_pretraining(
     if chosen.needs is not Needs.PARALLEL_TEXT:
         raise TrainingError(f"the method {method} learns from {chosen.needs}; use ", Call("train"), " for it")
     values = chosen.check_settings(config if config is not None else chosen.configure(""))
+    others = [name for name, other in methods_that_need(chosen.needs).items() if other.reads_tasks]
     if not chosen.reads_tasks and len(tasks.all) > len(tasks.translation):
         raise TrainingError(
-            f"{chosen.title} learns from parallel text alone; leave dialogues, running text and NLI out, or train a "
-            "dual-encoder"
+            f"{chosen.title} learns from parallel text alone; leave dialogues, running text and NLI out, or use the "
+            f"method {' or '.join(others)}"
         )
     texts = tasks.translation
     if not dev:

@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 from emu_core.data.languages import ordered, split_pair
 from emu_core.data.slots.template_pairs import template_pairs
 from emu_core.data.slots.utterances import Utterance, parse_annotated
-from emu_core.errors import DataError
+from emu_core.encoders.base import Encoder, FloatArray
+from emu_core.encoders.saved import read_config
+from emu_core.errors import DataError, EncoderError
 from emu_core.evaluation.disentangled import DisentangledMetrics
+from emu_core.methods.fmda.encoder import DisentangledEncoder
 from emu_core.methods.fmda.parts import Part
-
-if TYPE_CHECKING:
-    from emu_core.encoders.base import FloatArray
-    from emu_core.methods.fmda.encoder import DisentangledEncoder
+from emu_core.methods.registry import methods_that_need
+from emu_core.training.method import Needs
 
 BLANK = "␣"  # shown for a token that is a space
 MOST = 10_000  # sentences; six vectors of each are computed and stored
@@ -52,11 +53,26 @@ class SplitSentence:
     """A sentence split by a disentangled encoder."""
 
     tokens: tuple[Token, ...]  # empty if the encoder has no attention
-    parts: "dict[Part, FloatArray]"  # its embeddings, (dim,) each
+    parts: dict[Part, FloatArray]  # its embeddings, (dim,) each
     languages: dict[str, float]  # probability of each language according to the language embedding
 
 
-def split_sentence(encoder: "DisentangledEncoder", text: str) -> SplitSentence:
+def splits_sentences(folder: Path) -> bool:
+    """Return whether a saved encoder gives several embeddings of a sentence. Raises EncoderError if it is damaged."""
+    return read_config(folder)["encoder"] == DisentangledEncoder.spec
+
+
+def splitting_encoder(encoder: Encoder) -> DisentangledEncoder:
+    """Return an encoder that splits sentences as what it is. Raises EncoderError for any other encoder."""
+    if not isinstance(encoder, DisentangledEncoder):
+        raise EncoderError(
+            f"the encoder '{encoder.spec}' does not split sentences; choose a run of the method "
+            f"{' or '.join(methods_that_need(Needs.SLOTS))}"
+        )
+    return encoder
+
+
+def split_sentence(encoder: DisentangledEncoder, text: str) -> SplitSentence:
     """Split a sentence, which must not begin or end with spaces."""
     import torch
 
@@ -68,7 +84,7 @@ def split_sentence(encoder: "DisentangledEncoder", text: str) -> SplitSentence:
     return SplitSentence(tokens, parts, dict(zip(encoder.head.languages, shares, strict=True)))
 
 
-def _tokens(encoder: "DisentangledEncoder", text: str) -> tuple[Token, ...]:
+def _tokens(encoder: DisentangledEncoder, text: str) -> tuple[Token, ...]:
     prompt = encoder.base.prompt
     whole = prompt + text
     _, (places,) = encoder.base.tokens_with_offsets([text])
@@ -182,9 +198,9 @@ def template_sample(pool: Pool, language: str, intent: str) -> tuple[list[Uttera
 
 def neighbours(
     one: Utterance,
-    parts: "Mapping[Part, FloatArray]",
+    parts: Mapping[Part, FloatArray],
     pool: Pool,
-    vectors: "FloatArray",
+    vectors: FloatArray,
     allowed: NDArray[np.bool_],
 ) -> pd.DataFrame:
     """Return the nearest sentences by each embedding, nearest first.

@@ -56,7 +56,7 @@ def add_embed(verbs: Any) -> None:
     option(
         parser,
         "--part PART",
-        "for a run of fmda or meaning-language: write this embedding, at the length it was trained with, instead of "
+        "for a run that splits sentences: write this embedding, at the length it was trained with, instead of "
         "the meaning; one of cls, mean, language, template, residual, meaning",
     )
     option(parser, "--out FILE.parquet", "the file to write", required=True)

@@ -49,9 +49,11 @@ class Encoder(nn.Module, ABC):
         languages: codes of the languages it was trained on.
         max_tokens: longer sentences are truncated to this many tokens.
         pad_id: the token id that fills a batch.
+        has_word_vectors: whether it has a vector for each word of a language.
     """
 
     spec: ClassVar[str]
+    has_word_vectors: ClassVar[bool] = False
     dim: int
     languages: tuple[str, ...]
     max_tokens: int
@@ -110,6 +112,16 @@ class Encoder(nn.Module, ABC):
         raise EncoderError(
             f"the encoder '{self.spec}' can't be exported to ONNX; export it for sentence-transformers: ",
             Fix("format", "sentence-transformers"),
+        )
+
+    def word_vectors(self, language: str) -> tuple[tuple[str, ...], FloatArray]:
+        """Return the words of a language, the most frequent first, and their vectors (words, dim).
+
+        Raises:
+            EncoderError: the encoder has no word vectors, or no words of the language.
+        """
+        raise EncoderError(
+            f"the encoder '{self.spec}' has no word vectors; choose a run of a method that learns them"
         )
 
     @property

@@ -110,6 +110,11 @@ def encoder_kind(spec: str) -> str:
     return str(read_config(folder)["encoder"])
 
 
+def has_word_vectors(spec: str) -> bool:
+    """Return whether an encoder has word vectors, without loading it. Raises EncoderError as `encoder_kind` does."""
+    return encoder_class(encoder_kind(spec).partition(":")[0]).has_word_vectors
+
+
 def open_encoder(folder: Path) -> Encoder:
     """Open what `Encoder.save` wrote to a folder. Raises EncoderError if it is incomplete."""
     return encoder_class(read_config(folder)["encoder"]).open(folder)

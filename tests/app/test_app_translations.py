@@ -306,7 +306,7 @@ def test_an_encoder_without_words_says_so(app: AppTest) -> None:
     tab(app, "Words")
     app.selectbox(key="translations-encoder").set_value("use").run()
     assert not app.exception
-    assert any("Only BiCVM" in info.value for info in app.info)
+    assert any("has no word vectors" in info.value for info in app.info)
 
 
 def test_nearest_words_by_plain_arithmetic() -> None:

@@ -138,7 +138,10 @@ def test_a_part_that_is_not_there_is_said(
     out = tmp_path / "v.parquet"
     command = ["embed", str(folder / "slots.csv"), "--device", "cpu", "--out", str(out), "--part"]
     for arguments, message in (
-        (["template", "--encoder", f"hf:{folder / 'tiny'}"], "name a run of the method fmda"),
+        (
+            ["template", "--encoder", f"hf:{folder / 'tiny'}"],
+            "choose a run of the method fmda or meaning-language",
+        ),
         (["tempalte", "--run", str(run.folder)], "no embedding 'tempalte'; there are: cls, mean,"),
         (["template", "--run", str(baseline.folder)], "there are: cls, mean, language, meaning. Choose"),
     ):

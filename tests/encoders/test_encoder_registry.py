@@ -9,7 +9,7 @@ import pytest
 
 from emu_core import load_encoder
 from emu_core.encoders import registry
-from emu_core.encoders.registry import available_encoders, encoder_kinds, open_encoder
+from emu_core.encoders.registry import available_encoders, encoder_kinds, has_word_vectors, open_encoder
 from emu_core.encoders.saved import write_encoder
 from emu_core.errors import EncoderError
 from emu_core.exporting.writers import write_onnx
@@ -147,3 +147,11 @@ def test_a_kind_that_nobody_has(tmp_path: Path) -> None:
         load_encoder("counts")
     with pytest.raises(EncoderError, match="no encoder 'posterior'"):  # one that only runs have
         load_encoder("posterior")
+
+
+def test_most_encoders_have_no_word_vectors_and_say_so() -> None:
+    assert not any(map(has_word_vectors, ("use", "e5-small", "hf:any/model")))
+    with pytest.raises(
+        EncoderError, match="'use' has no word vectors; choose a run of a method that learns them"
+    ):
+        load_encoder("use").word_vectors("en")

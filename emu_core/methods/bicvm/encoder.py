@@ -80,6 +80,7 @@ class BicvmEncoder(EncoderByLanguage):
     """
 
     spec: ClassVar[str] = "bicvm"
+    has_word_vectors: ClassVar[bool] = True
     max_tokens = 512
 
     def __init__(self, table: Tensor, vocabulary: Vocabulary, composition: Composition) -> None:

@@ -189,7 +189,7 @@ class DualEncoder(Encoder):
         """Return the sentence vectors (B, dim) of a batch, with length 1 if `config.normalised`."""
         mask = features["attention_mask"]
         # Real words only: (R, dim).
-        x = F.embedding(features["input_ids"][mask], self.word_vectors(features))
+        x = F.embedding(features["input_ids"][mask], self.distinct_word_vectors(features))
         if self.config.layers and self.config.position_scale:
             position_signal = self.config.position_scale * positions(mask.shape[1], self.dim).to(x)
             x = x + position_signal.expand(len(mask), -1, -1)[mask]
@@ -201,7 +201,7 @@ class DualEncoder(Encoder):
         out = F.embedding_bag(torch.arange(len(x), device=x.device), x, ends - lengths, mode="mean")
         return F.normalize(out, dim=-1) if self.config.normalised else out
 
-    def word_vectors(self, features: Features) -> Tensor:
+    def distinct_word_vectors(self, features: Features) -> Tensor:
         """Return the vectors (U, dim) of the batch's distinct words, the transformer's input."""
         words = F.embedding(features["words"], self.words, sparse=self.sparse)
         if self.ngrams is not None:

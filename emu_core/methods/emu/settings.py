@@ -101,6 +101,7 @@ class EmuConfig(Settings):
             Trained.LAST_LAYERS: "The last layers",
             Trained.LORA: "LoRA: small additions",
         },
+        transformers_only=(Trained.LORA,),
         group=_WEIGHTS,
     )
     last_layers: int = _weight(

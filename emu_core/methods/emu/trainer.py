@@ -94,7 +94,7 @@ def _chosen(encoder: Encoder, config: EmuConfig) -> list[nn.Parameter]:
         raise TrainingError(
             f"the encoder '{encoder.spec}' has no weights except its embeddings, which are not trained; train all (",
             Fix("trained", "all"),
-            "), or use the method posterior, which trains none",
+            "), or use a method that leaves the encoder as it is",
         )
     return chosen
 

@@ -81,6 +81,19 @@ class DisentangledEncoder(EncoderOnBase):
                     vectors_by_part[part][rows] = vectors.float().cpu()
         return {part: vectors.numpy() for part, vectors in vectors_by_part.items()}
 
+    def encode_part(self, name: str) -> Encode:
+        """Return a function from N texts to their embeddings (N, dim) of a part, not normalised.
+
+        Raises:
+            EncoderError: the encoder has no such part.
+        """
+        if name not in self.part_names:
+            raise EncoderError(
+                f"this run has no embedding '{shown(name)}'; there are: {', '.join(self.part_names)}. Choose one with ",
+                Fix("part"),
+            )
+        return lambda texts: self.parts(texts)[Part(name)]
+
     @torch.no_grad()
     def attention(self, text: str) -> list[tuple[str, float, float]]:
         """Return each token with its shares in the template and the residual embedding, which sum to 1 each.
@@ -107,24 +120,3 @@ class DisentangledEncoder(EncoderOnBase):
     def layers(self) -> list[list[nn.Parameter]]:
         """Return the transformer's layers, and the weights on it that affect the meaning embedding."""
         return [*super().layers(), self.head.meaning_layers()]
-
-
-def part_encode(encoder: Encoder, name: str) -> Encode:
-    """Return a function from N texts to their embeddings (N, dim) of a part, not normalised.
-
-    Raises:
-        EncoderError: the encoder has no such embedding.
-    """
-    if not isinstance(encoder, DisentangledEncoder):
-        raise EncoderError(
-            f"the encoder '{encoder.spec}' has no embedding '{shown(name)}' but one of the whole sentence; name a run "
-            "of the method fmda or meaning-language, or leave ",
-            Fix("part"),
-            " out",
-        )
-    if name not in encoder.part_names:
-        raise EncoderError(
-            f"this run has no embedding '{shown(name)}'; there are: {', '.join(encoder.part_names)}. Choose one with ",
-            Fix("part"),
-        )
-    return lambda texts: encoder.parts(texts)[Part(name)]

@@ -143,6 +143,7 @@ _WHOLE = Method(
     check=_check,
     memory=_memory,
     list_order=20,
+    is_default=True,
 )
 _BASELINE = replace(
     _WHOLE,
@@ -152,5 +153,6 @@ _BASELINE = replace(
     "same translations as FMDA, to be compared with it.",
     settings=MeaningLanguageConfig,
     tuned=lambda *_: {"standardised": True, "learning_rate": 3e-3},
+    is_default=False,
 )
 METHODS = (_WHOLE, _BASELINE)
