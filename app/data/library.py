@@ -318,10 +318,10 @@ def _facts(folder: Path) -> dict[str, Any]:
 
 def _json(file: Path) -> dict[str, Any]:
     try:
-        found = read_json(file)
+        values = read_json(file)
     except (OSError, ValueError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return values if isinstance(values, dict) else {}
 
 
 @st.cache_resource(max_entries=2, show_spinner="Opening the data ...")
@@ -331,11 +331,11 @@ def _rows(folder: str, stamp: int) -> pd.DataFrame:
 
 @st.cache_resource(max_entries=8, show_spinner="Opening the data ...")
 def _opened(folder: str, stamp: int) -> ChosenData:
-    place, facts = Path(folder), _facts(Path(folder))
+    path, facts = Path(folder), _facts(Path(folder))
     about = float(facts["hold_out"]), int(facts["seed"])
-    made = audited(pd.read_parquet(place / _ROWS), str(facts["title"]), *about)
+    made = audited(pd.read_parquet(path / _ROWS), str(facts["title"]), *about)
     changes = tuple(map(str, facts.get("changes", ())))
-    return ChosenData(*made, place.name, facts["translations"], *about, changes)
+    return ChosenData(*made, path.name, facts["translations"], *about, changes)
 
 
 @st.cache_resource(show_spinner="Reading the demo set ...")

@@ -71,8 +71,8 @@ def read_upload(key: str, files: Sequence[tuple[str, bytes]]) -> Upload:
 
 def read_texts(name: str, payload: bytes) -> list[str]:
     """Return the sentences of a file or, if the name is "", of lines; errors are those of `read_unlabelled`."""
-    found: list[str] = _sentences(name, payload)["text"].tolist()
-    return found
+    sentences: list[str] = _sentences(name, payload)["text"].tolist()
+    return sentences
 
 
 def read_unlabelled(name: str, payload: bytes, language: str) -> pd.DataFrame:
@@ -121,7 +121,7 @@ def read_triples(name: str, payload: bytes) -> pd.DataFrame:
 def translations_of_upload(upload: Upload, mapping: ColumnMapping) -> dict[str, str]:
     """Return the machine translations in the tables, by text."""
     tables = (translations_by_text(table, mapping.text) for table in upload.tables)
-    return {text: translation for found in tables for text, translation in found.items()}
+    return {text: translation for translated in tables for text, translation in translated.items()}
 
 
 def missing_roles(upload: Upload, mapping: ColumnMapping, language: str | None) -> list[str]:

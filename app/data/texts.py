@@ -165,8 +165,8 @@ def draw_other_texts() -> list[Read]:
     with st.expander("More to train on (optional)", icon=":material/library_add:"):
         for kind in OTHERS:
             _draw_box(PRETRAIN, kind)
-        found = [read for kind in OTHERS if (read := _kept(PRETRAIN, kind)) is not None]
-        for read in found:
+        reads = [read for kind in OTHERS if (read := _kept(PRETRAIN, kind)) is not None]
+        for read in reads:
             for text in read.texts:
                 if isinstance(text, Dialogues):
                     what = f"{counted(len(text), 'comment')} with responses"
@@ -178,11 +178,11 @@ def draw_other_texts() -> list[Read]:
                     continue
                 st.markdown(f"{what} in {literal(language_name(text.language))}: {literal(text.name, 80)}")
             _draw_notes(read)
-        if found and st.button("Leave these out", icon=":material/close:"):
+        if reads and st.button("Leave these out", icon=":material/close:"):
             for kind in OTHERS:
                 _keep(PRETRAIN, kind, None)
             st.rerun()
-    return found
+    return reads
 
 
 def _draw_parallel(read: Read) -> None:
@@ -224,10 +224,10 @@ class Pairs:
 
 def choose_source() -> Read | None:
     """Ask for parallel text; None, with what to do, while there is none."""
-    own, data = _kept(PLACE, Kind.PARALLEL), chosen_data()
+    uploaded, data = _kept(PLACE, Kind.PARALLEL), chosen_data()
     of_data = Read(data.sha256[:16], data.title, _of_data(data.sha256, data))
     places = {
-        "Uploaded here": own,
+        "Uploaded here": uploaded,
         "On the Pretrain page": _kept(PRETRAIN, Kind.PARALLEL),
         "Loaded data": of_data,
     }
@@ -236,8 +236,8 @@ def choose_source() -> Read | None:
     }
     with st.expander("Upload parallel text", expanded=not offered, icon=":material/upload_file:"):
         _draw_box(PLACE, Kind.PARALLEL)
-        if own is not None:
-            _draw_notes(own)
+        if uploaded is not None:
+            _draw_notes(uploaded)
     if not offered:
         draw_note("Upload parallel text, or choose data whose translations share an id.")
         return None

@@ -94,7 +94,7 @@ def _draw_languages(chosen: ChosenData, method: Method, settings: Settings) -> d
     return {"train_languages": train, "unlabelled_languages": unlabelled}
 
 
-def _mismatch(method: Method, encoder: Choice, there: Sequence[str], languages: Mapping[str, Any]) -> str:
+def _mismatch(method: Method, encoder: Choice, present: Sequence[str], languages: Mapping[str, Any]) -> str:
     """Return why method, encoder and languages do not fit together; "" if they do."""
     if method.reads_tokens and not is_transformer(encoder.spec):
         return (
@@ -102,15 +102,15 @@ def _mismatch(method: Method, encoder: Choice, there: Sequence[str], languages: 
             "Multilingual E5, small, or a transformer"
         )
     train = languages["train_languages"]
-    if method.needs is Needs.SLOTS and len(there) == 1:
+    if method.needs is Needs.SLOTS and len(present) == 1:
         return (
-            f"this method is trained on translations, and every sentence to train on is in {language_name(there[0])}; "
-            "add the same sentences, with the same ids, in another language"
+            f"this method is trained on translations, and every sentence to train on is in "
+            f"{language_name(present[0])}; add the same sentences, with the same ids, in another language"
         )
-    if there and not train:
+    if present and not train:
         pairs = method.needs is Needs.SLOTS
         return f"choose {'two languages whose translations' if pairs else 'a language whose labels'} are used"
-    if there and languages["unlabelled_languages"] == []:
+    if present and languages["unlabelled_languages"] == []:
         return (
             f"this method needs sentences in another language than {language_name(train[0])}; choose one above, or a "
             "method without the language discriminator"

@@ -73,8 +73,8 @@ class Context:
 
 def context() -> Context:
     """Return what is chosen in the bar."""
-    found: Context = st.session_state[_CONTEXT]
-    return found
+    now: Context = st.session_state[_CONTEXT]
+    return now
 
 
 def as_b(run: Run) -> dict[str, str]:
@@ -183,8 +183,8 @@ def _check(
             problems.append(f"Encoder {name}: {problem}")
             del choices[key]
     if "b" not in choices:
-        own = (run for run in runs.values() if data_sha_of(run) == chosen.sha256)
-        choices["b"] = next((f"{RUN}{run.name}" for run in own), NONE)
+        trained_here = (run for run in runs.values() if data_sha_of(run) == chosen.sha256)
+        choices["b"] = next((f"{RUN}{run.name}" for run in trained_here), NONE)
     if choices.get("a", NONE) == NONE:
         choices["a"] = base_of(_run(choices["b"], runs)) or USUAL
     if choices.get("on") not in (*chosen.labelled.splits, ALL):

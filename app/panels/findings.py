@@ -77,9 +77,9 @@ def draw_left_out(audit: Audit, waiting: int) -> None:
     if lost - waiting <= MOST_LOST * audit.rows_read:
         return
     lines = []
-    found = audit.dropped["reason"].str.extract(f"^({'|'.join(FIXES)})(?:: (.*))?")
-    for reason, count in found[0].value_counts().items():
-        examples = literal(", ".join(found.loc[found[0] == reason, 1].dropna().unique()[:4]), 200)
+    reasons = audit.dropped["reason"].str.extract(f"^({'|'.join(FIXES)})(?:: (.*))?")
+    for reason, count in reasons[0].value_counts().items():
+        examples = literal(", ".join(reasons.loc[reasons[0] == reason, 1].dropna().unique()[:4]), 200)
         named = f" ({examples})" if examples else ""
         lines.append(f"- {counted(count, 'row')}, {reason}{named}: {FIXES[str(reason)]}.")
     st.warning(
@@ -119,12 +119,12 @@ def draw_unread_languages(values: Sequence[str], key: str) -> dict[str, str]:
         return {}
     st.markdown("These names of languages are unknown. Rows without a language are left out:")
     chosen = {}
-    for place, value in zip(cycle(st.columns(3)), values[:MOST_UNREAD], strict=False):
+    for column, value in zip(cycle(st.columns(3)), values[:MOST_UNREAD], strict=False):
         code = choose(
             literal(value, 40),
             known_languages(),
             f"unread-{key}-{value}",
-            place=place,
+            place=column,
             index=None,
             placeholder="left out",
             format_func=language_name,
@@ -173,12 +173,13 @@ def _draw_detection(chosen: ChosenData) -> None:
             )
             return
         names = stated[other].map(language_name).where(stated[other] != "", "nothing")
-        found = rows.loc[other, ["row", "source", "text"]]
-        found = found.assign(language=codes[other], explanation="the set says " + names)
+        mistaken = rows.loc[other, ["row", "source", "text"]]
+        mistaken = mistaken.assign(language=codes[other], explanation="the set says " + names)
         st.markdown(
-            f"{counted(len(found), 'sentence')} in another language than the set states; the detected one is filled in:"
+            f"{counted(len(mistaken), 'sentence')} in another language than the set states; the detected one is "
+            "filled in:"
         )
-        _draw_editor(chosen, found, "detected")
+        _draw_editor(chosen, mistaken, "detected")
 
 
 def _detected(chosen: ChosenData, rows: pd.DataFrame) -> "pd.Series[str] | None":
@@ -194,13 +195,13 @@ def _detected(chosen: ChosenData, rows: pd.DataFrame) -> "pd.Series[str] | None"
     return pd.Series(st.session_state[key], index=rows.index, dtype="str")
 
 
-def _draw_editor(chosen: ChosenData, found: pd.DataFrame, key: str) -> None:
+def _draw_editor(chosen: ChosenData, findings: pd.DataFrame, key: str) -> None:
     """Draw the rows of a finding, or of detected languages, to edit, and save the edits as a new version of the set."""
     rows, detected = rows_of(chosen), key == "detected"
-    why = "reason" if "reason" in found else "explanation"
+    why = "reason" if "reason" in findings else "explanation"
     columns = ["row", "source", why] + ["language"] * detected
     table = rows.drop(columns=columns[3:]).reset_index(names="place")
-    table = table.merge(found[columns], on=["row", "source"]).drop_duplicates("place").set_index("place")
+    table = table.merge(findings[columns], on=["row", "source"]).drop_duplicates("place").set_index("place")
     say_cut(table)
     part = table.head(MOST_ROWS)[["text", "intent", "language", why, "row", "source"]]
     part.insert(0, "keep", value=True)
@@ -226,8 +227,8 @@ def _draw_editor(chosen: ChosenData, found: pd.DataFrame, key: str) -> None:
     )
     with st.container(horizontal=True):
         if detected:  # all rows, not only those in view
-            rest = table.iloc[MOST_ROWS:]
-            edited = pd.concat([edited, rest[["text", "intent", "language"]].assign(keep=True)])
+            hidden_rows = table.iloc[MOST_ROWS:]
+            edited = pd.concat([edited, hidden_rows[["text", "intent", "language"]].assign(keep=True)])
         changed, change = edit_rows(rows, edited)
         pressed = st.button(
             "Save as a new version",
@@ -239,7 +240,7 @@ def _draw_editor(chosen: ChosenData, found: pd.DataFrame, key: str) -> None:
         drop = key == "duplicates" and st.button(
             "Leave all of these out", icon=":material/delete_sweep:", key=f"drop-{key}"
         )
-        draw_csv_button(found, f"{key}.csv", key=f"download-{key}")
+        draw_csv_button(findings, f"{key}.csv", key=f"download-{key}")
     if drop:
         changed, change = edit_rows(rows, table.assign(keep=False))
     if pressed or drop:

@@ -45,10 +45,10 @@ def draw_labelling(now: Context) -> None:
     if rows.empty:
         return
     count = st.number_input("Sentences per round", 1, MOST, FIRST, key="label-count", width=160, **KEPT)
-    found = _suggested(now, rows, count)
-    if found is None:
+    suggestions = _suggested(now, rows, count)
+    if suggestions is None:
         return
-    table, score = found
+    table, score = suggestions
     left, right = st.columns([7, 3], gap="medium")
     with left:
         st.fragment(_draw_table)(chosen, rows, table)
@@ -80,8 +80,8 @@ def _draw_adding(chosen: ChosenData) -> None:
         new = table[~pd.MultiIndex.from_frame(table).isin(known)]
         counts = new["language"].value_counts()
         languages = listed((f"{language_name(code)} {count:,}" for code, count in counts.items()), 8)
-        there = f"; {len(table) - len(new):,} in the set already" if len(new) < len(table) else ""
-        st.caption(literal(f"{counted(len(new), 'new sentence')} ({languages or 'none'}){there}."))
+        known_words = f"; {len(table) - len(new):,} in the set already" if len(new) < len(table) else ""
+        st.caption(literal(f"{counted(len(new), 'new sentence')} ({languages or 'none'}){known_words}."))
         if st.button("Add them to the set", icon=":material/save:", disabled=new.empty):
             rows = pd.concat([rows, new], ignore_index=True).fillna("").astype("str")
             add_version(chosen, rows, f"{counted(len(new), 'sentence')} without an intent added")
@@ -100,16 +100,20 @@ def _suggested(now: Context, rows: pd.DataFrame, count: int) -> tuple[pd.DataFra
     if vectors is None:
         return None
     wanted = digest([*rows["text"], *rows["language"]])
-    found: tuple[pd.DataFrame, dict[str, Any]] | None = computed(
+    computed_suggestions: tuple[pd.DataFrame, dict[str, Any]] | None = computed(
         f"label:{now.chosen.sha256}:{weights_of(spec)}:{wanted}:{count}",
         f"Fitting the default method on {counted(len(labelled.train_part()), 'sentence')}",
         suggestions, spec, labelled, unlabelled, count, texts, vectors[A],
     )  # fmt: skip
-    if found is not None and found[1]:
+    if computed_suggestions is not None and computed_suggestions[1]:
         held_out = labelled.held_out_part()
         of = f"{spec}:{'' if held_out is None else held_out.sha256()}"
-        return found[0], {"labels": len(labelled.train_part()), **found[1], "of": of}
-    return found
+        return computed_suggestions[0], {
+            "labels": len(labelled.train_part()),
+            **computed_suggestions[1],
+            "of": of,
+        }
+    return computed_suggestions
 
 
 def _encoder(now: Context) -> str:
@@ -178,7 +182,7 @@ def _draw_score(chosen: ChosenData, score: dict[str, Any]) -> None:
     if not score:
         draw_note("No sentences are held out, so the effect of the labels can't be measured.")
         return
-    rounds = [one for one in scores(chosen) if one.get("of") == score["of"]]
+    rounds = [round_score for round_score in scores(chosen) if round_score.get("of") == score["of"]]
     if score not in rounds:
         keep_score(chosen, score)
         rounds.append(score)

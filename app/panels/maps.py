@@ -92,12 +92,12 @@ def laid_out(
     for key in st.session_state.get(_ASKED, frozenset()) - set(keys.values()):
         cache.mapper().stop(key, _session())
     st.session_state[_ASKED] = frozenset(keys.values())
-    found: dict[str, Layout] = {}
+    layouts: dict[str, Layout] = {}
     for name, of_encoder in vectors.items():
-        one = _as_it_stands(keys[name], of_encoder, method)
-        target = next(iter(found.values())).places if found else one.places
-        found[name] = replace(one, places=aligned(one.places, target))
-    return found
+        layout = _as_it_stands(keys[name], of_encoder, method)
+        target = next(iter(layouts.values())).places if layouts else layout.places
+        layouts[name] = replace(layout, places=aligned(layout.places, target))
+    return layouts
 
 
 def _as_it_stands(key: str, vectors: FloatArray, method: Projection) -> Layout:
@@ -126,18 +126,18 @@ def _session() -> str:
 
 def _stop(maps: Mapping[str, Layout]) -> None:
     """Stop refining maps in this session: `laid_out` returns them as they are."""
-    for one in maps.values():
-        if not one.over:
-            cache.mapper().stop(one.key, _session())
-            st.session_state.setdefault(_STOPPED, {})[one.key] = replace(one, over=True, stopped=True)
+    for layout in maps.values():
+        if not layout.over:
+            cache.mapper().stop(layout.key, _session())
+            st.session_state.setdefault(_STOPPED, {})[layout.key] = replace(layout, over=True, stopped=True)
 
 
 def _go_on(maps: Mapping[str, Layout]) -> None:
     """Refine maps again that were stopped or have failed."""
-    for one in maps.values():
-        st.session_state.get(_STOPPED, {}).pop(one.key, None)
-        if one.problem:
-            cache.mapper().forget(one.key)
+    for layout in maps.values():
+        st.session_state.get(_STOPPED, {}).pop(layout.key, None)
+        if layout.problem:
+            cache.mapper().forget(layout.key)
 
 
 def draw_progress(maps: Mapping[str, Layout], key: str = "maps") -> None:
@@ -146,24 +146,26 @@ def draw_progress(maps: Mapping[str, Layout], key: str = "maps") -> None:
     Of maps that are over it draws the errors, and a button that refines stopped and failed ones again. `key` is the
     prefix of the widgets' keys.
     """
-    for name, one in maps.items():
-        if one.problem:
-            st.error(f"{literal(name)}: {literal(one.problem)}.", icon=":material/error:")
-    waiting = {name: one for name, one in maps.items() if not one.over}
+    for name, layout in maps.items():
+        if layout.problem:
+            st.error(f"{literal(name)}: {literal(layout.problem)}.", icon=":material/error:")
+    waiting = {name: layout for name, layout in maps.items() if not layout.over}
     if waiting:
         _draw_bar(waiting, key)
-    elif any(one.stopped or one.problem for one in maps.values()):
+    elif any(layout.stopped or layout.problem for layout in maps.values()):
         st.button("Refine again", icon=":material/replay:", key=f"{key}-go-on", on_click=_go_on, args=(maps,))
 
 
 def _draw_bar(maps: Mapping[str, Layout], key: str) -> None:
     # One bar for all maps; a map that waits for others is at 0 %.
-    label = "Refining " + ", ".join(f"{literal(name)}: {NAMES[one.method]}" for name, one in maps.items())
+    label = "Refining " + ", ".join(
+        f"{literal(name)}: {NAMES[layout.method]}" for name, layout in maps.items()
+    )
 
     @st.fragment(run_every=POLL_S)
     def poll() -> None:
         try:
-            now = [cache.mapper().result(one.key, asker=_session()) for one in maps.values()]
+            now = [cache.mapper().result(layout.key, asker=_session()) for layout in maps.values()]
         except KeyError:  # evicted
             st.rerun()
         shares = [outcome.progress for outcome in now if isinstance(outcome, Pending)]
@@ -179,7 +181,7 @@ def _draw_bar(maps: Mapping[str, Layout], key: str) -> None:
             on_click=_stop,
             args=(maps,),
         )
-        if sum(shares) - sum(one.progress for one in maps.values()) >= REDRAWN_AT * len(maps):
+        if sum(shares) - sum(layout.progress for layout in maps.values()) >= REDRAWN_AT * len(maps):
             st.rerun()
 
     poll()
@@ -187,10 +189,14 @@ def _draw_bar(maps: Mapping[str, Layout], key: str) -> None:
 
 def say_trust(maps: Mapping[str, Layout]) -> None:
     """Draw the trustworthiness of the maps for which it is measured."""
-    said = [f"{literal(name)}: **{one.trust:.2f}**" for name, one in maps.items() if one.trust is not None]
-    if said:
+    values = [
+        f"{literal(name)}: **{layout.trust:.2f}**"
+        for name, layout in maps.items()
+        if layout.trust is not None
+    ]
+    if values:
         st.caption(
-            f"Trustworthiness {', '.join(said)}: 1 where all neighbours on the map are neighbours by cosine, 0.5 by "
+            f"Trustworthiness {', '.join(values)}: 1 where all neighbours on the map are neighbours by cosine, 0.5 by "
             "chance."
         )
 

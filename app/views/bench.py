@@ -176,24 +176,24 @@ def _draw_settings(paper: Paper) -> BenchSettings | str:
         return worded(error)
 
 
-def _draw_outlook(found: Outlook) -> None:
+def _draw_outlook(outlook: Outlook) -> None:
     cells = (
-        f"**{counted(found.cells, 'run')}**: each is one system with one seed, trained and evaluated in its own "
+        f"**{counted(outlook.cells, 'run')}**: each is one system with one seed, trained and evaluated in its own "
         "process, one after another"
     )
-    if found.training:
+    if outlook.training:
         cells += (
-            f"; {counted(found.training, 'run trains', 'runs train')} the encoder, on {found.passes:,} sentences in "
-            "all (counting every epoch). With `use` on two CPU cores that takes roughly "
-            f"{time_span(found.seconds)}; a larger encoder takes longer"
+            f"; {counted(outlook.training, 'run trains', 'runs train')} the encoder, on {outlook.passes:,} sentences "
+            "in all (counting every epoch). With `use` on two CPU cores that takes roughly "
+            f"{time_span(outlook.seconds)}; a larger encoder takes longer"
         )
     st.markdown(f"{cells}.")
-    if found.note:
-        st.caption(sentence(found.note))
-    if found.missing:
-        what = counted(len(found.missing), "thing")
+    if outlook.note:
+        st.caption(sentence(outlook.note))
+    if outlook.missing:
+        what = counted(len(outlook.missing), "thing")
         with st.expander(f"{what} can't be measured here", icon=":material/info:"):
-            st.markdown(_listed(found.missing))
+            st.markdown(_listed(outlook.missing))
 
 
 @st.cache_resource(max_entries=4, ttl=PACKAGES_S, show_spinner="Checking whether data and tables fit ...")
@@ -251,9 +251,9 @@ def gains_of(table: Table) -> list[Gain]:
     """Return the gains of the systems that were measured; none for a table without gains."""
     rows = [(row.cells[0], table.data.get(row.key, {})) for row in table.rows if row.key != BASE]
     return [
-        Gain(label, found["gain"], found["mean_deviation"], tuple(found["below_base"]))
-        for label, found in rows
-        if "below_base" in found
+        Gain(label, row_data["gain"], row_data["mean_deviation"], tuple(row_data["below_base"]))
+        for label, row_data in rows
+        if "below_base" in row_data
     ]
 
 

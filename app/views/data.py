@@ -41,10 +41,10 @@ TALLEST = 700  # pixels; a taller picture scrolls
 def page() -> None:
     """Draw the page."""
     st.caption("Emu learns from sentences labelled with an intent and a language.")
-    demo, own = st.columns(2)
+    demo, own_data = st.columns(2)
     with demo.container(border=True, height="stretch"):
         _draw_demo()
-    with own.container(border=True, height="stretch"):
+    with own_data.container(border=True, height="stretch"):
         _draw_uploader()
     upload = st.session_state.get(UPLOAD)
     if isinstance(upload, Upload):
@@ -136,7 +136,7 @@ def _draw_upload(upload: Upload) -> None:
         if audited is None:
             return
         labelled, audit, rows = audited
-        there, translations = library.library(), tables.translations_of_upload(upload, mapping)
+        known, translations = library.library(), tables.translations_of_upload(upload, mapping)
         name = library.add(ChosenData(labelled, audit, "", translations, hold_out, seed), rows)
     except DataError as error:
         st.error(sentence(error, upload.names), icon=":material/error:")
@@ -144,8 +144,8 @@ def _draw_upload(upload: Upload) -> None:
     before = st.session_state.get(ADDED)
     if before and before[0] == upload.key and before[1] != name:  # the same files, read differently
         library.discard(before[1])
-    st.session_state[ADDED] = None if name in there else (upload.key, name)
-    if name in there:
+    st.session_state[ADDED] = None if name in known else (upload.key, name)
+    if name in known:
         st.toast(f"The library has these sentences already: {literal(name)}.", icon=":material/content_copy:")
     st.session_state[AUDITED] = asked
     st.rerun()
@@ -156,13 +156,13 @@ def _draw_mapping(upload: Upload, guess: ColumnMapping) -> tuple[ColumnMapping, 
     st.markdown("Which column is what? The guess is based on the columns' names.")
     columns = upload.columns
     chosen: dict[str, str | None] = {}
-    for place, (role, (label, explanation)) in zip(st.columns(3) * 2, ROLES.items(), strict=True):
+    for column, (role, (label, explanation)) in zip(st.columns(3) * 2, ROLES.items(), strict=True):
         guessed = getattr(guess, role)
         chosen[role] = choose(
             label,
             columns,
             f"column-{upload.key}-{role}",
-            place=place,
+            place=column,
             index=columns.index(guessed) if guessed in columns else None,
             placeholder="no column",
             help=explanation,

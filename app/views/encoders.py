@@ -46,10 +46,12 @@ def _draw_card(info: EncoderInfo) -> None:
         "On disk": f"{info.size_mb:,} MB" if info.size_mb else "",
         "Licence": literal(info.licence, 60),
     }
-    told = {what: value for what, value in known.items() if value}
-    for place, (what, value) in zip(st.columns([2, 1, 1, 1])[: len(told)], told.items(), strict=True):
-        place.caption(what)
-        place.markdown(value)
+    shown_facts = {what: value for what, value in known.items() if value}
+    for column, (what, value) in zip(
+        st.columns([2, 1, 1, 1])[: len(shown_facts)], shown_facts.items(), strict=True
+    ):
+        column.caption(what)
+        column.markdown(value)
     if info.spec == HF:
         st.markdown(
             f"{facts(info)} Any text transformer that sentence-transformers can open is supported, by its name on the "

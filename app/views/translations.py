@@ -108,14 +108,14 @@ def _draw_lists(choice: Choice, runs: list[Run]) -> None:
     if pairs is None or vectors is None:
         return
     queries, targets = np.split(vectors[name], 2)
-    found: FoundTranslations | None = computed(
+    ranking: FoundTranslations | None = computed(
         f"translations:{pairs.key}:{weights_of(spec)}",
         f"Ranking {counted(len(pairs.text), 'translation')}",
         find_translations, queries, targets, pairs.text.second,
     )  # fmt: skip
-    if found is None:
+    if ranking is None:
         return
-    _draw_precision(found, pairs)
+    _draw_precision(ranking, pairs)
     st.subheader("One sentence")
     how, which = st.columns([1, 3], vertical_alignment="bottom")
     if choose_one("The sentence is", [FROM_TEXT, TYPED], "translations-how", place=how) == FROM_TEXT:
@@ -126,7 +126,7 @@ def _draw_lists(choice: Choice, runs: list[Run]) -> None:
             place=which,
             format_func=lambda row: pairs.text.first[row],
         )
-        _draw_list(queries[row], row, pairs, targets, found)
+        _draw_list(queries[row], row, pairs, targets, ranking)
     else:
         typed = which.text_input(
             "Sentence",
@@ -137,19 +137,19 @@ def _draw_lists(choice: Choice, runs: list[Run]) -> None:
             **KEPT,
         ).strip()
         if fresh := encoded({name: spec}, "", [typed]) if typed else None:
-            _draw_list(fresh[name][0], None, pairs, targets, found)
-    _draw_misses(pairs, found)
+            _draw_list(fresh[name][0], None, pairs, targets, ranking)
+    _draw_misses(pairs, ranking)
 
 
-def _draw_precision(found: FoundTranslations, pairs: Pairs) -> None:
+def _draw_precision(ranking: FoundTranslations, pairs: Pairs) -> None:
     direction = " → ".join(map(language_name, pairs.text.languages))
-    among = f"{found.ranking.candidates:,} sentences"
+    among = f"{ranking.ranking.candidates:,} sentences"
     for cell, n in zip(roomy_columns(len(NS), 200, "precision", border=True), NS, strict=True):
-        interval = found.ranking.interval(n)
+        interval = ranking.ranking.interval(n)
         best = f"the nearest of {among} is the translation"
         cell.metric(
             f"P@{n}, {direction}",
-            f"{found.ranking.precision(n):.1f} %",
+            f"{ranking.ranking.precision(n):.1f} %",
             f"95 %: {interval.low:.1f} to {interval.high:.1f}",
             delta_color="off",
             delta_arrow="off",
@@ -158,22 +158,22 @@ def _draw_precision(found: FoundTranslations, pairs: Pairs) -> None:
 
 
 def _draw_list(
-    vector: FloatArray, row: int | None, pairs: Pairs, targets: FloatArray, found: FoundTranslations
+    vector: FloatArray, row: int | None, pairs: Pairs, targets: FloatArray, ranking: FoundTranslations
 ) -> None:
     """Draw the sentences nearest to a vector; `row` is its number among the pairs, None if it was typed."""
     k = st.slider("Sentences shown", 5, 50, 10, 5, key="translations-k", **KEPT)
-    rank = None if row is None else int(found.ranking.ranks[row])
+    rank = None if row is None else int(ranking.ranking.ranks[row])
     table = nearest_translations(vector, targets, pairs.text.second, k, row=row, rank=rank)
     table["is_translation"] = table["is_translation"].map({True: TRUE, False: ""})
     table.columns = pd.Index(["Place", "Cosine", language_name(pairs.text.target), ""])
     if rank is not None and row is not None:
-        what = "first" if rank == 1 else f"at place {rank:,} of {found.ranking.candidates:,}"
+        what = "first" if rank == 1 else f"at place {rank:,} of {ranking.ranking.candidates:,}"
         st.markdown(f"Its translation **{literal(pairs.text.second[row], 300)}** ranks **{what}**.")
     st.dataframe(table, hide_index=True, column_config=_columns(table), key="translations-list")
 
 
-def _draw_misses(pairs: Pairs, found: FoundTranslations) -> None:
-    table = found.misses(pairs.text.first, pairs.text.second)
+def _draw_misses(pairs: Pairs, ranking: FoundTranslations) -> None:
+    table = ranking.misses(pairs.text.first, pairs.text.second)
     table.columns = pd.Index(_MISSES)
     st.subheader("The worst misses")
     if table.empty:
@@ -191,8 +191,13 @@ def _columns(table: pd.DataFrame) -> dict[str, Any]:
     cosine = column.NumberColumn(format="%.3f", width="small")
     texts = [name for name in table if table[name].dtype.kind not in "if" and name]
     wide = column.TextColumn(width="large" if len(texts) == 1 else "medium")
-    place = column.NumberColumn(format="localized", width="small")
-    known = {"Place": place, "Cosine": cosine, "Its cosine": cosine, "": column.TextColumn(width="small")}
+    rank_column = column.NumberColumn(format="localized", width="small")
+    known = {
+        "Place": rank_column,
+        "Cosine": cosine,
+        "Its cosine": cosine,
+        "": column.TextColumn(width="small"),
+    }
     return known | dict.fromkeys(texts, wide)
 
 
@@ -206,16 +211,16 @@ def _draw_eigen(choice: Choice, runs: list[Run]) -> None:
     if len(pairs.text) < SIZE:
         draw_note(f"Eigen-similarity needs {SIZE} pairs, and there are {len(pairs.text)}.")
         return
-    found: dict[str, EigenSimilarity] = {}
-    for name, both in vectors.items():
+    similarities: dict[str, EigenSimilarity] = {}
+    for name, sides in vectors.items():
         spectra = computed(
             f"spectra:{pairs.key}:{weights_of(specs[name])}",
             f"{literal(name, 60)}: comparing the spectra of 1,000 samples",
-            eigen_similarity, *np.split(both, 2),
+            eigen_similarity, *np.split(sides, 2),
         )  # fmt: skip
         if spectra is None:
             return
-        found[name] = spectra
+        similarities[name] = spectra
     st.caption(
         f"Are the distances between {SIZE} sentences the same in both languages? The eigenvalues of the graph's "
         "Laplacian describe how the sentences are arranged, wherever they are. Psi is the sum of squared differences "
@@ -224,20 +229,20 @@ def _draw_eigen(choice: Choice, runs: list[Run]) -> None:
     )
     st.markdown("**Psi over 1,000 samples**, with its mean and the mean's 95 % interval")
     draw_chart(
-        charts.psi_distributions({name: one.values for name, one in found.items()}),
+        charts.psi_distributions({name: similarity.values for name, similarity in similarities.items()}),
         "psi",
-        "; ".join(f"{name}: Psi {one.mean:.3f}" for name, one in found.items()),
+        "; ".join(f"{name}: Psi {similarity.mean:.3f}" for name, similarity in similarities.items()),
     )
-    rows = [(name, one.mean, one.standard_error, one.variance) for name, one in found.items()]
+    rows = [(name, psi.mean, psi.standard_error, psi.variance) for name, psi in similarities.items()]
     table = pd.DataFrame(rows, columns=["Encoder", "Psi", "Standard error", "Variance"])
     numbers = {name: st.column_config.NumberColumn(format="%.4f") for name in table.columns[1:]}
     st.dataframe(table, hide_index=True, column_config=numbers, key="psi-table")
-    _draw_sample(pairs, found)
+    _draw_sample(pairs, similarities)
 
 
-def _draw_sample(pairs: Pairs, found: Mapping[str, EigenSimilarity]) -> None:
+def _draw_sample(pairs: Pairs, similarities: Mapping[str, EigenSimilarity]) -> None:
     """Draw the spectra of one sample, at first the one with the median Psi."""
-    values = next(iter(found.values())).values
+    values = next(iter(similarities.values())).values
     middle = int(np.argsort(values)[len(values) // 2])
     st.markdown("**One sample's eigenvalues**, without the first, which is always 0")
     key = f"translations-sample-{pairs.key}-{middle}"
@@ -246,8 +251,11 @@ def _draw_sample(pairs: Pairs, found: Mapping[str, EigenSimilarity]) -> None:
     at = sample - 1
     first, second = map(language_name, pairs.text.languages)
     panels = {
-        f"{name}: Psi {one.values[at]:.3f}": {first: one.first[at], second: one.second[at]}
-        for name, one in found.items()
+        f"{name}: Psi {similarity.values[at]:.3f}": {
+            first: similarity.first[at],
+            second: similarity.second[at],
+        }
+        for name, similarity in similarities.items()
     }
     draw_chart(
         charts.spectrum_lines(panels),
@@ -255,7 +263,7 @@ def _draw_sample(pairs: Pairs, found: Mapping[str, EigenSimilarity]) -> None:
         f"Sorted Laplacian eigenvalues of sample {sample}: {'; '.join(panels)}.",
     )
     with st.expander("The sentences of this sample", icon=":material/table_rows:"):
-        rows = next(iter(found.values())).rows[at]
+        rows = next(iter(similarities.values())).rows[at]
         texts = [(pairs.text.first[row], pairs.text.second[row]) for row in rows]
         st.dataframe(pd.DataFrame(texts, columns=[first, second]), hide_index=True)
 
@@ -279,8 +287,8 @@ def _draw_words(spec: str) -> None:
             draw_note(f"A map needs at least {FEWEST} words; choose the most frequent ones.")
         return
     words = pd.DataFrame(entries, columns=["word", "language"])
-    place = {(word, code): row for code in spaces for row, word in enumerate(spaces[code][0])}
-    vectors = np.stack([spaces[code][1][place[word, code]] for word, code in entries])
+    row_of = {(word, code): row for code in spaces for row, word in enumerate(spaces[code][0])}
+    vectors = np.stack([spaces[code][1][row_of[word, code]] for word, code in entries])
     key = f"word-map:{weights}:{method}:{digest(entries)}"
     maps = laid_out({WORDS: vectors}, {WORDS: key}, method)
     draw_progress(maps, "word-map")
@@ -306,8 +314,8 @@ def _choose(spaces: Spaces, weights: str) -> tuple[list[tuple[str, str]], Projec
     which = choose_one("Words", [CALENDAR, FREQUENT, TYPED], "words-which", place=what, default=FREQUENT)
     named = NAMES.__getitem__
     method = Projection(choose_one("Map", list(NAMES), "words-method", place=how, format_func=named))
-    every = list(spaces)
-    languages = choose_languages("Languages", every, f"words-languages-{weights[:12]}", default=every)
+    codes = list(spaces)
+    languages = choose_languages("Languages", codes, f"words-languages-{weights[:12]}", default=codes)
     chosen = {code: spaces[code] for code in languages}
     if which == FREQUENT:
         most = st.slider("Words of each language", 10, 300, 40, 10, key="words-most", **KEPT)
@@ -317,8 +325,8 @@ def _choose(spaces: Spaces, weights: str) -> tuple[list[tuple[str, str]], Projec
 
 def _calendar(spaces: Spaces) -> list[tuple[str, str]]:
     words = [(word, code) for code in spaces for word in (*WEEKDAYS.get(code, ()), *MONTHS.get(code, ()))]
-    there = {code: set(spaces[code][0]) for code in spaces}
-    unknown = [word for word, code in words if word not in there[code]]
+    words_by_language = {code: set(spaces[code][0]) for code in spaces}
+    unknown = [word for word, code in words if word not in words_by_language[code]]
     if without := [code for code in spaces if code not in WEEKDAYS]:
         draw_note(f"No weekdays are known here in {listed(map(language_name, without))}.")
     if unknown:
@@ -326,7 +334,7 @@ def _calendar(spaces: Spaces) -> list[tuple[str, str]]:
             f"{counted(len(unknown), 'weekday or month', 'weekdays and months')} did not occur in the training text: "
             f"{literal(listed(unknown, 8))}."
         )
-    return [(word, code) for word, code in words if word in there[code]]
+    return [(word, code) for word, code in words if word in words_by_language[code]]
 
 
 def _typed(spaces: Spaces) -> list[tuple[str, str]]:
@@ -337,8 +345,8 @@ def _typed(spaces: Spaces) -> list[tuple[str, str]]:
         "With the nearest word in each other language", value=True, key="words-with-nearest", **KEPT
     )
     known = [(word, code) for word in wanted for code, (words, _) in spaces.items() if word in set(words)]
-    found = {word for word, _ in known}
-    if unknown := [word for word in wanted if word not in found]:
+    known_words = {word for word, _ in known}
+    if unknown := [word for word in wanted if word not in known_words]:
         draw_note(f"Not in the training text: {literal(listed(unknown, 8))}.")
     if with_nearest:
         for word, code in list(known):

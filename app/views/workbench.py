@@ -92,17 +92,17 @@ def _measure(space: Space, now: Context) -> Subject | None:
         return None
     if isinstance(outcome, Done):
         comparison.with_computed(outcome.value)
-    own = any(data_sha_of(run) == sha256 for run in now.runs)
-    seen = own and (now.on in ("train", ALL) or not now.chosen.labelled.splits)
+    is_trained_on = any(data_sha_of(run) == sha256 for run in now.runs)
+    seen = is_trained_on and (now.on in ("train", ALL) or not now.chosen.labelled.splits)
     return Subject(space.specs, key, comparison, isinstance(outcome, Done), seen)
 
 
 def _vectors(space: Space, key: str, texts: list[str]) -> Mapping[str, FloatArray] | None:
     """Return the vectors of texts, taken from those of the maps if all texts are drawn."""
-    place = {text: row for row, text in enumerate(space.points["text"])}
-    if not all(text in place for text in texts):
+    row_of_text = {text: row for row, text in enumerate(space.points["text"])}
+    if not all(text in row_of_text for text in texts):
         return encoded(space.specs, key, texts)
-    rows = np.array([place[text] for text in texts])
+    rows = np.array([row_of_text[text] for text in texts])
     return {name: vectors[rows] for name, vectors in space.vectors.items()}
 
 

@@ -188,13 +188,13 @@ class Background:
 
     def _last_report(self, connection: Connection, key: str, end: float | None) -> Report:
         """Return a task's last report and store those before it. Raises TimeoutError at `end`, of `time.monotonic`."""
-        told = False
+        has_report = False
         while True:
             if end is not None and time.monotonic() >= end:
                 raise TimeoutError
-            if not told and self._is_unwanted(key):
+            if not has_report and self._is_unwanted(key):
                 connection.send(None)
-                told = True
+                has_report = True
             left_s = LOOK_S if end is None else min(LOOK_S, max(0.0, end - time.monotonic()))
             if not connection.poll(left_s):
                 continue

@@ -62,12 +62,14 @@ def encoded(
     `specs` maps an encoder's name to its spec; the other arguments are those of `embeddings`.
     """
     try:
-        found = {name: embeddings(spec, data_sha, texts, parts=parts) for name, spec in specs.items()}
+        vectors_by_name = {
+            name: embeddings(spec, data_sha, texts, parts=parts) for name, spec in specs.items()
+        }
     except EncoderError as error:
         st.error(sentence(error), icon=":material/error:")
         return None
     ready: dict[str, FloatArray] = {}
-    for name, vectors in found.items():
+    for name, vectors in vectors_by_name.items():
         if isinstance(vectors, Pending):
             label = f"Splitting {counted(len(texts), 'sentence')}; each is encoded once for all of its parts"
             show_pending(vectors, label if parts else _doing(vectors, name, specs[name], len(texts)))
@@ -135,9 +137,9 @@ def read_in_limits(
     reader = upload_reader()
     reader.run(key, function, *args, limit_s=limit_s)
     outcome = _taken(key, reader.wait(key, MOMENT_S), DataError, reader)
-    found = _value_or_bar(outcome, "Reading ...", reader)
-    check_upload(0 if found is None else len(found))
-    return found
+    value = _value_or_bar(outcome, "Reading ...", reader)
+    check_upload(0 if value is None else len(value))
+    return value
 
 
 def outcome_of(key: str, label: str, function: Any, *args: Any) -> Done | Failed | None:

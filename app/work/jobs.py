@@ -73,9 +73,9 @@ class JobManager:
         self._queues: dict[str, deque[Run]] = {}  # the waiting runs by device
         self._current: dict[str, Run] = {}  # the run that has a process, by device
         shutil.rmtree(root / DOWNLOADS, ignore_errors=True)  # they are made again
-        for own in self._roots():
-            empty_trash(own)
-            empty_trash(own / DATA)
+        for user_root in self._roots():
+            empty_trash(user_root)
+            empty_trash(user_root / DATA)
         for run in self._runs():
             with suppress(RunError, OSError):  # a damaged folder: pages say so
                 run.tidy()
@@ -117,8 +117,8 @@ class JobManager:
     def count(self, root: Path) -> tuple[int, int]:
         """Return how many runs wait or run: those in a user's folder, and all others."""
         held = self._held()
-        own = sum(folder.parent == root for folder in held)
-        return own, len(held) - own
+        of_user = sum(folder.parent == root for folder in held)
+        return of_user, len(held) - of_user
 
     def ahead_of(self, run: Run) -> int:
         """Return how many runs are ahead of a waiting run."""
@@ -234,8 +234,8 @@ class JobManager:
                     start_new_session=True,  # Ctrl+C at the server must not end the run
                 )
                 if hasattr(os, "setpriority"):  # not on Windows; its threads inherit it
-                    own = os.getpriority(os.PRIO_PROCESS, 0)
-                    os.setpriority(os.PRIO_PROCESS, process.pid, max(own, NICENESS))
+                    niceness = os.getpriority(os.PRIO_PROCESS, 0)
+                    os.setpriority(os.PRIO_PROCESS, process.pid, max(niceness, NICENESS))
         except (OSError, ValueError) as error:
             run.write_status(
                 Status(state=RunState.FAILED, message=Message(f"it could not be started: {error}"))

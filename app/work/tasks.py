@@ -66,8 +66,8 @@ def export_to_zip(spec: str, format: ExportFormat, name: str, path: Path) -> int
             sizes = [file.stat().st_size for file in files]
             # Stored: compressing weights takes minutes and saves little.
             with ZipFile(partial, "w", ZIP_STORED) as archive:
-                for place, file in enumerate(files):
-                    report(2 + sum(sizes[:place]) / sum(sizes), 3)
+                for number, file in enumerate(files):
+                    report(2 + sum(sizes[:number]) / sum(sizes), 3)
                     archive.write(file, file.relative_to(made))
     except OSError as error:
         raise cant_write(path.parent, disk_fault(error)) from error
@@ -102,7 +102,7 @@ def suggestions(
 
     `vectors` (N, dim) are those of all N texts that are encoded. Raises EmuError if nothing can be learnt of the set.
     """
-    row = {text: place for place, text in enumerate(texts)}
+    row = {text: row_number for row_number, text in enumerate(texts)}
     suggester = Suggester(encoder, encode=lambda wanted: vectors[[row[text] for text in wanted]])
     suggester.fit(labelled)
     held_out = labelled.held_out_part()

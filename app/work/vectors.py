@@ -54,8 +54,8 @@ def digest(values: Sequence[object]) -> str:
 
 def prune(folder: Path, max_bytes: int = MAX_BYTES) -> None:
     """Delete the least recently used files of `folder` until the rest fits into `max_bytes`."""
-    found = [path for path in folder.glob("*") if path.suffix in (".npy", ".zip")]
-    files = sorted(((path.stat().st_mtime, path.stat().st_size, path) for path in found), reverse=True)
+    paths = [path for path in folder.glob("*") if path.suffix in (".npy", ".zip")]
+    files = sorted(((path.stat().st_mtime, path.stat().st_size, path) for path in paths), reverse=True)
     total = 0
     for _, size, path in files:
         total += size
@@ -75,8 +75,8 @@ def _cached(name: str) -> list[str]:
     from huggingface_hub import try_to_load_from_cache
 
     folder = os.environ.get("SENTENCE_TRANSFORMERS_HOME")
-    found = [try_to_load_from_cache(full, "config.json", cache_dir=folder) for full in hub_names(name)]
-    return [path for path in found if isinstance(path, str)]
+    paths = [try_to_load_from_cache(full, "config.json", cache_dir=folder) for full in hub_names(name)]
+    return [path for path in paths if isinstance(path, str)]
 
 
 def _version(package: str) -> str:

@@ -21,8 +21,8 @@ def draw_inspector(space: Space, subject: Subject | None, now: Context) -> None:
     """Ask for a sentence and draw it, or the one picked on the maps, or an example of what B got right."""
     label, example = "Try a sentence", "In any language"
     if typed := st.text_input(label, placeholder=example, max_chars=1_000, key=TRIED, **KEPT).strip():
-        found = answers(now, [typed]) or {}
-        for (name, (table, facts)), title in zip(found.items(), now.titles, strict=False):
+        answers_by_encoder = answers(now, [typed]) or {}
+        for (name, (table, facts)), title in zip(answers_by_encoder.items(), now.titles, strict=False):
             draw_answer(title, table.iloc[0], facts, f"nearest-{name}")
         return
     draw_picked(space.points, now)
@@ -58,18 +58,18 @@ def _draw_flipped(subject: Subject) -> None:
     )
 
 
-def _draw_picked(place: int, space: Space, now: Context) -> None:
+def _draw_picked(row: int, space: Space, now: Context) -> None:
     """Draw a picked sentence's nearest neighbours among the N points, by each encoder's vectors (N, dim)."""
-    sentence = space.points.iloc[place]
+    sentence = space.points.iloc[row]
     st.markdown(f"**{literal(sentence['text'], 300)}**")
     st.caption(f"{literal(sentence['intent'], 60)}, {literal(language_name(sentence['language']))}")
     without = st.toggle("Leave out its translations", value=True, key="explore-no-translations", **KEPT)
     ids = space.points["id"].tolist() if without else None
     for (name, vectors), title in zip(space.vectors.items(), now.titles, strict=True):
-        found = nearest(vectors, [place], NEIGHBOURS, ids)
-        there = found.rows[0] >= 0
-        near = space.points.iloc[found.rows[0][there]]
+        neighbours = nearest(vectors, [row], NEIGHBOURS, ids)
+        is_neighbour = neighbours.rows[0] >= 0
+        near = space.points.iloc[neighbours.rows[0][is_neighbour]]
         same = int((near["intent"] == sentence["intent"]).sum())
         st.markdown(f"{literal(title)}: {same} of {len(near)} have the same intent")
-        table = near[["text", "intent", "language"]].assign(cosine=found.cosines[0][there])
+        table = near[["text", "intent", "language"]].assign(cosine=neighbours.cosines[0][is_neighbour])
         draw_neighbours(table, sentence["intent"], f"neighbours-{name}")

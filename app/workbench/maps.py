@@ -62,12 +62,12 @@ def draw_space(space: Space, now: Context, left: Any, middle: Any) -> None:
             return
         maps.draw_progress(layouts)
         titles = [f"{title}, {maps.NAMES[method]}" for title in now.titles]
-        panels = {title: one.places for title, one in zip(titles, layouts.values(), strict=True)}
+        panels = {title: layout.places for title, layout in zip(titles, layouts.values(), strict=True)}
         stars = dict(zip(titles, _stars(space, layouts), strict=False))
         seen = _seen(points, now)
         places = (f"{sha}:{'trained' in seen}", panels, seen, maps.ink())
         look = {"colour_by": colour_by, "shown": kept, "density": density, "stars": stars}
-        drawn = tuple((one.key, one.progress) for one in layouts.values())
+        drawn = tuple((layout.key, layout.progress) for layout in layouts.values())
         first = _figure(*places, _first_look((places[0], *panels, maps.ink(), drawn), look))
         st.plotly_chart(
             first,
@@ -117,7 +117,9 @@ def _stars(space: Space, layouts: Mapping[str, maps.Layout]) -> list[NDArray[np.
     vectors = encoded(space.specs, "", [typed]) if typed else None
     if vectors is None:
         return []
-    return [place_on_map(space.vectors[name], one.places, vectors[name]) for name, one in layouts.items()]
+    return [
+        place_on_map(space.vectors[name], layout.places, vectors[name]) for name, layout in layouts.items()
+    ]
 
 
 def _draw_controls() -> tuple[Projection, ColourBy, maps.Drag]:
@@ -143,13 +145,13 @@ def _draw_controls() -> tuple[Projection, ColourBy, maps.Drag]:
 def _draw_filters(now: Context, points: pd.DataFrame) -> NDArray[np.bool_]:
     """Draw the filters and the search, and return which of N points pass them, (N,)."""
     labelled, prefix = now.chosen.labelled, f"explore-{now.chosen.sha256[:12]}"
-    every = {"placeholder": "All"}
+    placeholder = {"placeholder": "All"}
     filters = {
-        "language": choose_languages("Languages", labelled.languages, f"{prefix}-languages", **every),
-        "intent": choose_many("Intents", labelled.intents, f"{prefix}-intents", **every),
+        "language": choose_languages("Languages", labelled.languages, f"{prefix}-languages", **placeholder),
+        "intent": choose_many("Intents", labelled.intents, f"{prefix}-intents", **placeholder),
     }
     if labelled.splits:
-        filters["split"] = choose_many("Splits", labelled.splits, f"{prefix}-splits", **every)
+        filters["split"] = choose_many("Splits", labelled.splits, f"{prefix}-splits", **placeholder)
     wanted = st.text_input("Search", placeholder="Part of a sentence", key=f"{prefix}-search", **KEPT).strip()
     kept = maps.is_shown(points, filters)
     if wanted:
@@ -213,9 +215,9 @@ def draw_picked(points: pd.DataFrame, now: Context) -> None:
 
 
 def _draw_changes(rows: Sequence[int], now: Context) -> None:
-    labelled, some = now.chosen.labelled, counted(len(rows), "sentence")
+    labelled, count = now.chosen.labelled, counted(len(rows), "sentence")
     intent = choose(
-        f"Intent of the {some}",
+        f"Intent of the {count}",
         labelled.intents,
         f"explore-intent-{hash(rows)}",
         index=None,
@@ -229,7 +231,9 @@ def _draw_changes(rows: Sequence[int], now: Context) -> None:
     if done or gone:
         with errors_shown():
             changed = labelled.relabel(rows, intent) if done else labelled.drop(rows)
-            add_version(now.chosen, changed, f"{some} relabelled as {intent}" if done else f"{some} dropped")
+            add_version(
+                now.chosen, changed, f"{count} relabelled as {intent}" if done else f"{count} dropped"
+            )
             stay()
             st.rerun()
 

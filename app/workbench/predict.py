@@ -46,7 +46,7 @@ def answers(now: Context, texts: list[str]) -> dict[str, Answer] | None:
     asked = unseen_rows(specs.get(B, specs[A]), pool, chosen.sha256)
     weights = {name: weights_of(spec) for name, spec in specs.items()}
     key = f"predict:{chosen.sha256}:{':'.join(weights.values())}:{digest(texts)}"
-    found: dict[str, Answer] = {}
+    by_encoder: dict[str, Answer] = {}
     for name in specs:
         answer = computed(
             f"{key}:{weights[name]}",
@@ -55,8 +55,8 @@ def answers(now: Context, texts: list[str]) -> dict[str, Answer] | None:
         )  # fmt: skip
         if answer is None:
             return None
-        found[name] = answer
-    return found
+        by_encoder[name] = answer
+    return by_encoder
 
 
 def draw_predictions(now: Context) -> None:
@@ -66,10 +66,10 @@ def draw_predictions(now: Context) -> None:
         "views/data.py", "Label sentences, the most useful first", ":material/new_label:", part=LABELLING
     )
     texts = _ask()
-    found = answers(now, texts) if texts else None
-    if found is None:
+    by_encoder = answers(now, texts) if texts else None
+    if by_encoder is None:
         return
-    _draw_table({name: table for name, (table, _) in found.items()})
+    _draw_table({name: table for name, (table, _) in by_encoder.items()})
     row = 0
     if len(texts) > 1:
         rows, named = range(len(texts)), [short(text, 100) for text in texts]
@@ -79,9 +79,9 @@ def draw_predictions(now: Context) -> None:
             f"predict-row-{hash(tuple(texts))}",
             format_func=named.__getitem__,
         )
-    columns = roomy_columns(len(found), 340, "predicted")
-    for place, title, (name, (table, facts)) in zip(columns, now.titles, found.items(), strict=True):
-        with place:
+    columns = roomy_columns(len(by_encoder), 340, "predicted")
+    for column, title, (name, (table, facts)) in zip(columns, now.titles, by_encoder.items(), strict=True):
+        with column:
             draw_answer(title, table.iloc[row], facts, f"predicted-{name}")
 
 
@@ -100,13 +100,13 @@ def _ask() -> list[str]:
     return texts[:limit]
 
 
-def _draw_table(found: dict[str, pd.DataFrame]) -> None:
+def _draw_table(tables: dict[str, pd.DataFrame]) -> None:
     """Draw the encoders' predictions side by side, with a download of all details."""
-    texts = found[A][["text"]]
-    intents = {f"{name}: intent": answers["intent"] for name, answers in found.items()}
-    confidences = {f"{name}: confidence": 100 * answers["confidence"] for name, answers in found.items()}
+    texts = tables[A][["text"]]
+    intents = {f"{name}: intent": answers["intent"] for name, answers in tables.items()}
+    confidences = {f"{name}: confidence": 100 * answers["confidence"] for name, answers in tables.items()}
     percent = st.column_config.NumberColumn(format="%.0f %%", width="small")
-    parts = [answers.drop(columns="text").add_prefix(f"{name.lower()}_") for name, answers in found.items()]
+    parts = [answers.drop(columns="text").add_prefix(f"{name.lower()}_") for name, answers in tables.items()]
     draw_table(
         pd.DataFrame({"Sentence": texts["text"], **intents, **confidences}),
         "predictions",
@@ -121,9 +121,11 @@ def draw_answer(title: str, answer: "pd.Series[Any]", facts: Mapping[str, Any], 
     """Draw a row of `Predictor.predict`: the intent, the labelled sentences behind it, and how reliable it is."""
     confidence = "" if pd.isna(answer["confidence"]) else f" ({100 * answer['confidence']:.0f} %)"
     st.markdown(f"{literal(title)}: **{literal(answer['intent'], 60)}**{confidence}")
-    there = [f"nearest_{place}" for place in range(1, NEIGHBOURS + 1) if f"nearest_{place}" in answer]
+    neighbours = [f"nearest_{rank}" for rank in range(1, NEIGHBOURS + 1) if f"nearest_{rank}" in answer]
     columns = {"text": "", "intent": "_intent", "language": "_language", "cosine": "_cosine"}
-    table = pd.DataFrame({name: [answer[f"{one}{end}"] for one in there] for name, end in columns.items()})
+    table = pd.DataFrame(
+        {name: [answer[f"{neighbour}{end}"] for neighbour in neighbours] for name, end in columns.items()}
+    )
     draw_neighbours(table, answer["intent"], key)
     st.caption(" ".join(["✓ has the predicted intent.", *_worth(facts)]))
 

@@ -33,14 +33,14 @@ class Subject:
     def of_texts(self, texts: Sequence[str]) -> dict[str, FloatArray] | None:
         """Return both encoders' vectors (len(texts), dim); None while those of typed texts are being computed."""
         wanted = set(texts)
-        found = {text: row for row, text in enumerate(self.comparison.sentences["text"]) if text in wanted}
-        typed = sorted(wanted - found.keys())
+        rows = {text: row for row, text in enumerate(self.comparison.sentences["text"]) if text in wanted}
+        typed = sorted(wanted - rows.keys())
         fresh = encoded(self.specs, "", typed) if typed else {}
         if fresh is None:
             return None
-        place = {text: i for i, text in enumerate(typed)}
-        both = zip(self.specs, (self.comparison.base, self.comparison.other), strict=True)
+        row_of_text = {text: i for i, text in enumerate(typed)}
+        encoders = zip(self.specs, (self.comparison.base, self.comparison.other), strict=True)
         return {
-            name: np.stack([vectors[found[t]] if t in found else fresh[name][place[t]] for t in texts])
-            for name, vectors in both
+            name: np.stack([vectors[rows[t]] if t in rows else fresh[name][row_of_text[t]] for t in texts])
+            for name, vectors in encoders
         }

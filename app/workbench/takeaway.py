@@ -43,10 +43,10 @@ def draw_take_away(space: Space, subject: Subject, now: Context) -> None:
         if run is not None and run.config().encoder:
             about = {"is_demo": now.chosen.is_demo, "split": now.on}
             draw_notebook_button(run.name, run.config(), run.folder, **about)
-        for name, found in space.vectors.items():
+        for name, vectors in space.vectors.items():
             draw_download(
                 f"Vectors of {name}",
-                partial(_parquet, space, found),
+                partial(_parquet, space, vectors),
                 f"emu-vectors-{name.lower()}.parquet",
                 help="Parquet: the sentences on the maps with their vectors.",
             )

@@ -49,13 +49,13 @@ def _draw_file(subject: Subject) -> None:
     vectors = encoded(subject.specs, "", [*table["s1"], *table["s2"], *table["s3"]])
     if vectors is None:
         return
-    for name, found in vectors.items():
-        looks, means = triple_cosines(*np.split(np.asarray(found), 3))[:, :2].T
+    for name, cosines in vectors.items():
+        looks, means = triple_cosines(*np.split(np.asarray(cosines), 3))[:, :2].T
         table[f"{name} right"] = means > looks
         table[f"{name} s1-s2"], table[f"{name} s1-s3"] = looks, means
-    said = ", ".join(f"**{name}** {table[f'{name} right'].sum():,}" for name in vectors)
+    counts = ", ".join(f"**{name}** {table[f'{name} right'].sum():,}" for name in vectors)
     st.markdown(
-        f"Right of {counted(len(table), 'triple')}: {said}. A triple is right if S3 is nearer to S1 than S2 is."
+        f"Right of {counted(len(table), 'triple')}: {counts}. A triple is right if S3 is nearer to S1 than S2 is."
     )
     languages = [column for column in ("language", "language_s3") if column in table]
     if languages:
@@ -127,7 +127,7 @@ def _draw_suggestions(subject: Subject) -> None:
 def _suggested(subject: Subject, across: bool) -> dict[str, dict[str, Any]]:
     """Return the triples of the data by number; with `across`, S3 is in another language."""
     triples = subject.comparison.triples(across_languages=across).to_dict("records")
-    return {str(place): row for place, row in enumerate(triples)}
+    return {str(number): row for number, row in enumerate(triples)}
 
 
 def _draw_cosines(texts: tuple[str, ...], triples: dict[str, Triple]) -> None:

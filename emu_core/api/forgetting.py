@@ -87,31 +87,33 @@ def forgetting(
         for way in (text, text.turned())
     ]
     distinct = DistinctTexts(text for *_, first, second, _ in asked for text in (*first, *second))
-    place, both = pick_device(device), list[FloatArray]()
+    chosen_device, vectors_of_both = pick_device(device), list[FloatArray]()
     for spec in (run.config().encoder, f"{RUN}{run.folder}"):
 
-        def tell(done: int, total: int, before: int = len(both)) -> None:
+        def tell(done: int, total: int, before: int = len(vectors_of_both)) -> None:
             if on_progress is not None:
                 on_progress(before * total + done, 2 * total)
 
-        both.append(load_encoder(spec, device=place).encode(distinct.texts, on_progress=tell))
-    found: dict[str, dict[str, Any]] = {part: {} for part in PARTS}
+        vectors_of_both.append(
+            load_encoder(spec, device=chosen_device).encode(distinct.texts, on_progress=tell)
+        )
+    changes: dict[str, dict[str, Any]] = {part: {} for part in PARTS}
     for part, name, measure, first, second, truth in asked:
-        if name in found[part]:
+        if name in changes[part]:
             raise DataError(f"there are two sets of translations {name} in {translations}; leave one")
         rows = distinct.rows(first), distinct.rows(second)
         try:
-            change = measure(*((vectors[rows[0]], vectors[rows[1]]) for vectors in both), truth)
+            change = measure(*((vectors[rows[0]], vectors[rows[1]]) for vectors in vectors_of_both), truth)
         except DataError as error:
             raise DataError(f"{PARTS[part].short} of {name}: ", error) from None
-        found[part][name] = change.facts()
+        changes[part][name] = change.facts()
     flagged = [
         f"{PARTS[part].short} {name}"
-        for part, own in found.items()
-        for name, one in own.items()
-        if one["flagged"]
+        for part, part_changes in changes.items()
+        for name, facts in part_changes.items()
+        if facts["flagged"]
     ]
-    result = {**found, "flagged": flagged, "measured_on": measured_on}
+    result = {**changes, "flagged": flagged, "measured_on": measured_on}
     run.write(FILE, result)
     face.write_card(run)
     return {"run": str(run.folder), **result}
@@ -128,26 +130,26 @@ def small_set(run: Run) -> tuple[list[ParallelText], str]:
     """
     trained_on, demo = run.data(), load_demo()
     if trained_on.sha256 == demo.sha256() or DEMO in trained_on.name.casefold():
-        found, what = generate_commands(COMMANDS, COMMANDS_MEASURED, seed=0), "commands to a home"
+        commands, what = generate_commands(COMMANDS, COMMANDS_MEASURED, seed=0), "commands to a home"
         source = "generated from the sentence templates of Home Assistant Intents, CC BY 4.0"
     else:
-        found, what = demo, "questions of hotel guests"
+        commands, what = demo, "questions of hotel guests"
         source = "the demo set, written for Emu"
     spec = run.config().encoder
     if (base := run_of(spec)) is not None:
         known = base.config().languages
     else:
         known = next((info.languages for info in available_encoders() if info.spec == spec), ())
-    languages = [code for code in found.languages if not known or code in known]
+    languages = [code for code in commands.languages if not known or code in known]
     if len(languages) < 2:
         raise DataError(
-            f"the run's encoder knows no two languages of the small set ({', '.join(found.languages)}); name a folder "
-            "with ",
+            f"the run's encoder knows no two languages of the small set ({', '.join(commands.languages)}); name a "
+            "folder with ",
             Fix("sts"),
             " or ",
             Fix("translations"),
         )
-    table = found.frame.pivot(index="id", columns="language", values="text")[languages].dropna()
+    table = commands.frame.pivot(index="id", columns="language", values="text")[languages].dropna()
     first, *others = languages
     pairs = [ParallelText(first, code, tuple(table[first]), tuple(table[code]), what) for code in others]
     return pairs, f"{len(table)} {what} in {len(languages)} languages ({source})"
@@ -165,13 +167,19 @@ def read_forgetting(run: Run) -> pd.DataFrame | None:
     path = run.folder / FILE
     _, _, *numbers, count, flagged = FORGETTING_COLUMNS
     try:
-        found = json.loads(path.read_text("utf-8"))
+        values = json.loads(path.read_text("utf-8"))
         rows = [
-            (part, name, *(float(one[number]) for number in numbers), int(one[count]), bool(one[flagged]))
+            (
+                part,
+                name,
+                *(float(facts[number]) for number in numbers),
+                int(facts[count]),
+                bool(facts[flagged]),
+            )
             for part in PARTS
-            for name, one in found[part].items()
+            for name, facts in values[part].items()
         ]
-        measured_on = str(found.get("measured_on", ""))
+        measured_on = str(values.get("measured_on", ""))
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError, AttributeError):

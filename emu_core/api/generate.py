@@ -76,8 +76,8 @@ intent, slots and values were paired across languages.
 
 
 def _write(folder: Path, files: dict[str, bytes]) -> None:
-    if there := [name for name in files if (folder / name).exists()]:
-        raise DataError(f"{folder / there[0]} exists already; name another folder or remove it")
+    if present := [name for name in files if (folder / name).exists()]:
+        raise DataError(f"{folder / present[0]} exists already; name another folder or remove it")
     try:
         if folder.is_dir() and any(folder.iterdir()):  # keep the other files
             for name, content in files.items():

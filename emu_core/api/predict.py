@@ -154,20 +154,20 @@ class Predictor:
         count = min(self.k, len(self.pool_))
         if not len(texts):
             return pd.DataFrame(columns=["text", *_columns(count)])
-        found = self.classifier_.predict(self._encode(texts) if vectors is None else vectors, count)
-        known = self.classifier_.is_known(found)
+        answers = self.classifier_.predict(self._encode(texts) if vectors is None else vectors, count)
+        known = self.classifier_.is_known(answers)
         names = np.array(self.classifier_.intents_, dtype=object)
         table: dict[str, Any] = {
             "text": list(texts),
-            "intent": np.where(known, names[found.labels], NO_INTENT),
-            "confidence": np.where(known, self.classifier_.confidence(found), np.nan),
-            "margin": found.margins,
+            "intent": np.where(known, names[answers.labels], NO_INTENT),
+            "confidence": np.where(known, self.classifier_.confidence(answers), np.nan),
+            "margin": answers.margins,
         }
-        for place in range(count):
-            rows = self.pool_.frame.iloc[found.rows[:, place]]
+        for rank in range(count):
+            rows = self.pool_.frame.iloc[answers.rows[:, rank]]
             for what in OF_A_NEIGHBOUR:
-                values = found.cosines[:, place] if what == "cosine" else rows[what].to_numpy()
-                table[_column(place + 1, what)] = values
+                values = answers.cosines[:, rank] if what == "cosine" else rows[what].to_numpy()
+                table[_column(rank + 1, what)] = values
         return pd.DataFrame(table)
 
     def predict_file(
@@ -302,9 +302,9 @@ def _sentences(data: Files, mapping: ColumnMapping | None, language: str | None)
 
 
 def _columns(count: int) -> list[str]:
-    nearest = [_column(place, what) for place in range(1, count + 1) for what in OF_A_NEIGHBOUR]
+    nearest = [_column(rank, what) for rank in range(1, count + 1) for what in OF_A_NEIGHBOUR]
     return ["intent", "confidence", "margin", *nearest]
 
 
-def _column(place: int, what: str) -> str:
-    return f"nearest_{place}" + ("" if what == "text" else f"_{what}")
+def _column(rank: int, what: str) -> str:
+    return f"nearest_{rank}" + ("" if what == "text" else f"_{what}")

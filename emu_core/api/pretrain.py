@@ -158,8 +158,8 @@ def plan_pretraining(
 
 def parallel_texts(files: Texts, languages: Sequence[str] | None, drop_empty: bool) -> list[ParallelText]:
     """Return parallel texts, read from files if necessary; see `read_parallel`."""
-    texts = [one for one in files if isinstance(one, ParallelText)]
-    named = [one for one in files if not isinstance(one, ParallelText)]
+    texts = [source for source in files if isinstance(source, ParallelText)]
+    named = [source for source in files if not isinstance(source, ParallelText)]
     return texts + (read_parallel(named, languages, drop_empty=drop_empty) if named or not texts else [])
 
 
@@ -167,4 +167,4 @@ def read_each(
     given: Sequence[Any], kind: type[Kind], read: Callable[[Sequence[File]], Sequence[Kind]]
 ) -> list[Kind]:
     """Return texts of a kind, read from files if necessary."""
-    return [text for one in given for text in ([one] if isinstance(one, kind) else read([one]))]
+    return [text for source in given for text in ([source] if isinstance(source, kind) else read([source]))]

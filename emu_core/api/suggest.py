@@ -86,12 +86,12 @@ class Suggester:
             mapped, unsure, frame["language"].tolist(), count, self.pool_.frame["language"].tolist()
         )
         names = np.array(self.pool_.intents, dtype=object)
-        found = frame.iloc[rows].assign(
+        suggestions = frame.iloc[rows].assign(
             intent=names[probabilities[rows].argmax(axis=1)],
             probability=probabilities[rows].max(axis=1),
             uncertainty=unsure[rows],
         )
-        return found[columns].reset_index(drop=True)
+        return suggestions[columns].reset_index(drop=True)
 
     def score(self, held_out: LabelledSet) -> dict[str, float]:
         """Measure how many held-out sentences have the same intent as their nearest labelled sentence.

@@ -99,8 +99,8 @@ def train(
                 Fix("hold_out"), f" must be a share between 0 and 1, not {hold_out:g}; 0.2 holds a fifth out"
             )
         labelled = labelled.hold_out(hold_out, seed)
-    place = pick_device(device)
-    processes = join_processes(place)
+    chosen_device = pick_device(device)
+    processes = join_processes(chosen_device)
     run_config, stored = plan_training(
         labelled,
         method=method,
@@ -110,7 +110,7 @@ def train(
         unlabelled=unlabelled,
         pairs=pairs,
         seed=seed,
-        device=place,
+        device=chosen_device,
         precision=precision,
         config=config,
         snapshots=snapshots,
@@ -158,16 +158,16 @@ def plan_training(
     settings = config if config is not None else chosen.configure(encoder_kind(encoder))
     values = chosen.check_settings(settings)
     learnt = _codes(train_languages)
-    there = labelled.train_part().languages
-    if missing := [code for code in learnt if code not in there]:
+    present = labelled.train_part().languages
+    if missing := [code for code in learnt if code not in present]:
         raise DataError(
-            f"no labelled sentence to train on in {missing[0]}; there are: {', '.join(there)}. Choose one: ",
-            Fix("train_languages", there[:1]),
+            f"no labelled sentence to train on in {missing[0]}; there are: {', '.join(present)}. Choose one: ",
+            Fix("train_languages", present[:1]),
         )
     pool: UnlabelledSet | None = None
     paired: tuple[LanguagePair, ...] = ()
     if chosen.needs is Needs.SLOTS:
-        paired = read_pairs(pairs, there, learnt[0])
+        paired = read_pairs(pairs, present, learnt[0])
         learnt = list(dict.fromkeys(code for pair in paired for code in pair))
     elif pairs:
         raise TrainingError(

@@ -81,14 +81,14 @@ def _run(paper: str, options: argparse.Namespace) -> dict[str, Any]:
     from emu_core.data.texts.documents import named_files
     from emu_core.reports.bench_report import write_report
 
-    own = {name: value for name, value in vars(options).items() if name not in _NOT_TAKEN}
-    own |= {name: named_files(own[name]) for name in ("documents", "test_documents") if name in own}
+    taken = {name: value for name, value in vars(options).items() if name not in _NOT_TAKEN}
+    taken |= {name: named_files(taken[name]) for name in ("documents", "test_documents") if name in taken}
     if paper == "emu":
-        own["train_languages"] = own["train_languages"] or ["en"]
-    if "parts" in own:
-        own["mapping"] = shared.mapping_of(options)
-    data = options.data if "parts" in own else options.files
-    return report_of(bench(write_report, paper, data, on_progress=cells_line(), **own), options)
+        taken["train_languages"] = taken["train_languages"] or ["en"]
+    if "parts" in taken:
+        taken["mapping"] = shared.mapping_of(options)
+    data = options.data if "parts" in taken else options.files
+    return report_of(bench(write_report, paper, data, on_progress=cells_line(), **taken), options)
 
 
 def report_of(report: "Report", options: argparse.Namespace) -> dict[str, Any]:

@@ -77,27 +77,27 @@ def doctor(runs: str | Path | None = None) -> Report:
 
 
 def _packages() -> Iterator[Check]:
-    found = f"{platform.python_version()} on {platform.system()} {platform.machine()}"
+    installed = f"{platform.python_version()} on {platform.system()} {platform.machine()}"
     try:
         wanted = str(metadata(DISTRIBUTION).json.get("requires_python", ""))
     except PackageNotFoundError:  # a checkout that is not installed has none
         wanted = ""
     if _suits(platform.python_version(), wanted):
-        yield Check("packages", "python", State.READY, found)
+        yield Check("packages", "python", State.READY, installed)
     else:
         fix = f"make a virtual environment with a Python {wanted}"
-        yield Check("packages", "python", State.MISSING, found, fix)
+        yield Check("packages", "python", State.MISSING, installed, fix)
     for name, specifier in _requirements():
         fix = f'pip install "{name}{specifier}"'
         try:
-            found = version(name)
+            installed = version(name)
         except PackageNotFoundError:
             yield Check("packages", name, State.MISSING, "not installed", fix)
             continue
-        if _suits(found, specifier):
-            yield Check("packages", name, State.READY, found)
+        if _suits(installed, specifier):
+            yield Check("packages", name, State.READY, installed)
         else:
-            yield Check("packages", name, State.NOTE, found, f"tested with {specifier}: {fix}")
+            yield Check("packages", name, State.NOTE, installed, f"tested with {specifier}: {fix}")
 
 
 def _requirements() -> Iterator[tuple[str, str]]:
@@ -121,13 +121,13 @@ def _requirements() -> Iterator[tuple[str, str]]:
             yield wanted.name, str(wanted.specifier)
 
 
-def _suits(found: str, specifier: str) -> bool:
+def _suits(installed: str, specifier: str) -> bool:
     """Return whether a version matches a specifier; without one, or without packaging, every version does."""
     try:
         from packaging.specifiers import SpecifierSet
     except ModuleNotFoundError:
         return True
-    return not specifier or SpecifierSet(specifier).contains(found, prereleases=True)
+    return not specifier or SpecifierSet(specifier).contains(installed, prereleases=True)
 
 
 def _device() -> Iterator[Check]:
@@ -159,8 +159,8 @@ def _device() -> Iterator[Check]:
             f"pip install torch=={torch.__version__.partition('+')[0]} --index-url ADDRESS, with the address that "
             "pytorch.org gives for your driver"
         )
-        found = f"there is a driver, and torch, {built}, sees no GPU"
-        yield Check("device", "NVIDIA", State.NOTE, found, fix)
+        remark = f"there is a driver, and torch, {built}, sees no GPU"
+        yield Check("device", "NVIDIA", State.NOTE, remark, fix)
 
 
 def _encoders() -> Iterator[Check]:
@@ -182,19 +182,19 @@ def _runs(folder: Path) -> Iterator[Check]:
     else:
         fix = "install the whole project: make setup"
         yield Check("runs", "app", State.NOTE, "not installed beside emu_core", fix)
-    place = next(parent for parent in (folder, *folder.parents) if parent.exists())
-    name = str(folder) if place == folder else f"{folder}, created when needed"
+    existing = next(parent for parent in (folder, *folder.parents) if parent.exists())
+    name = str(folder) if existing == folder else f"{folder}, created when needed"
     fix = "choose another folder: EMU_RUNS=DIR, --runs of emu app, --out of emu train"
-    if not place.is_dir():
-        yield Check("runs", "folder", State.MISSING, f"{place} is not a folder", fix)
+    if not existing.is_dir():
+        yield Check("runs", "folder", State.MISSING, f"{existing} is not a folder", fix)
         return
     try:
-        with tempfile.TemporaryFile(dir=place):
+        with tempfile.TemporaryFile(dir=existing):
             pass
     except OSError as error:
         yield Check("runs", "folder", State.MISSING, f"{name}: {error.strerror}", fix)
         return
-    yield Check("runs", "folder", State.READY, f"{name}, {_gb(shutil.disk_usage(place).free)} free")
+    yield Check("runs", "folder", State.READY, f"{name}, {_gb(shutil.disk_usage(existing).free)} free")
 
 
 def find_browser() -> str | None:
@@ -203,9 +203,9 @@ def find_browser() -> str | None:
 
 
 def _browser() -> Check:
-    found = find_browser()
-    if found is not None:
-        return Check("tests", "chromium", State.READY, found)
+    browser = find_browser()
+    if browser is not None:
+        return Check("tests", "chromium", State.READY, browser)
     fix = "only make test needs it: sudo apt-get install chromium-headless-shell fonts-noto-cjk"
     return Check("tests", "chromium", State.NOTE, "not on the PATH", fix)
 

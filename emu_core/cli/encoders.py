@@ -24,18 +24,18 @@ def add_encoders(verbs: Any) -> None:
 def _encoders(options: argparse.Namespace) -> dict[str, Any]:
     from emu_core.encoders.registry import available_encoders
 
-    found = available_encoders()
+    encoders = available_encoders()
     if not options.json:
         rows = []
-        for info in found:
+        for info in encoders:
             size, ready = f"{info.size_mb} MB" if info.size_mb else "", "yes" if info.available else "no"
             languages, dimensions = str(len(info.languages) or ""), str(info.dim or "")
             rows.append((info.spec, info.name, languages, dimensions, size, info.licence, ready))
         print_table(("encoder", "name", "languages", "dimensions", "size", "licence", "ready"), rows)
-        for info in found:
+        for info in encoders:
             if not info.available:
                 print(f"\n{info.spec}: {info.reason}")
-    return {"encoders": [asdict(info) for info in found]}
+    return {"encoders": [asdict(info) for info in encoders]}
 
 
 def _download(options: argparse.Namespace) -> dict[str, Any]:

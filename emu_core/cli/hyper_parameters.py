@@ -92,10 +92,10 @@ def _kind(encoder: str) -> str:
 
 def _refuse_others(method: Method, methods: Mapping[str, Method], arguments: Sequence[str]) -> None:
     """Raise TrainingError for an option that only other methods have."""
-    own = {info.name for info in infos(method.settings)}
-    for argument in takewhile(lambda one: one != "--", arguments):
+    known = {info.name for info in infos(method.settings)}
+    for argument in takewhile(lambda word: word != "--", arguments):
         name = argument.partition("=")[0].removeprefix("--no-").removeprefix("--").replace("-", "_")
-        if not argument.startswith("--") or name in own:
+        if not argument.startswith("--") or name in known:
             continue
         owners = [
             other.name

@@ -63,8 +63,12 @@ def _print_facts(facts: dict[str, Any]) -> None:
             f"{facts['votes']})"
         )
     if facts["threshold"] is not None:
-        found = facts["new_found"]
-        share = "" if found is None else f", which holds for {found:.0f} % of the sentences of new intents"
+        new_found = facts["new_found"]
+        share = (
+            ""
+            if new_found is None
+            else f", which holds for {new_found:.0f} % of the sentences of new intents"
+        )
         print(f"no known intent below cosine {facts['threshold']:.3f}{share}")
     for note in facts["notes"]:
         print(f"note: {note}")

@@ -36,16 +36,16 @@ def serve(
     folder = app_folder()
     if folder is None:
         raise EmuError("the app is not installed beside emu_core; install the whole project: make setup")
-    found = ServerSettings() if settings is None else read_server_settings(settings)
-    if found.sign_in and (find_spec("authlib") is None or find_spec("httpx") is None):
+    server_settings = ServerSettings() if settings is None else read_server_settings(settings)
+    if server_settings.sign_in and (find_spec("authlib") is None or find_spec("httpx") is None):
         raise EmuError("signing in needs Authlib and httpx; install them: pip install Authlib httpx")
-    for warning in warnings_for(found, host):
+    for warning in warnings_for(server_settings, host):
         print(f"emu: warning: {warning}", file=sys.stderr, flush=True)
     options = {"server.address": host, "server.port": str(port), "browser.gatherUsageStats": "false"}
     if not is_this_machine(host):
         options["server.headless"] = "true"
-    if found.sign_in:
-        options["secrets.files"] = found.sign_in
+    if server_settings.sign_in:
+        options["secrets.files"] = server_settings.sign_in
     # -P: a folder app or a file streamlit.py in the current folder is not imported.
     command = [sys.executable, "-P", "-m", "streamlit", "run", str(folder / "shell" / "served.py")]
     command += [word for name, value in options.items() for word in (f"--{name}", value)]

@@ -54,7 +54,7 @@ class ServerSettings(Settings):
             return True
         address = email.lower() if isinstance(email, str) and verified else ""
         _, at, domain = address.rpartition("@")
-        return bool(at) and any(one.lower().lstrip("@") in (address, domain) for one in self.people)
+        return bool(at) and any(person.lower().lstrip("@") in (address, domain) for person in self.people)
 
 
 def read_server_settings(path: Path) -> ServerSettings:

@@ -68,7 +68,7 @@ def make_notebook(
         "nbformat": 4,
         "nbformat_minor": 5,
         "metadata": {"kernelspec": kernel},
-        "cells": [{"id": f"cell-{place}", **cell} for place, cell in enumerate(cells)],
+        "cells": [{"id": f"cell-{number}", **cell} for number, cell in enumerate(cells)],
     }
     return json.dumps(notebook, ensure_ascii=False, indent=1)
 

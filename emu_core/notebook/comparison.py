@@ -160,7 +160,7 @@ class Plots:
     def accuracy(self, which: Which | None = None) -> go.Figure:
         """Draw Acc@1 by direction."""
         shown = _ALL if which is None else (which,)
-        return on_white(side_by_side([charts.accuracy(self._comparison, one) for one in shown]))
+        return on_white(side_by_side([charts.accuracy(self._comparison, side) for side in shown]))
 
     def gains(self) -> go.Figure:
         """Draw the gains and losses of each language's queries, with 95 % intervals: the language guard."""
@@ -172,25 +172,25 @@ class Plots:
         Raises:
             DataError: none of them was trained step by step.
         """
-        histories = {run.name: found for run in self._comparison.runs if (found := run.history())}
+        histories = {run.name: history for run in self._comparison.runs if (history := run.history())}
         if not histories:
             raise DataError("there are no curves to draw; compare a run whose method trains step by step")
         return on_white(charts.loss_curves(histories))
 
-    def triple(self, place: int = 0, *, across_languages: bool = False) -> go.Figure:
+    def triple(self, number: int = 0, *, across_languages: bool = False) -> go.Figure:
         """Draw three sentences that the base encoder confuses, as a triangle by each encoder.
 
         Args:
-            place: row of `comparison.triples()`.
+            number: row of `comparison.triples()`.
             across_languages: take the triples whose third sentence is in another language.
 
         Raises:
             DataError: there is no such row.
         """
-        found = len(self._comparison.triples(across_languages=across_languages))
-        if not 0 <= place < found:
-            raise DataError(f"there is no triple {place}; there are {found}, the first of them 0")
-        return on_white(charts.triple(self._comparison, place, across_languages=across_languages))
+        count = len(self._comparison.triples(across_languages=across_languages))
+        if not 0 <= number < count:
+            raise DataError(f"there is no triple {number}; there are {count}, the first of them 0")
+        return on_white(charts.triple(self._comparison, number, across_languages=across_languages))
 
     def similarity(self, rows: Sequence[int] | None = None) -> go.Figure:
         """Draw the cosines between sentences by both encoders.
@@ -214,7 +214,7 @@ class Plots:
     def confusion(self, which: Which | None = None, pool: str | None = None) -> go.Figure:
         """Draw which intents are confused with each other."""
         shown = _ALL if which is None else (which,)
-        return on_white(side_by_side([charts.confusion(self._comparison, one, pool) for one in shown]))
+        return on_white(side_by_side([charts.confusion(self._comparison, side, pool) for side in shown]))
 
     def map(
         self, method: str = "tsne", colour_by: ColourBy = "intent", sentences: int = MOST_ON_MAP
@@ -239,9 +239,9 @@ class Plots:
             DataError: it was not measured.
         """
         measured = self._comparison.forgetting
-        there = [] if measured is None else list(dict.fromkeys(measured["part"]))
-        if measured is None or not there or (part is not None and part not in there):
+        parts = [] if measured is None else list(dict.fromkeys(measured["part"]))
+        if measured is None or not parts or (part is not None and part not in parts):
             raise DataError(
                 f"{part or 'forgetting'} was not measured; call emu_core.forgetting(run, sts=FOLDER) and compare again"
             )
-        return on_white(charts.forgetting(measured, part or there[0]))
+        return on_white(charts.forgetting(measured, part or parts[0]))

@@ -62,7 +62,7 @@ class Explorer:
                 "comparison.plot.map() draws the maps without them"
             ) from None
         self._comparison, self._maps, self._points = comparison, maps, points
-        self._place = {int(row): place for place, row in enumerate(points["row"])}
+        self._place = {int(row): index for index, row in enumerate(points["row"])}
         self.chosen: tuple[int, ...] = ()
         # One figure holds both colourings, because a second would send plotly's script (5 MB) again.
         drawn = {by: on_white(sentence_maps(maps, points, by)) for by in COLOURS}
@@ -114,8 +114,8 @@ class Explorer:
 
         chosen = frozenset(self.chosen)
         still = maps_file(self._maps, self._points, self._colour_by, chosen, file_format="png")
-        own = {"image/png": b64encode(still).decode(), "text/plain": repr(self)}
-        return self.widget._repr_mimebundle_() | own
+        bundle = {"image/png": b64encode(still).decode(), "text/plain": repr(self)}
+        return self.widget._repr_mimebundle_() | bundle
 
     def choose(self, rows: Iterable[int]) -> None:
         """Highlight sentences on both maps, and list their neighbours by both encoders.
@@ -155,7 +155,7 @@ class Explorer:
         """Collect a selection: plotly calls this for every trace in turn, with the points of that trace."""
         if trace is self._traces[0]:
             self._gathered = []
-        self._gathered += [int(trace.customdata[place]) for place in points.point_inds]
+        self._gathered += [int(trace.customdata[index]) for index in points.point_inds]
         if trace is self._traces[-1]:
             self.choose(self._gathered)
 
@@ -169,19 +169,19 @@ class Explorer:
 
     def _neighbours(self, row: int) -> str:
         sentences = self._comparison.sentences
-        own = sentences.loc[row]
+        sentence = sentences.loc[row]
         cells: list[list[str]] = [[] for _ in range(NEIGHBOURS)]
         for vectors in (self._comparison.base, self._comparison.other):
-            found = nearest(vectors, [row], NEIGHBOURS, sentences["id"].tolist())
-            for line, at, cosine in zip(cells, found.rows[0], found.cosines[0], strict=True):
+            neighbours = nearest(vectors, [row], NEIGHBOURS, sentences["id"].tolist())
+            for line, at, cosine in zip(cells, neighbours.rows[0], neighbours.cosines[0], strict=True):
                 if at < 0:  # there are no more neighbours
                     line += ["", "", ""]
                     continue
                 near = sentences.loc[at]
-                mark = "✓" if near["intent"] == own["intent"] else "✗"
+                mark = "✓" if near["intent"] == sentence["intent"] else "✗"
                 line += [f"{cosine:.2f}", f"{near['text']} ({near['language']})", f"{mark} {near['intent']}"]
         head = [cell for name in self._comparison.names for cell in ("cosine", f"{name}: nearest", "intent")]
-        return neighbours_cell(own, TextTable(head, cells))
+        return neighbours_cell(sentence, TextTable(head, cells))
 
     def _table(self) -> str:
         if not self.chosen:

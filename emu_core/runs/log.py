@@ -76,11 +76,11 @@ def record_of(line: str) -> Record | None:
     """Return the record in a line of the log; None for an invalid line, such as one that is still being written."""
     try:
         values: dict[str, Any] = msgspec.convert(json.loads(line), dict[str, Any])
-        own = {name: value for name, value in values.items() if name in _KNOWN}
+        known = {name: value for name, value in values.items() if name in _KNOWN}
         others = {name: value for name, value in values.items() if name not in _KNOWN}
         texts = {name: value for name, value in others.items() if isinstance(value, str)}
         figures = {name: value for name, value in others.items() if name not in texts}
-        return msgspec.convert({**own, "figures": figures, "texts": texts}, Record)
+        return msgspec.convert({**known, "figures": figures, "texts": texts}, Record)
     except (ValueError, RecursionError):
         return None
 

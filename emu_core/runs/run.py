@@ -413,7 +413,7 @@ def create_run(folder: Path, config: RunConfig, data: Storable) -> Run:
         Message(f"{folder} is in use; choose another folder (", Fix("out"), "), or delete it"),
     )
     try:
-        if (folder.exists() and not folder.is_dir()) or ((there := _names(folder)) and LOCK not in there):
+        if (folder.exists() and not folder.is_dir()) or ((names := _names(folder)) and LOCK not in names):
             raise RunError(in_use)  # a folder that is no run's gets no lock file
         with run.locked():
             if not _names(folder) <= _HALF_MADE:
@@ -444,12 +444,12 @@ def _names(folder: Path) -> set[str]:
 
 def list_runs(root: Path) -> list[Run]:
     """Return the runs under `root`, the newest first."""
-    found = []
+    runs = []
     for folder in root.glob("*"):
         if NAME.fullmatch(folder.name) and (folder / "status.json").is_file():
             with suppress(OSError):  # being deleted right now, or no file
-                found.append(((folder / "config.json").stat().st_mtime, folder.name))
-    return [Run(root / name) for _, name in sorted(found, reverse=True)]
+                runs.append(((folder / "config.json").stat().st_mtime, folder.name))
+    return [Run(root / name) for _, name in sorted(runs, reverse=True)]
 
 
 def new_run_name(root: Path, method: str, encoder: str) -> str:

@@ -77,9 +77,9 @@ def _sentences(data: Data) -> pd.DataFrame:
         return (data.labelled.train_part() if part is None else part).frame
     return pd.concat(
         pd.DataFrame({"text": side, "intent": "", "language": code}).assign(
-            id=[f"{place}-{row}" for row in range(len(side))]
+            id=[f"{text_row}-{row}" for row in range(len(side))]
         )
-        for place, text in enumerate(data.test or data.dev)
+        for text_row, text in enumerate(data.test or data.dev)
         for code, side in zip(text.languages, (text.first, text.second), strict=True)
     )
 
@@ -106,9 +106,9 @@ def read_film(run: Run) -> Film:
                 frames.append(opened.get_tensor("vectors").astype(np.float32))
             if frames[-1].ndim != 2 or not 0 < len(frames[-1]) == len(sentences):
                 raise ValueError(path.name)
-        found = [f"epoch {selected}" == title for title in titles]
-        if any(found[:-1]):  # the last epoch needs no mark
-            titles[found.index(True)] += " (chosen)"
+        is_selected = [f"epoch {selected}" == title for title in titles]
+        if any(is_selected[:-1]):  # the last epoch needs no mark
+            titles[is_selected.index(True)] += " (chosen)"
     except (OSError, ValueError, KeyError, TypeError, SafetensorError):
         raise RunError(f"the snapshots in {folder} are damaged; delete that folder, or train again") from None
     return film(sentences, frames, titles)
