@@ -18,7 +18,7 @@ from emu_core.data.demo import load_demo
 from emu_core.data.labelled import unlabelled_from
 from emu_core.devices import pick_device
 from emu_core.encoders.registry import load_encoder
-from emu_core.methods.emu.batches import epoch_batches, prepare
+from emu_core.methods.emu.batches import epoch_batches, prepare_batches
 from emu_core.methods.emu.settings import Adversary, EmuConfig
 from emu_core.methods.emu.trainer import EmuTrainer
 from emu_core.methods.registry import configure
@@ -33,7 +33,7 @@ def make_trainer(config: EmuConfig, device: str, seed: int) -> EmuTrainer:
     encoder = load_encoder("use", device=device)
     demo = load_demo().train_part()
     others = unlabelled_from(demo, [language for language in demo.languages if language != LANGUAGE])
-    data = prepare(encoder.token_ids, demo, others, [LANGUAGE], config)
+    data = prepare_batches(encoder.token_ids, demo, others, [LANGUAGE], config)
     trainer = EmuTrainer(encoder, data, config, seed=seed)
     torch.manual_seed(seed)
     trainer.start_stage(0)

@@ -24,8 +24,8 @@ from emu_core import read_labelled
 from emu_core.bench.emu.experiment import (
     OURS,
     THEIRS,
+    benchmarked_methods,
     compared_with_peers,
-    methods,
     peer_system,
 )
 from emu_core.bench.job import experiment_of
@@ -39,7 +39,7 @@ OUT = Path(__file__).parent / "results" / "fine_tuned.csv"
 COLUMNS = ["encoder", "data", "system", "seed", "where", "right", "queries"]
 FROZEN = "posterior"  # measured by benchmarks/published.py
 SYSTEMS = (
-    *(name for name in dict.fromkeys([*methods(), *compared_with_peers()]) if name != FROZEN),
+    *(name for name in dict.fromkeys([*benchmarked_methods(), *compared_with_peers()]) if name != FROZEN),
     *(peer.value for peer in Peer if not peer.is_frozen),
 )
 SETS = (

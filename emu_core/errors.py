@@ -43,8 +43,8 @@ class Call:
 
 
 Named = Fix | Call
-Words = Callable[[Named], str]
-Part = Union[str, Fix, Call, "Message", "EmuError"]
+_Words = Callable[[Named], str]
+_Part = Union[str, Fix, Call, "Message", "EmuError"]
 
 
 @dataclass(frozen=True, init=False)
@@ -58,7 +58,7 @@ class Message:
 
     parts: tuple[str | Named, ...]
 
-    def __init__(self, *parts: Part) -> None:
+    def __init__(self, *parts: _Part) -> None:
         joined: list[str | Named] = []
         for part in parts:
             for inner in _parts_of(part):
@@ -68,7 +68,7 @@ class Message:
                     joined.append(inner)
         object.__setattr__(self, "parts", tuple(joined))
 
-    def worded(self, words: Words) -> str:
+    def worded(self, words: _Words) -> str:
         """Return the sentence in the words of a face."""
         return "".join(part if isinstance(part, str) else words(part) for part in self.parts)
 
@@ -98,7 +98,7 @@ class EmuError(Exception):
     It is made of the parts of its message: texts, `Fix` and `Call`, and other errors or messages.
     """
 
-    def __init__(self, *parts: Part) -> None:
+    def __init__(self, *parts: _Part) -> None:
         self.message = Message(*parts)
         super().__init__(*self.message.parts)
 
@@ -163,7 +163,7 @@ def value_words(fix: Fix) -> tuple[str, ...]:
     )
 
 
-def _parts_of(part: Part) -> tuple[str | Named, ...]:
+def _parts_of(part: _Part) -> tuple[str | Named, ...]:
     if isinstance(part, EmuError):
         return part.message.parts
     return part.parts if isinstance(part, Message) else (part,)

@@ -28,7 +28,7 @@ from emu_core.data.languages import is_known, language_codes
 from emu_core.data.wording import shown
 from emu_core.errors import DataError
 from emu_core.files import read_json, whole_folder, write_json
-from emu_core.runs.run import NAME, TRASH, Run, list_runs
+from emu_core.runs.run import RUN_NAME, TRASH, Run, list_runs
 
 _ROWS, _FACTS, _SCORE, _NOT_NAME = "rows.parquet", "data.json", "score.json", r"[^a-z0-9._-]+"
 _VERSION = re.compile(r"[- ]v[0-9]+$")
@@ -98,7 +98,9 @@ def chosen_data() -> ChosenData:
 
 def library() -> dict[str, Path]:
     """Return the folders of the uploaded sets by name, the newest first."""
-    folders = [path for path in _root().glob("*") if NAME.fullmatch(path.name) and (path / _FACTS).is_file()]
+    folders = [
+        path for path in _root().glob("*") if RUN_NAME.fullmatch(path.name) and (path / _FACTS).is_file()
+    ]
     return {path.name: path for path in sorted(folders, key=_stamp, reverse=True)}
 
 
@@ -230,7 +232,7 @@ def free_name(title: str) -> str:
 
 def rename(name: str, new: str) -> None:
     """Rename a set. Raises DataError if the new name is invalid or taken."""
-    if not NAME.fullmatch(new):
+    if not RUN_NAME.fullmatch(new):
         raise DataError(
             "a name starts with a lower-case letter or a digit; more of them, '.', '_' and '-' may follow"
         )

@@ -70,12 +70,12 @@ def read_upload(key: str, files: Sequence[tuple[str, bytes]]) -> Upload:
 
 
 def read_texts(name: str, payload: bytes) -> list[str]:
-    """Return the sentences of a file or, if the name is "", of lines; errors are those of `read_unlabelled`."""
+    """Return the sentences of a file or, if the name is "", of lines; errors are those of `unlabelled_from_upload`."""
     sentences: list[str] = _sentences(name, payload)["text"].tolist()
     return sentences
 
 
-def read_unlabelled(name: str, payload: bytes, language: str) -> pd.DataFrame:
+def unlabelled_from_upload(name: str, payload: bytes, language: str) -> pd.DataFrame:
     """Return text and language of the distinct sentences of a file or, if the name is "", of lines.
 
     `language` is that of sentences for which neither a column nor the name states one; `DETECT` detects it. Raises

@@ -21,7 +21,7 @@ LONGEST = 120  # characters of a file's name
 _HARMLESS = re.compile(r"[^\w.+() -]")
 
 
-class Kind(StrEnum):
+class TextKind(StrEnum):
     """The kind of text in a file."""
 
     PARALLEL = "parallel"
@@ -30,10 +30,10 @@ class Kind(StrEnum):
     NLI = "nli"
 
 
-_READERS: dict[Kind, Callable[[list[Path]], Sequence[Text]]] = {
-    Kind.RUNNING: read_running_text,
-    Kind.DIALOGUES: read_dialogues,
-    Kind.NLI: read_nli,
+_READERS: dict[TextKind, Callable[[list[Path]], Sequence[Text]]] = {
+    TextKind.RUNNING: read_running_text,
+    TextKind.DIALOGUES: read_dialogues,
+    TextKind.NLI: read_nli,
 }
 
 
@@ -60,7 +60,7 @@ class Read:
 
 
 def read_files(
-    kind: Kind,
+    kind: TextKind,
     key: str,
     files: Sequence[tuple[str, bytes]],
     languages: Sequence[str],
@@ -79,7 +79,7 @@ def read_files(
                 raise DataError(f"two files are called {shown(path.name)}; rename one of them")
             path.write_bytes(payload)
             paths.append(path)
-        if kind is Kind.PARALLEL:
+        if kind is TextKind.PARALLEL:
             texts = tuple[Text, ...](read_parallel(paths, languages or None, drop_empty=drop_empty))
         else:
             texts = tuple(_READERS[kind](paths))

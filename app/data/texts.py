@@ -9,8 +9,8 @@ import pandas as pd
 import streamlit as st
 
 from emu_app.data.library import ChosenData, chosen_data
-from emu_app.data.text_files import Kind, Read, read_files
-from emu_app.shell.state import is_from_scratch, mean_p_at_1
+from emu_app.data.text_files import Read, TextKind, read_files
+from emu_app.shell.state import is_from_scratch, trained_p_at_1
 from emu_app.shell.widgets import choose, choose_one, draw_note
 from emu_app.shell.wording import literal, sentence, worded
 from emu_app.work.cache import read_in_limits
@@ -31,32 +31,32 @@ from emu_core.runs.stored_data import texts_digest
 
 # The label of each box, and its help.
 _BOXES = {
-    Kind.PARALLEL: (
+    TextKind.PARALLEL: (
         "Files of parallel text",
         f"Two or more files with one sentence a line, such as talks.en and talks.de; a table ({FORMAT_TITLES}) with a "
         "column for each language; or a translation memory (TMX). Text may be gzipped. Nothing leaves this machine.",
     ),
-    Kind.RUNNING: (
+    TextKind.RUNNING: (
         "Running text",
         "One sentence a line in the original order, with an empty line between documents; the file's name states the "
         "language, as in news.en.txt. It teaches which sentences follow each other.",
     ),
-    Kind.DIALOGUES: (
+    TextKind.DIALOGUES: (
         "Dialogues",
         "Tables with the columns comment and response; the file's name states the language, as in forum.en.tsv. They "
         "teach which response belongs to which comment.",
     ),
-    Kind.NLI: (
+    TextKind.NLI: (
         "Inference pairs",
         "JSON Lines in the format of SNLI, MultiNLI and XNLI. They teach which sentences entail or contradict each "
         "other.",
     ),
 }
-OTHERS = (Kind.RUNNING, Kind.DIALOGUES, Kind.NLI)
+_OTHERS = (TextKind.RUNNING, TextKind.DIALOGUES, TextKind.NLI)
 EXAMPLES = 5
 SMALL = 5_000  # pairs; fewer make an encoder for similar sentences only
 PLACE, PRETRAIN = "translations", "pretrain"  # the pages with boxes
-MOST = 5_000  # pairs; each sentence is compared with all sentences of the other language
+MAX_SHOWN_PAIRS = 5_000  # pairs; each sentence is compared with all sentences of the other language
 
 
 def typed_languages(typed: str) -> list[str]:
@@ -71,17 +71,17 @@ def typed_languages(typed: str) -> list[str]:
     return codes
 
 
-def _kept(place: str, kind: Kind) -> Read | None:
+def _kept(place: str, kind: TextKind) -> Read | None:
     """Return this session's texts of a kind from the box on a page."""
     read = st.session_state.get(f"{place}-{kind}-read")
     return read if isinstance(read, Read) else None
 
 
-def _keep(place: str, kind: Kind, read: Read | None) -> None:
+def _keep(place: str, kind: TextKind, read: Read | None) -> None:
     st.session_state[f"{place}-{kind}-read"] = read
 
 
-def _draw_box(place: str, kind: Kind) -> None:
+def _draw_box(place: str, kind: TextKind) -> None:
     """Ask for files, read them at once and drop their bytes; files that can't be read stay in the box."""
     (label, explanation), name = _BOXES[kind], f"{place}-{kind}"
     number = st.session_state.setdefault(f"{name}-number", 0)
@@ -97,7 +97,7 @@ def _draw_box(place: str, kind: Kind) -> None:
         st.session_state.pop(known, None)
         return
     refused, typed, drop_empty = st.session_state.get(known), "", False
-    if refused and kind is Kind.PARALLEL:
+    if refused and kind is TextKind.PARALLEL:
         typed, drop_empty = _draw_fixes(name, number)
     key = "-".join(file.file_id for file in files)
     named = [(file.name, file.getvalue()) for file in files]
@@ -145,15 +145,15 @@ def _draw_notes(read: Read) -> None:
 def draw_texts() -> Read | None:
     """Ask for parallel text or the example and draw it; the session keeps it on every page."""
     st.subheader("Parallel text")
-    _draw_box(PRETRAIN, Kind.PARALLEL)
-    parallel = _kept(PRETRAIN, Kind.PARALLEL)
+    _draw_box(PRETRAIN, TextKind.PARALLEL)
+    parallel = _kept(PRETRAIN, TextKind.PARALLEL)
     if parallel is None or parallel.key != "example":
         st.caption(
             "No files at hand? The demo set has 504 sentences in each of six languages: small, but fast."
         )
         if st.button("Take the example", icon=":material/hotel:"):
             texts = tuple(labelled_pairs(load_demo()))
-            _keep(PRETRAIN, Kind.PARALLEL, Read("example", "Example: the demo set's translations", texts))
+            _keep(PRETRAIN, TextKind.PARALLEL, Read("example", "Example: the demo set's translations", texts))
             st.rerun()
     if parallel is not None:
         _draw_parallel(parallel)
@@ -163,9 +163,9 @@ def draw_texts() -> Read | None:
 def draw_other_texts() -> list[Read]:
     """Ask for the other kinds of text that a dual encoder can learn from."""
     with st.expander("More to train on (optional)", icon=":material/library_add:"):
-        for kind in OTHERS:
+        for kind in _OTHERS:
             _draw_box(PRETRAIN, kind)
-        reads = [read for kind in OTHERS if (read := _kept(PRETRAIN, kind)) is not None]
+        reads = [read for kind in _OTHERS if (read := _kept(PRETRAIN, kind)) is not None]
         for read in reads:
             for text in read.texts:
                 if isinstance(text, Dialogues):
@@ -179,7 +179,7 @@ def draw_other_texts() -> list[Read]:
                 st.markdown(f"{what} in {literal(language_name(text.language))}: {literal(text.name, 80)}")
             _draw_notes(read)
         if reads and st.button("Leave these out", icon=":material/close:"):
-            for kind in OTHERS:
+            for kind in _OTHERS:
                 _keep(PRETRAIN, kind, None)
             st.rerun()
     return reads
@@ -224,18 +224,18 @@ class Pairs:
 
 def choose_source() -> Read | None:
     """Ask for parallel text; None, with what to do, while there is none."""
-    uploaded, data = _kept(PLACE, Kind.PARALLEL), chosen_data()
+    uploaded, data = _kept(PLACE, TextKind.PARALLEL), chosen_data()
     of_data = Read(data.sha256[:16], data.title, _of_data(data.sha256, data))
     places = {
         "Uploaded here": uploaded,
-        "On the Pretrain page": _kept(PRETRAIN, Kind.PARALLEL),
+        "On the Pretrain page": _kept(PRETRAIN, TextKind.PARALLEL),
         "Loaded data": of_data,
     }
     offered = {
         f"{place}: {read.title}": read for place, read in places.items() if read is not None and read.texts
     }
     with st.expander("Upload parallel text", expanded=not offered, icon=":material/upload_file:"):
-        _draw_box(PLACE, Kind.PARALLEL)
+        _draw_box(PLACE, TextKind.PARALLEL)
         if uploaded is not None:
             _draw_notes(uploaded)
     if not offered:
@@ -269,7 +269,7 @@ def choose_pairs(source: Read, languages: Sequence[str]) -> Pairs:
     )
     sampled = _sampled(key, text)
     if len(sampled) < len(text):
-        draw_note(f"{MOST:,} of {counted(len(text), 'pair')} are used, drawn at random.")
+        draw_note(f"{MAX_SHOWN_PAIRS:,} of {counted(len(text), 'pair')} are used, drawn at random.")
     return Pairs(f"{key}:{asking}", sampled if asking == text.source else sampled.turned())
 
 
@@ -278,7 +278,7 @@ def say_trained_on(run: Run | None, source: Read) -> None:
     if run is None or not is_from_scratch(run):
         return
     try:
-        facts, reached, seed = run.data(), mean_p_at_1(run.metrics()), run.config().seed
+        facts, reached, seed = run.data(), trained_p_at_1(run.metrics()), run.config().seed
     except RunError:
         return
     if facts.sha256 == _trained_digest(source.key, seed, source.parallel):
@@ -311,6 +311,6 @@ def _trained_digest(key: str, seed: int, _texts: tuple[ParallelText, ...]) -> st
 
 @st.cache_resource(max_entries=16, show_spinner=False)
 def _sampled(key: str, _text: ParallelText) -> ParallelText:
-    if len(_text) <= MOST:
+    if len(_text) <= MAX_SHOWN_PAIRS:
         return _text
-    return _text.take(np.sort(np.random.default_rng(0).permutation(len(_text))[:MOST]))
+    return _text.take(np.sort(np.random.default_rng(0).permutation(len(_text))[:MAX_SHOWN_PAIRS]))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from emu_app.shell.address import linked
-from emu_app.shell.model_name import EXAMPLE, HF, RUN, in_address, model_spec
+from emu_app.shell.model_name import EXAMPLE_MODEL, HF, RUN_PREFIX, in_address, model_spec
 from emu_app.shell.users import server
 from emu_app.shell.widgets import KEPT, choose
 from emu_app.shell.wording import literal, worded
@@ -68,13 +68,15 @@ def of_run(run: Run) -> EncoderInfo:
         languages, reason = run.config().languages, ""
     except RunError as error:
         languages, reason = (), worded(error)
-    return EncoderInfo(f"{RUN}{run.folder}", f"Run {run.name}", 0, languages, 0, "", not reason, reason)
+    return EncoderInfo(
+        f"{RUN_PREFIX}{run.folder}", f"Run {run.name}", 0, languages, 0, "", not reason, reason
+    )
 
 
 def facts(info: EncoderInfo) -> str:
     """Return the facts about an encoder in a line of markdown."""
     known = [
-        "Trained here" if info.spec.startswith(RUN) else "",
+        "Trained here" if info.spec.startswith(RUN_PREFIX) else "",
         f"{info.dim} dimensions" if info.dim else "",
         counted(len(info.languages), "language") if info.languages else "",
         f"{info.size_mb:,} MB" if info.size_mb else "",
@@ -86,7 +88,7 @@ def facts(info: EncoderInfo) -> str:
 def _draw_model(info: EncoderInfo, key: str) -> Choice:
     typed = st.text_input(
         "Model",
-        placeholder=EXAMPLE,
+        placeholder=EXAMPLE_MODEL,
         max_chars=500,
         key=f"{key}-model",
         help="A model's name on the Hugging Face hub"

@@ -11,12 +11,12 @@ from emu_core.devices import available_devices
 from emu_core.errors import EmuError
 from emu_core.methods.registry import method_named, methods_that_need
 from emu_core.runs.config import RunConfig
-from emu_core.runs.run import NAME, Storable, new_run_name
-from emu_core.runs.stored_data import Data
+from emu_core.runs.run import RUN_NAME, Storable, new_run_name
+from emu_core.runs.stored_data import StoredData
 from emu_core.training.memory import forecast
 from emu_core.training.method import Method, Needs
 
-Plan = tuple[RunConfig, Storable]
+RunPlan = tuple[RunConfig, Storable]
 
 
 def draw_device(place: str) -> str:
@@ -52,29 +52,31 @@ def draw_name(place: str, method: str, what: str) -> str:
     return typed.strip()
 
 
-def draw_forecast(token: str, plan: Plan) -> None:
+def draw_forecast(token: str, plan: RunPlan) -> None:
     """Draw the memory that a run will take, if it is known; `token` identifies the plan's data."""
     if line := _forecast(token, plan[0].to_json(), plan):
         st.caption(f"{line}.")
 
 
 @st.cache_data(max_entries=4, show_spinner=False)
-def _forecast(token: str, values: object, _plan: Plan) -> str:
+def _forecast(token: str, values: object, _plan: RunPlan) -> str:
     config, data = _plan
     try:
-        expected = forecast(method_named(config.method), data, config) if isinstance(data, Data) else None
+        expected = (
+            forecast(method_named(config.method), data, config) if isinstance(data, StoredData) else None
+        )
     except EmuError:  # other programs have taken memory since the plan was made: the run reports it
         return ""
     return "" if expected is None else expected.line
 
 
 def draw_start_button(
-    place: str, name: str, plan: Plan | str, watched: str, label: str = "Start the run"
+    place: str, name: str, plan: RunPlan | str, watched: str, label: str = "Start the run"
 ) -> None:
     """Draw the button that starts a run and shows it, as `watched` in the address, or why it can't be started."""
     if isinstance(plan, str):
         pass
-    elif not NAME.fullmatch(name):
+    elif not RUN_NAME.fullmatch(name):
         plan = "the run's name starts with a lower-case letter or a digit; more of them, '.', '_' and '-' may follow"
     elif (runs_root() / name).exists():
         plan = f"there is a run '{name}' already; choose another name"

@@ -11,7 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 from emu_app.data.library import ChosenData
 from emu_app.forms.encoder import READS_WORDS, Choice, draw_encoder, is_transformer
 from emu_app.forms.settings import draw_settings
-from emu_app.forms.starting import Plan, draw_forecast, draw_identity, draw_method
+from emu_app.forms.starting import RunPlan, draw_forecast, draw_identity, draw_method
 from emu_app.shell.model_name import short_name
 from emu_app.shell.state import runs_to_specialise
 from emu_app.shell.widgets import KEPT, choose_languages, choose_many, draw_note, strangers_note
@@ -22,10 +22,12 @@ from emu_core.errors import EmuError
 from emu_core.settings import Settings
 from emu_core.training.method import Method, Needs
 
-PLACE = "train"
+TRAIN_PLACE = "train"
 
 
-def draw_form(chosen: ChosenData, choices: DeltaGenerator, details: DeltaGenerator) -> tuple[str, Plan | str]:
+def draw_form(
+    chosen: ChosenData, choices: DeltaGenerator, details: DeltaGenerator
+) -> tuple[str, RunPlan | str]:
     """Draw the form; return the run's name, and its plan or why it can't be started.
 
     Method, encoder and languages are drawn in the place `choices`, everything else in `details`.
@@ -39,7 +41,7 @@ def draw_form(chosen: ChosenData, choices: DeltaGenerator, details: DeltaGenerat
         )
         place = st.container()  # for the languages, which depend on the settings
     with details:
-        name, seed, device = draw_identity(PLACE, method.name, short_name(encoder.spec))
+        name, seed, device = draw_identity(TRAIN_PLACE, method.name, short_name(encoder.spec))
         settings = draw_settings(method, encoder.spec)
     if isinstance(settings, str):
         return name, encoder.problem or settings
@@ -119,7 +121,7 @@ def _mismatch(method: Method, encoder: Choice, present: Sequence[str], languages
 
 
 @st.cache_resource(max_entries=4, show_spinner="Checking whether data and settings fit ...")
-def _plan(token: str, _chosen: ChosenData, **options: Any) -> Plan | str:
+def _plan(token: str, _chosen: ChosenData, **options: Any) -> RunPlan | str:
     try:
         config, data = plan_training(_chosen.labelled, **options)
     except EmuError as error:

@@ -8,7 +8,15 @@ import streamlit as st
 
 from emu_app.data.library import ChosenData, chosen_data, data_of_run, draw_data_chooser
 from emu_app.shell.address import CHOSEN, PROBLEMS, choices_of_session, keep, linked, take_address
-from emu_app.shell.model_name import EXAMPLE, HF, RUN, in_address, model_spec, must_be_fetched, short_name
+from emu_app.shell.model_name import (
+    EXAMPLE_MODEL,
+    HF,
+    RUN_PREFIX,
+    in_address,
+    model_spec,
+    must_be_fetched,
+    short_name,
+)
 from emu_app.shell.state import config_of, data_sha_of, finished_runs, status_of
 from emu_app.shell.users import runs_root, server
 from emu_app.shell.widgets import strangers_note, then_rerun
@@ -21,7 +29,7 @@ from emu_core.runs.run import Run, list_runs
 
 A, B = "A", "B"  # the names of the two encoders
 NONE = "none"  # as B: encoder A alone
-USUAL = "use"
+USUAL_ENCODER = "use"
 _OF_DATA, _CONTEXT = "choices-of-data", "context"
 _OF_ENCODERS = {"a", "b", "on"}  # parameters of the address
 
@@ -41,7 +49,9 @@ class Context:
         """The specs for `load_encoder`: A's and, if there is an encoder B, B's."""
         values = {A: self.a} if self.b in (NONE, self.a) else {A: self.a, B: self.b}
         return {
-            name: f"{RUN}{runs_root() / value.removeprefix(RUN)}" if value.startswith(RUN) else value
+            name: f"{RUN_PREFIX}{runs_root() / value.removeprefix(RUN_PREFIX)}"
+            if value.startswith(RUN_PREFIX)
+            else value
             for name, value in values.items()
         }
 
@@ -54,7 +64,9 @@ class Context:
     def strangers(self) -> list[str]:
         """A note for each encoder that was not trained on some of the data's languages."""
         known = {encoder.spec: encoder.languages for encoder in available_encoders()}
-        known |= {f"{RUN}{run.folder}": config.languages for run in self.runs if (config := config_of(run))}
+        known |= {
+            f"{RUN_PREFIX}{run.folder}": config.languages for run in self.runs if (config := config_of(run))
+        }
         languages = self.chosen.labelled.languages
         named = zip(self.titles, self.specs.values(), strict=True)
         notes = [strangers_note(title, known.get(spec, ()), languages) for title, spec in named]
@@ -63,12 +75,14 @@ class Context:
     @property
     def runs(self) -> tuple[Run, ...]:
         """The runs among A and B."""
-        return tuple(Run(Path(spec[len(RUN) :])) for spec in self.specs.values() if spec.startswith(RUN))
+        return tuple(
+            Run(Path(spec[len(RUN_PREFIX) :])) for spec in self.specs.values() if spec.startswith(RUN_PREFIX)
+        )
 
     @property
     def run(self) -> Run | None:
         """The run that is B; None if B is not a run."""
-        return self.runs[-1] if B in self.specs and self.b.startswith(RUN) else None
+        return self.runs[-1] if B in self.specs and self.b.startswith(RUN_PREFIX) else None
 
 
 def context() -> Context:
@@ -79,7 +93,7 @@ def context() -> Context:
 
 def as_b(run: Run) -> dict[str, str]:
     """Return the choices that compare a run, as B, with its base encoder."""
-    return {"a": base_of(run) or USUAL, "b": f"{RUN}{run.name}"}
+    return {"a": base_of(run) or USUAL_ENCODER, "b": f"{RUN_PREFIX}{run.name}"}
 
 
 def base_of(run: Run | None) -> str:
@@ -104,22 +118,24 @@ def draw_bar() -> None:
     _drop_defaults(choices, chosen, named)
     problems += _check(choices, chosen, runs, named)
     known = [encoder.spec for encoder in available_encoders() if encoder.available and encoder.spec != HF]
-    known += [f"{RUN}{name}" for name in runs] + [choices["a"], choices["b"]]
+    known += [f"{RUN_PREFIX}{name}" for name in runs] + [choices["a"], choices["b"]]
     encoders = [value for value in dict.fromkeys(known) if value != NONE]
 
     def take(value: str) -> str:
         """Turn a chosen or typed encoder into a value of the address."""
-        is_known = value in (NONE, *encoders) or value.startswith(RUN)
+        is_known = value in (NONE, *encoders) or value.startswith(RUN_PREFIX)
         return value if is_known else f"{HF}{value.removeprefix(HF)}"
 
     def take_b(value: str) -> str:
         """Turn the chosen B into a value of the address; an A that is B's base follows it."""
         value, runs = take(value), finished_runs()
-        if choices["a"] in (USUAL, base_of(_run(choices["b"], runs))):
+        if choices["a"] in (USUAL_ENCODER, base_of(_run(choices["b"], runs))):
             choices["a"] = base_of(_run(value, runs)) or choices["a"]
         return value
 
-    about_a = f"An encoder or a finished run. To use any other transformer, type its name, such as {EXAMPLE}."
+    about_a = (
+        f"An encoder or a finished run. To use any other transformer, type its name, such as {EXAMPLE_MODEL}."
+    )
     about_b = "The encoder that is compared with A: a finished run or another encoder."
     for param, label, options, changed, about in (
         ("a", A, encoders, take, about_a),
@@ -184,9 +200,9 @@ def _check(
             del choices[key]
     if "b" not in choices:
         trained_here = (run for run in runs.values() if data_sha_of(run) == chosen.sha256)
-        choices["b"] = next((f"{RUN}{run.name}" for run in trained_here), NONE)
+        choices["b"] = next((f"{RUN_PREFIX}{run.name}" for run in trained_here), NONE)
     if choices.get("a", NONE) == NONE:
-        choices["a"] = base_of(_run(choices["b"], runs)) or USUAL
+        choices["a"] = base_of(_run(choices["b"], runs)) or USUAL_ENCODER
     if choices.get("on") not in (*chosen.labelled.splits, ALL):
         choices["on"] = usual_split(chosen.labelled)
     return problems
@@ -202,8 +218,8 @@ def _problem(value: str, runs: Mapping[str, Run], *, by_link: bool) -> str:
         return sentence(f"{known[value].name} is not available here: {known[value].reason}")
     if value == NONE or value in known:
         return ""
-    if value.startswith(RUN):
-        name = value.removeprefix(RUN)
+    if value.startswith(RUN_PREFIX):
+        name = value.removeprefix(RUN_PREFIX)
         return "" if name in runs else _missing_run(name)
     try:
         spec = model_spec(value, folders=not (by_link or server().sign_in))
@@ -223,7 +239,7 @@ def _missing_run(name: str) -> str:
 
 
 def _run(value: str, runs: Mapping[str, Run]) -> Run | None:
-    return runs.get(value.removeprefix(RUN)) if value.startswith(RUN) else None
+    return runs.get(value.removeprefix(RUN_PREFIX)) if value.startswith(RUN_PREFIX) else None
 
 
 def _stranger(run: Run | None, chosen: ChosenData) -> str:

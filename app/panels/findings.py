@@ -9,7 +9,7 @@ import streamlit as st
 
 from emu_app.data.library import ChosenData, add_version, rows_of
 from emu_app.shell.widgets import (
-    MOST_ROWS,
+    MAX_TABLE_ROWS,
     choose,
     draw_csv_button,
     draw_note,
@@ -27,7 +27,7 @@ from emu_core.data.wording import counted
 
 MOST_LOST = 0.05  # of the rows; if more are left out, a banner says so
 MOST_UNREAD = 12  # names of languages that are asked about
-MOST_INTENTS = 200  # in a cell's list; if there are more, intents are typed
+_MOST_INTENTS = 200  # in a cell's list; if there are more, intents are typed
 
 # Tables of `Audit`, the most serious first: a title, the effect on training, and how to fix it.
 FINDINGS = {
@@ -203,7 +203,7 @@ def _draw_editor(chosen: ChosenData, findings: pd.DataFrame, key: str) -> None:
     table = rows.drop(columns=columns[3:]).reset_index(names="place")
     table = table.merge(findings[columns], on=["row", "source"]).drop_duplicates("place").set_index("place")
     say_cut(table)
-    part = table.head(MOST_ROWS)[["text", "intent", "language", why, "row", "source"]]
+    part = table.head(MAX_TABLE_ROWS)[["text", "intent", "language", why, "row", "source"]]
     part.insert(0, "keep", value=True)
     column = st.column_config
     edited = st.data_editor(
@@ -227,7 +227,7 @@ def _draw_editor(chosen: ChosenData, findings: pd.DataFrame, key: str) -> None:
     )
     with st.container(horizontal=True):
         if detected:  # all rows, not only those in view
-            hidden_rows = table.iloc[MOST_ROWS:]
+            hidden_rows = table.iloc[MAX_TABLE_ROWS:]
             edited = pd.concat([edited, hidden_rows[["text", "intent", "language"]].assign(keep=True)])
         changed, change = edit_rows(rows, edited)
         pressed = st.button(
@@ -251,6 +251,6 @@ def _draw_editor(chosen: ChosenData, findings: pd.DataFrame, key: str) -> None:
 def intent_column(intents: Iterable[str]) -> Any:
     """Return the configuration of an editable column of intents: a list or, if there are too many, free text."""
     options = sorted(intents)
-    if len(options) > MOST_INTENTS:
+    if len(options) > _MOST_INTENTS:
         return st.column_config.TextColumn("Intent")
     return st.column_config.SelectboxColumn("Intent", options=options)

@@ -8,11 +8,11 @@ import streamlit as st
 
 from emu_app.data.boxes import ask_sentences, read_box
 from emu_app.data.library import ChosenData, add_version, all_rows, keep_score, rows_to_label, scores
-from emu_app.data.tables import DETECT, read_unlabelled
-from emu_app.panels.context import USUAL, A, Context, base_of
+from emu_app.data.tables import DETECT, unlabelled_from_upload
+from emu_app.panels.context import USUAL_ENCODER, A, Context, base_of
 from emu_app.panels.findings import intent_column
 from emu_app.shell.address import draw_link
-from emu_app.shell.model_name import RUN, short_name
+from emu_app.shell.model_name import RUN_PREFIX, short_name
 from emu_app.shell.widgets import KEPT, choose, draw_chart, draw_note, errors_shown, then_rerun
 from emu_app.shell.wording import literal
 from emu_app.work.cache import computed, encoded
@@ -72,7 +72,7 @@ def _draw_adding(chosen: ChosenData) -> None:
     if not payload.strip():
         return
     with errors_shown():
-        table = read_box(read_unlabelled, name, payload, stated)
+        table = read_box(unlabelled_from_upload, name, payload, stated)
         if table is None:
             return
         rows = all_rows(chosen)
@@ -119,8 +119,8 @@ def _suggested(now: Context, rows: pd.DataFrame, count: int) -> tuple[pd.DataFra
 def _encoder(now: Context) -> str:
     """Return encoder A or, if that is a run, the encoder that it was trained from."""
     spec = now.specs[A]
-    base = base_of(Run(Path(spec.removeprefix(RUN)))) if spec.startswith(RUN) else spec
-    return base if base and not base.startswith(RUN) else USUAL
+    base = base_of(Run(Path(spec.removeprefix(RUN_PREFIX)))) if spec.startswith(RUN_PREFIX) else spec
+    return base if base and not base.startswith(RUN_PREFIX) else USUAL_ENCODER
 
 
 def _draw_table(chosen: ChosenData, rows: pd.DataFrame, suggested: pd.DataFrame) -> None:

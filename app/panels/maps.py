@@ -25,8 +25,8 @@ from emu_core.evaluation.projection import Projection, aligned, project, stratif
 from emu_core.reports.map_pages import maps_page
 
 FIRST_POINTS = 5_000  # sentences of a larger set that are drawn first: their map takes seconds
-MOST_POINTS = 30_000  # that a browser draws and selects with ease
-NAMES = {Projection.TSNE: "t-SNE", Projection.UMAP: "UMAP", Projection.PCA: "PCA"}
+MAX_DRAWN_POINTS = 30_000  # that a browser draws and selects with ease
+PROJECTION_NAMES = {Projection.TSNE: "t-SNE", Projection.UMAP: "UMAP", Projection.PCA: "PCA"}
 POLL_S, REDRAWN_AT = 0.5, 0.2  # an unfinished map is redrawn after this much more progress
 Drag = Literal["pan", "lasso", "select"]
 Ending = Literal["png", "svg", "html"]  # of a file to download
@@ -60,7 +60,7 @@ def is_shown(points: pd.DataFrame, filters: Mapping[str, Sequence[str]]) -> NDAr
 def sample(labelled: LabelledSet, most: int) -> pd.DataFrame:
     """Return at most `most` rows of a set, stratified by language and intent, with their number in `row`."""
     frame = labelled.frame
-    most = min(most, MOST_POINTS)
+    most = min(most, MAX_DRAWN_POINTS)
     rows = stratified_sample(frame["language"].tolist(), frame["intent"].tolist(), most)
     return frame.iloc[rows].assign(row=rows.astype(np.int32)).reset_index(drop=True)
 
@@ -159,7 +159,7 @@ def draw_progress(maps: Mapping[str, Layout], key: str = "maps") -> None:
 def _draw_bar(maps: Mapping[str, Layout], key: str) -> None:
     # One bar for all maps; a map that waits for others is at 0 %.
     label = "Refining " + ", ".join(
-        f"{literal(name)}: {NAMES[layout.method]}" for name, layout in maps.items()
+        f"{literal(name)}: {PROJECTION_NAMES[layout.method]}" for name, layout in maps.items()
     )
 
     @st.fragment(run_every=POLL_S)

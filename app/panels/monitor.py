@@ -13,7 +13,7 @@ from emu_app.panels.accuracy import draw_guard, draw_new_intents
 from emu_app.panels.context import as_b
 from emu_app.panels.run_table import P_AT_1, found_runs, progress_line, runs_frame
 from emu_app.shell.address import draw_link, keep, keep_renamed, linked
-from emu_app.shell.model_name import RUN
+from emu_app.shell.model_name import RUN_PREFIX
 from emu_app.shell.state import (
     can_resume,
     config_of,
@@ -55,11 +55,11 @@ from emu_core.runs.run import (
     list_runs,
 )
 
-WATCHED = "watched"
+WATCHED_RUN = "watched"
 FOUND = ("Direction", "P@1", "95 % interval", "P@3", "P@10", "Among", "Trained on")
 _LOSSES = {"hinge": "Hinge loss", "l2": "L2 penalty"}
 _EDITS = "edits-of-runs"
-POLL_S = 1.0
+_POLL_S = 1.0
 STEPS_A_SECOND = 2_000  # a log of this many steps is redrawn each second, a longer one less often
 SLOWEST_S = 20.0
 
@@ -91,9 +91,9 @@ def _draw_runs(runs: Sequence[Run], key: str, label: str) -> Run | None:
     run = next(run for run in runs if run.name == name)
     _draw_keeping(run, key)
     status, seen = status_of(run), _moving()
-    st.fragment(lambda: _follow(run, seen), run_every=POLL_S if seen else None)()
+    st.fragment(lambda: _follow(run, seen), run_every=_POLL_S if seen else None)()
     moving = status.state is RunState.RUNNING and status.phase not in BESIDE_STEPS
-    slower_s = min(SLOWEST_S, max(POLL_S, status.steps / STEPS_A_SECOND))
+    slower_s = min(SLOWEST_S, max(_POLL_S, status.steps / STEPS_A_SECOND))
     st.fragment(lambda: _draw_curves(run), run_every=slower_s if moving else None)()
     return run
 
@@ -278,7 +278,10 @@ def _draw_found(run: Run) -> None:
             "Two languages that were not trained on as a pair are linked by a third one that both were paired with."
         )
     draw_link(
-        "views/translations.py", "Look at what it finds", ":material/g_translate:", encoder=f"{RUN}{run.name}"
+        "views/translations.py",
+        "Look at what it finds",
+        ":material/g_translate:",
+        encoder=f"{RUN_PREFIX}{run.name}",
     )
     st.caption("The Train page offers it as an encoder to specialise with labelled sentences.")
     for warning in metrics.warnings:

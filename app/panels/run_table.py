@@ -8,12 +8,12 @@ from typing import Any
 import pandas as pd
 
 from emu_app.shell.model_name import short_name
-from emu_app.shell.state import config_of, is_from_scratch, mean_p_at_1, metrics_of, remarks_of, status_of
+from emu_app.shell.state import config_of, is_from_scratch, metrics_of, remarks_of, status_of, trained_p_at_1
 from emu_app.shell.wording import literal, time_span
 from emu_core.bench.papers import PAPERS
 from emu_core.data.wording import counted
 from emu_core.methods.registry import methods
-from emu_core.runs.config import RunConfig, Task
+from emu_core.runs.config import RunConfig, RunTask
 from emu_core.runs.run import Run, Status
 
 P_AT_1 = "P@1"
@@ -33,7 +33,7 @@ PHASES = {
 def progress_line(status: Status, config: RunConfig | None = None) -> str:
     """Return a running run's progress in words, as markdown."""
     left = status.seconds_left
-    if config is not None and config.task is Task.BENCH:
+    if config is not None and config.task is RunTask.BENCH:
         if not status.steps:
             return "Starting ..."
         line = literal(f"{status.phase}: {status.step} of {counted(status.steps, 'run')}", 300)
@@ -87,19 +87,19 @@ def run_row(run: Run) -> dict[str, Any]:
         "Took": "",
         "Tags": list(tags),
         "Note": note,
-        P_AT_1: mean_p_at_1(metrics),
+        P_AT_1: trained_p_at_1(metrics),
     }
     if status.started_at and status.state.is_over:
         row["Took"] = time_span(status.updated_at - status.started_at)
     if config is not None:
-        known = PAPERS if config.task is Task.BENCH else methods()
+        known = PAPERS if config.task is RunTask.BENCH else methods()
         row["Method"] = known[config.method].title if config.method in known else config.method
         row["Encoder"] = short_name(config.encoder) or "from scratch"
-        row["Trained on"] = pairs_of(config) or ", ".join(config.train_languages)
+        row["Trained on"] = _trained_pairs(config) or ", ".join(config.train_languages)
     return row
 
 
-def pairs_of(config: RunConfig) -> str:
+def _trained_pairs(config: RunConfig) -> str:
     """Return the language pairs that a run was trained on, such as "en-de, en-es"; "" if on labels."""
     return ", ".join("-".join(pair) for pair in config.pairs)
 
@@ -108,7 +108,7 @@ def run_facts(run: Run) -> str:
     """Describe how a run was trained, in a line of markdown."""
     config = run.config()
     labels, unlabelled = ", ".join(config.train_languages), ", ".join(config.unlabelled_languages) or "none"
-    pairs = pairs_of(config)
+    pairs = _trained_pairs(config)
     data = f"translations: {pairs}" if pairs else f"labels: {labels}; unlabelled: {unlabelled}"
     over = f"over {short_name(config.encoder)}" if config.encoder else "from scratch"
     return literal(f"{config.method} {over}; {data}; seed {config.seed}", 300)

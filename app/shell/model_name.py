@@ -8,8 +8,8 @@ from emu_core.encoders.transformer.hf import as_folder, in_cache
 from emu_core.errors import EncoderError
 
 HF = "hf:"
-RUN = "run:"
-EXAMPLE = "intfloat/multilingual-e5-small"
+RUN_PREFIX = "run:"
+EXAMPLE_MODEL = "intfloat/multilingual-e5-small"
 # On the hub: an owner and a name, or only the name of one of the oldest models.
 _PART = r"[A-Za-z0-9](?:[A-Za-z0-9_]|[.-](?![.-])){0,95}"
 _HUB = re.compile(rf"{_PART}(?:/{_PART})?")
@@ -25,14 +25,14 @@ def model_spec(typed: str, *, folders: bool = True) -> str:
     name = typed.strip().removeprefix(HF).strip()
     if not name:
         raise EncoderError(
-            f"name a transformer: a model of the hub, such as {EXAMPLE}, or a folder on this machine"
+            f"name a transformer: a model of the hub, such as {EXAMPLE_MODEL}, or a folder on this machine"
         )
     named = shown(name, 80)
     if "://" in name:
-        raise EncoderError(f"'{named}' is an address; type the model's name, such as {EXAMPLE}")
+        raise EncoderError(f"'{named}' is an address; type the model's name, such as {EXAMPLE_MODEL}")
     folder = as_folder(name)
     if not folders and (folder is not None or not _HUB.fullmatch(name)):
-        raise EncoderError(f"name a model of the hub, such as {EXAMPLE}; this server opens no folders")
+        raise EncoderError(f"name a model of the hub, such as {EXAMPLE_MODEL}; this server opens no folders")
     if folder is not None:
         if not any((folder / file).is_file() for file in _HOLD):
             raise EncoderError(
@@ -42,20 +42,22 @@ def model_spec(typed: str, *, folders: bool = True) -> str:
     if _PATH.match(name):
         raise EncoderError(f"there is no folder {named} on the machine where this app runs; name another")
     if not _HUB.fullmatch(name):
-        raise EncoderError(f"'{named}' is neither a folder here nor a name of the hub, such as {EXAMPLE}")
+        raise EncoderError(
+            f"'{named}' is neither a folder here nor a name of the hub, such as {EXAMPLE_MODEL}"
+        )
     return f"{HF}{name}"
 
 
 def short_name(spec: str) -> str:
     """Return a short name for an encoder's spec: the run's name, or the last part of the model's."""
-    if spec.startswith(RUN):
-        return Path(spec.removeprefix(RUN)).name
+    if spec.startswith(RUN_PREFIX):
+        return Path(spec.removeprefix(RUN_PREFIX)).name
     return f"hf-{Path(spec.removeprefix(HF)).name}" if spec.startswith(HF) else spec
 
 
 def in_address(spec: str) -> str:
     """Return an encoder's spec as in the address of a page, where a run has no folder."""
-    return f"{RUN}{short_name(spec)}" if spec.startswith(RUN) else spec
+    return f"{RUN_PREFIX}{short_name(spec)}" if spec.startswith(RUN_PREFIX) else spec
 
 
 def must_be_fetched(spec: str) -> bool:

@@ -8,8 +8,8 @@ from starlette.middleware import Middleware
 from streamlit.starlette import App
 
 PIECE = 2**18  # bytes
-Message = MutableMapping[str, Any]
-Send = Callable[[Message], Awaitable[None]]
+_Message = MutableMapping[str, Any]
+Send = Callable[[_Message], Awaitable[None]]
 
 
 class InPieces:
@@ -22,10 +22,10 @@ class InPieces:
         """Wrap the application that answers."""
         self._app = app
 
-    async def __call__(self, scope: Message, receive: Callable[[], Awaitable[Message]], send: Send) -> None:
+    async def __call__(self, scope: _Message, receive: Callable[[], Awaitable[_Message]], send: Send) -> None:
         """Answer a request."""
 
-        async def send_in_pieces(message: Message) -> None:
+        async def send_in_pieces(message: _Message) -> None:
             body = message.get("body", b"")
             if isinstance(body, memoryview):
                 for start in range(0, len(body), PIECE):

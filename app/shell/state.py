@@ -9,7 +9,7 @@ from emu_app.shell.users import runs_root, server
 from emu_core.encoders.registry import BASE
 from emu_core.errors import RunError
 from emu_core.evaluation.run_metrics import Metrics
-from emu_core.runs.config import RunConfig, Task
+from emu_core.runs.config import RunConfig, RunTask
 from emu_core.runs.run import Run, RunState, Status, list_runs
 
 _BEGUN = "begun"
@@ -88,7 +88,7 @@ def can_resume(run: Run) -> bool:
 def is_training(run: Run) -> bool:
     """Return whether a run trains an encoder and is no benchmark; True if its folder is damaged."""
     config = config_of(run)
-    return config is None or config.task is Task.TRAIN
+    return config is None or config.task is RunTask.TRAIN
 
 
 def is_bench(run: Run) -> bool:
@@ -99,10 +99,10 @@ def is_bench(run: Run) -> bool:
 def is_from_scratch(run: Run) -> bool:
     """Return whether a run trains an encoder from scratch; False if its folder is damaged."""
     config = config_of(run)
-    return config is not None and config.task is Task.TRAIN and not config.encoder
+    return config is not None and config.task is RunTask.TRAIN and not config.encoder
 
 
-def mean_p_at_1(metrics: Metrics) -> float | None:
+def trained_p_at_1(metrics: Metrics) -> float | None:
     """Return the mean P@1 over the directions trained on; None if nothing was measured."""
     trained = [ranking.p_at_1 for ranking in (metrics.translation or {}).values() if ranking.trained]
     return sum(trained) / len(trained) if trained else None

@@ -19,7 +19,7 @@ from emu_core.notebook.builder import make_notebook
 from emu_core.runs.config import RunConfig
 
 KEPT: dict[str, Any] = {"persist_state": "session"}  # the session remembers the widget's value on other pages
-MOST_ROWS = 1_000  # shown of a table; its download has them all
+MAX_TABLE_ROWS = 1_000  # shown of a table; its download has them all
 MOST_AT_ONCE = 30_000  # rows; the file of a longer table takes seconds and is made on demand
 
 
@@ -98,7 +98,7 @@ def draw_table(
     columns: Mapping[str, Any] | None = None,
     *,
     download: pd.DataFrame | None = None,
-    most: int = MOST_ROWS,
+    most: int = MAX_TABLE_ROWS,
     **about: Any,
 ) -> None:
     """Draw at most the first `most` rows of a table and a button that downloads all of it.
@@ -111,7 +111,7 @@ def draw_table(
     draw_csv_button(table if download is None else download, file_name, key=f"{key}-csv")
 
 
-def say_cut(table: pd.DataFrame, most: int = MOST_ROWS) -> None:
+def say_cut(table: pd.DataFrame, most: int = MAX_TABLE_ROWS) -> None:
     """Say how many rows of a table are shown if it is a long one."""
     if len(table) > most:
         st.caption(f"The first {most:,} of {len(table):,} rows; the download has them all.")

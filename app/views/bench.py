@@ -12,7 +12,7 @@ from emu_app.data.library import ChosenData, chosen_data
 from emu_app.data.texts import draw_other_texts, draw_texts
 from emu_app.forms.encoder import draw_encoder, is_transformer
 from emu_app.forms.settings import draw_fields
-from emu_app.forms.starting import Plan, draw_device, draw_name, draw_start_button
+from emu_app.forms.starting import RunPlan, draw_device, draw_name, draw_start_button
 from emu_app.forms.training import draw_pairs, draw_train_languages
 from emu_app.panels.monitor import draw_form_and_runs, draw_resume
 from emu_app.panels.run_table import run_row
@@ -24,9 +24,9 @@ from emu_core.bench.emu.experiment import BASE, BenchData
 from emu_core.bench.experiment import Outlook
 from emu_core.bench.job import experiment_of
 from emu_core.bench.papers import PAPERS, BenchSettings, Paper
-from emu_core.bench.report import JSON, MARKDOWN, PAGE, Report, lists_of, load_report, shown_fact
+from emu_core.bench.report import JSON, MARKDOWN, PAGE, BenchReport, lists_of, load_report, shown_fact
 from emu_core.bench.tables import Table
-from emu_core.charts.intervals import Gain, system_gains
+from emu_core.charts.intervals import SystemGain, system_gains
 from emu_core.data.texts.tasks import Tasks
 from emu_core.data.wording import counted
 from emu_core.errors import EmuError, TrainingError
@@ -34,8 +34,8 @@ from emu_core.runs.run import Run, RunState
 from emu_core.settings import infos
 from emu_core.training.method import Needs
 
-WATCHED = "bench-watched"
-PLACE = "bench"
+_WATCHED = "bench-watched"
+_PLACE = "bench"
 PACKAGES_S = 60.0  # missing packages may be installed by then
 NOT_AS_IN_THE_PAPERS = """\
 Measured with this app's encoders on the demo set, SIB-200 and generated commands:
@@ -57,7 +57,7 @@ def page() -> None:
     )
     with st.expander("Results that differ from the papers", icon=":material/rule:"):
         st.markdown(NOT_AS_IN_THE_PAPERS)
-    benches, run = draw_form_and_runs(_draw_start, is_bench, WATCHED, "Benchmark")
+    benches, run = draw_form_and_runs(_draw_start, is_bench, _WATCHED, "Benchmark")
     if run is not None and (run.folder / JSON).is_file():
         _draw_found(run)
     if benches:
@@ -113,16 +113,16 @@ def _draw_start() -> None:
     draw_data = _draw_texts if paper.needs is Needs.PARALLEL_TEXT else _draw_set
     about, data, options = draw_data(paper, chosen)
     settings = _draw_settings(paper)
-    options["device"] = draw_device(PLACE)
-    named = draw_name(PLACE, f"bench-{paper.name}", about)
-    plan: Plan | str = options.pop("problem", "")
+    options["device"] = draw_device(_PLACE)
+    named = draw_name(_PLACE, f"bench-{paper.name}", about)
+    plan: RunPlan | str = options.pop("problem", "")
     if isinstance(settings, str):
         plan = plan or settings
     elif not plan:
         plan, outlook = _plan(chosen.token, chosen, data, name, about, settings, options)
         if outlook is not None:
             _draw_outlook(outlook)
-    draw_start_button(PLACE, named, plan, WATCHED, "Start the benchmark")
+    draw_start_button(_PLACE, named, plan, _WATCHED, "Start the benchmark")
 
 
 def _draw_set(paper: Paper, chosen: ChosenData) -> tuple[str, Any, dict[str, Any]]:
@@ -205,7 +205,7 @@ def _plan(
     key: str,
     settings: BenchSettings,
     options: Mapping[str, Any],
-) -> tuple[Plan | str, Outlook | None]:
+) -> tuple[RunPlan | str, Outlook | None]:
     try:
         config, data = PAPERS[paper].plan(_data, **asdict(settings), **options)
         if _chosen.translations and isinstance(data, BenchData):
@@ -215,7 +215,7 @@ def _plan(
         return worded(error), None
 
 
-def draw_report(name: str, folder: Path) -> Report:
+def draw_report(name: str, folder: Path) -> BenchReport:
     """Draw a benchmark's report. Raises RunError or OSError if it can't be read."""
     report = load_report(folder)
     files = {file: (folder / file).read_bytes() for file in report.files}
@@ -247,11 +247,11 @@ def draw_report(name: str, folder: Path) -> Report:
     return report
 
 
-def gains_of(table: Table) -> list[Gain]:
+def gains_of(table: Table) -> list[SystemGain]:
     """Return the gains of the systems that were measured; none for a table without gains."""
     rows = [(row.cells[0], table.data.get(row.key, {})) for row in table.rows if row.key != BASE]
     return [
-        Gain(label, row_data["gain"], row_data["mean_deviation"], tuple(row_data["below_base"]))
+        SystemGain(label, row_data["gain"], row_data["mean_deviation"], tuple(row_data["below_base"]))
         for label, row_data in rows
         if "below_base" in row_data
     ]

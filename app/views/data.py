@@ -23,7 +23,7 @@ from emu_core.errors import DataError
 
 UPLOAD, UPLOADS, REFUSED, AUDITED = "upload", "upload_number", "upload_refused", "upload_audited"
 ADDED = "upload_added"  # the upload's key and the name of the set made of it
-ROLES = {
+_ROLES = {
     "text": ("Sentence", "The column of what people write."),
     "intent": ("Intent", "The column of labels: what the sentence is about."),
     "language": ("Language", "A code such as `de`, a locale such as `de-DE`, or a name such as German."),
@@ -118,7 +118,7 @@ def _draw_upload(upload: Upload) -> None:
     for note in upload.notes:
         draw_note(literal(note))
     if missing := tables.missing_roles(upload, mapping, language):
-        labels = ", ".join(ROLES[role][0] for role in missing)
+        labels = ", ".join(_ROLES[role][0] for role in missing)
         text = f"Still to choose above: {labels}. Until then, the set in use does not change."
         st.warning(text, icon=":material/help:")
         return
@@ -156,7 +156,7 @@ def _draw_mapping(upload: Upload, guess: ColumnMapping) -> tuple[ColumnMapping, 
     st.markdown("Which column is what? The guess is based on the columns' names.")
     columns = upload.columns
     chosen: dict[str, str | None] = {}
-    for column, (role, (label, explanation)) in zip(st.columns(3) * 2, ROLES.items(), strict=True):
+    for column, (role, (label, explanation)) in zip(st.columns(3) * 2, _ROLES.items(), strict=True):
         guessed = getattr(guess, role)
         chosen[role] = choose(
             label,

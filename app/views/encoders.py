@@ -4,14 +4,14 @@ import streamlit as st
 
 from emu_app.forms.encoder import facts
 from emu_app.panels.run_table import runs_frame
-from emu_app.shell.model_name import EXAMPLE, HF
+from emu_app.shell.model_name import EXAMPLE_MODEL, HF
 from emu_app.shell.state import finished_runs
 from emu_app.shell.wording import literal
 from emu_core.data.languages import language_name
 from emu_core.data.wording import counted
 from emu_core.encoders.registry import EncoderInfo, available_encoders
 
-FEW = 20  # languages that are named at once; more are folded
+_FEW = 20  # languages that are named at once; more are folded
 
 
 def page() -> None:
@@ -41,7 +41,7 @@ def _draw_card(info: EncoderInfo) -> None:
     if not info.available:
         st.warning(literal(f"Not available here: {info.reason}"), icon=":material/download:")
     known = {
-        "Name in the command": f"`{info.spec}{EXAMPLE if info.spec == HF else ''}`",
+        "Name in the command": f"`{info.spec}{EXAMPLE_MODEL if info.spec == HF else ''}`",
         "Vectors": f"{info.dim:,} dimensions" if info.dim else "",
         "On disk": f"{info.size_mb:,} MB" if info.size_mb else "",
         "Licence": literal(info.licence, 60),
@@ -62,7 +62,7 @@ def _draw_card(info: EncoderInfo) -> None:
         return
     names = literal(", ".join(sorted(map(language_name, info.languages))))
     number = counted(len(info.languages), "language")
-    if len(info.languages) <= FEW:
+    if len(info.languages) <= _FEW:
         st.markdown(f"**{number}:** {names}")
         return
     with st.expander(f"Trained on {number}", icon=":material/translate:"):

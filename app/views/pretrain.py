@@ -7,7 +7,7 @@ import streamlit as st
 from emu_app.data.text_files import Read
 from emu_app.data.texts import draw_other_texts, draw_texts
 from emu_app.forms.settings import draw_settings
-from emu_app.forms.starting import Plan, draw_forecast, draw_identity, draw_method, draw_start_button
+from emu_app.forms.starting import RunPlan, draw_forecast, draw_identity, draw_method, draw_start_button
 from emu_app.panels.monitor import draw_form_and_runs, draw_list
 from emu_app.shell.state import is_from_scratch
 from emu_app.shell.wording import worded
@@ -18,9 +18,9 @@ from emu_core.errors import EmuError
 from emu_core.settings import Settings
 from emu_core.training.method import Needs
 
-WATCHED = "pretrain-watched"
-PLACE = "pretrain"
-FEWEST = 20  # pairs; fewer leave nothing to hold out and little to learn
+_WATCHED = "pretrain-watched"
+_PLACE = "pretrain"
+_FEWEST = 20  # pairs; fewer leave nothing to hold out and little to learn
 
 
 def page() -> None:
@@ -29,7 +29,7 @@ def page() -> None:
         "Train your own encoder from scratch, on sentences and their translations. A run continues when you leave this "
         "page or close the tab."
     )
-    runs, _ = draw_form_and_runs(_draw_start, is_from_scratch, WATCHED)
+    runs, _ = draw_form_and_runs(_draw_start, is_from_scratch, _WATCHED)
     if runs:
         st.subheader("All runs from scratch")
         draw_list(runs, from_scratch=True)
@@ -41,14 +41,14 @@ def _draw_start() -> None:
     others = draw_other_texts() if method.reads_tasks else []
     pairs = () if parallel is None else parallel.parallel
     languages = dict.fromkeys(code for text in pairs for code in text.languages)
-    name, seed, device = draw_identity(PLACE, method.name, "-".join(languages))
+    name, seed, device = draw_identity(_PLACE, method.name, "-".join(languages))
     settings = draw_settings(method, "")
-    plan: Plan | str
+    plan: RunPlan | str
     if parallel is None:
         plan = "there is no parallel text yet: upload some, or take the example"
-    elif len(smallest := min(pairs, key=len)) < FEWEST:
+    elif len(smallest := min(pairs, key=len)) < _FEWEST:
         plan = (
-            f"{'-'.join(smallest.languages)} has {counted(len(smallest), 'pair')}, and training needs {FEWEST} of "
+            f"{'-'.join(smallest.languages)} has {counted(len(smallest), 'pair')}, and training needs {_FEWEST} of "
             "every two languages, preferably thousands; add more"
         )
     elif isinstance(settings, str):
@@ -59,13 +59,13 @@ def _draw_start() -> None:
         plan = _plan(token, reads, method.name, seed, device, settings)
         if not isinstance(plan, str):
             draw_forecast(token, plan)
-    draw_start_button(PLACE, name, plan, WATCHED)
+    draw_start_button(_PLACE, name, plan, _WATCHED)
 
 
 @st.cache_resource(max_entries=4, show_spinner="Checking whether data and settings fit ...")
 def _plan(
     key: str, _reads: Sequence[Read], method: str, seed: int, device: str, settings: Settings
-) -> Plan | str:
+) -> RunPlan | str:
     tasks = Tasks.of([text for read in _reads for text in read.texts])
     try:
         return plan_pretraining(tasks, method=method, seed=seed, device=device, config=settings)

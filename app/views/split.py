@@ -10,7 +10,7 @@ from emu_app.panels.context import context
 from emu_app.panels.maps import draw_downloads, draw_progress, laid_out
 from emu_app.panels.run_table import run_facts
 from emu_app.shell.address import draw_link, draw_tabs, linked
-from emu_app.shell.model_name import RUN
+from emu_app.shell.model_name import RUN_PREFIX
 from emu_app.shell.state import finished_runs
 from emu_app.shell.widgets import (
     KEPT,
@@ -42,21 +42,21 @@ from emu_core.data.slots.utterances import Utterance, parse_annotated
 from emu_core.data.wording import counted
 from emu_core.encoders.base import FloatArray
 from emu_core.errors import EncoderError
-from emu_core.evaluation.projection import FEWEST, Projection
+from emu_core.evaluation.projection import MIN_POINTS, Projection
 from emu_core.methods.fmda.parts import Part
 from emu_core.methods.registry import default_method
 from emu_core.runs.run import Run
 from emu_core.training.method import Needs
 
 FROM_DATA, TYPED = "From the data", "Typed"
-EXAMPLE = "wake me up at [time : five am]"
+_EXAMPLE = "wake me up at [time : five am]"
 MOST_TOKENS = 80  # drawn
-MOST_NAMED = 3
+_MOST_NAMED = 3
 ON_WORDS = 0.05  # of the attention; with less, words are not compared
 MUCH = 1.3  # times an even share
 TRANSLATIONS, FEW_TEMPLATES = "Translations of two languages", "A few templates of one intent"
 MOST_MAPS = 3  # side by side
-NAMES = {part: part.capitalize() for part in Part} | {Part.CLS: "[CLS]"}
+PART_NAMES = {part: part.capitalize() for part in Part} | {Part.CLS: "[CLS]"}
 MEANINGS = {
     Part.CLS: "The frozen encoder's vector of the first token.",
     Part.MEAN: "The mean of the frozen encoder's token vectors.",
@@ -83,7 +83,7 @@ def page() -> None:
         return
     run = runs[linked("run", "Run", list(runs))]
     st.caption(run_facts(run))
-    spec = f"{RUN}{run.folder}"
+    spec = f"{RUN_PREFIX}{run.folder}"
     tabs = {
         "One utterance": lambda: _draw_utterance(run, spec),
         "Evaluation of the parts": lambda: _draw_numbers(run),
@@ -173,10 +173,10 @@ def _of_data(pool: Pool, trained_on: Sequence[str]) -> Utterance:
 def _typed() -> Utterance | None:
     typed = st.text_input(
         "Sentence",
-        placeholder=EXAMPLE,
+        placeholder=_EXAMPLE,
         max_chars=500,
         key="split-typed",
-        help=f"Slots may be marked with brackets, as in {literal(EXAMPLE)}.",
+        help=f"Slots may be marked with brackets, as in {literal(_EXAMPLE)}.",
         **KEPT,
     )
     with errors_shown():
@@ -186,7 +186,7 @@ def _typed() -> Utterance | None:
 
 
 def _draw_parts(one: Utterance, found: SplitSentence) -> None:
-    sure = sorted(found.languages.items(), key=lambda item: -item[1])[:MOST_NAMED]
+    sure = sorted(found.languages.items(), key=lambda item: -item[1])[:_MOST_NAMED]
     named = ", ".join(f"{literal(language_name(code))} {100 * share:.0f} %" for code, share in sure)
     texts = {Part.LANGUAGE: f"Says: {named}"}
     if found.tokens:
@@ -199,7 +199,7 @@ def _draw_parts(one: Utterance, found: SplitSentence) -> None:
         texts[Part.MEANING] = "The encoder's first token through one layer, which removes the language."
     for place, (part, says) in zip(roomy_columns(len(texts), 230, "parts"), texts.items(), strict=True):
         with place.container(border=True, height="stretch"):
-            st.markdown(f"**{NAMES[part]}**")
+            st.markdown(f"**{PART_NAMES[part]}**")
             st.caption(MEANINGS[part])
             st.markdown(says)
 
@@ -213,8 +213,8 @@ def _draw_attention(one: Utterance, found: SplitSentence) -> None:
         return
     tokens = found.tokens[:MOST_TOKENS]
     shares = {
-        NAMES[Part.TEMPLATE]: [token.template for token in tokens],
-        NAMES[Part.RESIDUAL]: [token.residual for token in tokens],
+        PART_NAMES[Part.TEMPLATE]: [token.template for token in tokens],
+        PART_NAMES[Part.RESIDUAL]: [token.residual for token in tokens],
     }
     draw_chart(
         charts.attention_bars([Bar(token.word, kind_of(token, one)) for token in tokens], shares),
@@ -268,7 +268,7 @@ def looks_at(one: Utterance, found: SplitSentence, shares: list[float]) -> str:
 
 
 def _named(words: list[tuple[float, Token]]) -> str:
-    return ", ".join(f"*{literal(token.word, 30)}*" for _, token in words[:MOST_NAMED])
+    return ", ".join(f"*{literal(token.word, 30)}*" for _, token in words[:_MOST_NAMED])
 
 
 def _draw_neighbours(
@@ -293,7 +293,7 @@ def _draw_neighbours(
         return
     for place, part in zip(roomy_columns(len(parts), 190, "near"), parts, strict=True):
         with place.container(border=True, height="stretch"):
-            st.markdown(f"**{literal(NAMES[part])}**", help=MEANINGS[part])
+            st.markdown(f"**{literal(PART_NAMES[part])}**", help=MEANINGS[part])
             for row in table[table["embedding"] == part].to_dict("records"):
                 shares = f"  \n:blue[{literal(row['what it shares'], 120)}]" if row["what it shares"] else ""
                 st.markdown(
@@ -304,7 +304,7 @@ def _draw_neighbours(
         "By cosine, among the sentences chosen above. Cosines of different embeddings can't be compared; compare the "
         "order of the sentences."
     )
-    table["embedding"] = table["embedding"].map(NAMES)
+    table["embedding"] = table["embedding"].map(PART_NAMES)
     draw_csv_button(table, "emu-split-neighbours.csv", key="near-csv")
 
 
@@ -315,7 +315,7 @@ def _draw_numbers(run: Run) -> None:
         draw_note("Nothing was measured: the run's data have no rows of split test or dev.")
         return
     table = splitting.part_table(measured)
-    table["Embedding"] = table["Embedding"].map(NAMES)
+    table["Embedding"] = table["Embedding"].map(PART_NAMES)
     columns = {
         name: st.column_config.NumberColumn(format="%.1f", help=_help(name)) for name in table.columns[1:]
     }
@@ -361,9 +361,11 @@ def _draw_maps(spec: str) -> None:
 
 def _translations(pool: Pool) -> list[int]:
     """Ask for two languages; return the rows of their translations."""
-    pairs = splitting.language_pairs(pool, FEWEST)
+    pairs = splitting.language_pairs(pool, MIN_POINTS)
     if not pairs:
-        draw_note(f"No two languages have {FEWEST} translations here: the column id identifies translations.")
+        draw_note(
+            f"No two languages have {MIN_POINTS} translations here: the column id identifies translations."
+        )
         return []
     first, second = choose(
         "Languages",
@@ -423,7 +425,7 @@ def _draw_panels(
         place=which,
         default=default,
         max_selections=MOST_MAPS,
-        format_func=NAMES.__getitem__,
+        format_func=PART_NAMES.__getitem__,
     )
     colour_by: ColourBy = choose_one(
         "Colour by",
@@ -437,8 +439,8 @@ def _draw_panels(
         return
     drawn = digest([[one.language, one.text] for one in sentences])
     maps = laid_out(
-        {NAMES[part]: np.ascontiguousarray(vectors[parts.index(part)]) for part in wanted},
-        {NAMES[part]: f"split-map:{weights_of(spec)}:{part}:{drawn}" for part in wanted},
+        {PART_NAMES[part]: np.ascontiguousarray(vectors[parts.index(part)]) for part in wanted},
+        {PART_NAMES[part]: f"split-map:{weights_of(spec)}:{part}:{drawn}" for part in wanted},
         Projection.TSNE,
     )
     draw_progress(maps, "split-map")
@@ -450,9 +452,10 @@ def _draw_panels(
         f"t-SNE of {', '.join(panels)}: {len(points)} sentences, coloured by {colour_by}.",
         zooms=True,
     )
-    if colour_by == "template" and splitting.OTHERS in set(points["template"]):
+    if colour_by == "template" and splitting.OTHER_TEMPLATES in set(points["template"]):
         st.caption(
-            f"The {splitting.NAMED} most frequent templates have their own colours; a translation has its original's."
+            f"The {splitting.MAX_NAMED_TEMPLATES} most frequent templates have their own colours; a "
+            "translation has its original's."
         )
     draw_downloads(panels, points, colour_by, frozenset(), "emu-split")
     table = points.drop(columns="row")

@@ -4,8 +4,8 @@ import streamlit as st
 
 from emu_app.data.library import chosen_data
 from emu_app.forms.starting import draw_start_button
-from emu_app.forms.training import PLACE, draw_form
-from emu_app.panels.monitor import WATCHED, draw_form_and_runs, draw_list
+from emu_app.forms.training import TRAIN_PLACE, draw_form
+from emu_app.panels.monitor import WATCHED_RUN, draw_form_and_runs, draw_list
 from emu_app.shell.state import is_training, runs_root
 from emu_app.shell.widgets import draw_note, draw_notebook_button
 
@@ -16,7 +16,7 @@ def page() -> None:
         "Specialise an encoder for all of its languages with labels in one. A run continues when you leave this page "
         "or close the tab."
     )
-    runs, _ = draw_form_and_runs(_draw_start, is_training, WATCHED)
+    runs, _ = draw_form_and_runs(_draw_start, is_training, WATCHED_RUN)
     if runs:
         st.subheader("All runs")
         draw_list(runs)
@@ -33,7 +33,7 @@ def _draw_start() -> None:
     choices, start, details = st.container(), st.container(), st.container()
     name, plan = draw_form(chosen, choices, details)
     with start:
-        draw_start_button(PLACE, name, plan, WATCHED)
+        draw_start_button(TRAIN_PLACE, name, plan, WATCHED_RUN)
     if not isinstance(plan, str):
         draw_notebook_button(name, plan[0], runs_root() / name, is_demo=chosen.is_demo)
 

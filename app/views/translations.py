@@ -9,9 +9,9 @@ import streamlit as st
 
 from emu_app.data.texts import Pairs, choose_pairs, choose_source, say_trained_on
 from emu_app.forms.encoder import Choice, draw_encoder
-from emu_app.panels.maps import NAMES, draw_progress, laid_out
+from emu_app.panels.maps import PROJECTION_NAMES, draw_progress, laid_out
 from emu_app.shell.address import draw_link, draw_tabs
-from emu_app.shell.model_name import RUN, short_name
+from emu_app.shell.model_name import RUN_PREFIX, short_name
 from emu_app.shell.state import finished_runs, is_from_scratch
 from emu_app.shell.widgets import (
     KEPT,
@@ -36,7 +36,7 @@ from emu_core.data.wording import counted, listed
 from emu_core.encoders.base import FloatArray
 from emu_core.encoders.registry import has_word_vectors
 from emu_core.evaluation.eigen_similarity import EigenSimilarity, eigen_similarity
-from emu_core.evaluation.projection import FEWEST, Projection
+from emu_core.evaluation.projection import MIN_POINTS, Projection
 from emu_core.evaluation.translation_ranking import (
     NS,
     FoundTranslations,
@@ -64,7 +64,7 @@ def page() -> None:
     st.caption("Which sentence of another language is nearest, and is it the translation?")
     runs = list(finished_runs().values())
     pretrained = [run for run in runs if is_from_scratch(run)]
-    first = f"{RUN}{pretrained[0].folder}" if pretrained else None
+    first = f"{RUN_PREFIX}{pretrained[0].folder}" if pretrained else None
     choice = draw_encoder("translations-encoder", first, runs, param="encoder")
     if choice.problem:
         draw_note(sentence(choice.problem))
@@ -82,7 +82,7 @@ def _draw_source(choice: Choice, runs: list[Run]) -> Pairs | None:
     if source is None:
         return None
     pairs = choose_pairs(source, choice.info.languages)
-    say_trained_on(next((run for run in runs if choice.spec == f"{RUN}{run.folder}"), None), source)
+    say_trained_on(next((run for run in runs if choice.spec == f"{RUN_PREFIX}{run.folder}"), None), source)
     if note := strangers_note("The encoder", choice.info.languages, pairs.text.languages):
         st.warning(literal(note), icon=":material/translate:")
     return pairs
@@ -282,9 +282,9 @@ def _draw_words(spec: str) -> None:
     counts = (f"{language_name(code)}: {counted(len(words), 'word')}" for code, (words, _) in spaces.items())
     st.caption(f"{'; '.join(counts)}. Words are in lower case, as in the encoder.")
     entries, method = _choose(spaces, weights)
-    if len(entries) < FEWEST:
+    if len(entries) < MIN_POINTS:
         if entries:
-            draw_note(f"A map needs at least {FEWEST} words; choose the most frequent ones.")
+            draw_note(f"A map needs at least {MIN_POINTS} words; choose the most frequent ones.")
         return
     words = pd.DataFrame(entries, columns=["word", "language"])
     row_of = {(word, code): row for code in spaces for row, word in enumerate(spaces[code][0])}
@@ -293,7 +293,7 @@ def _draw_words(spec: str) -> None:
     maps = laid_out({WORDS: vectors}, {WORDS: key}, method)
     draw_progress(maps, "word-map")
     places = maps[WORDS].places
-    about = f"{NAMES[method]} of {len(words)} words, coloured by language."
+    about = f"{PROJECTION_NAMES[method]} of {len(words)} words, coloured by language."
     draw_chart(charts.word_map(places, words), "word-map", about, zooms=True)
     table = words.assign(x=places[:, 0], y=places[:, 1])
     draw_csv_button(table, "emu-words.csv", key="word-map-csv")
@@ -312,8 +312,10 @@ def _choose(spaces: Spaces, weights: str) -> tuple[list[tuple[str, str]], Projec
     """Ask for the words to draw, with their languages, and for the map's method."""
     what, how = st.columns([3, 2])
     which = choose_one("Words", [CALENDAR, FREQUENT, TYPED], "words-which", place=what, default=FREQUENT)
-    named = NAMES.__getitem__
-    method = Projection(choose_one("Map", list(NAMES), "words-method", place=how, format_func=named))
+    named = PROJECTION_NAMES.__getitem__
+    method = Projection(
+        choose_one("Map", list(PROJECTION_NAMES), "words-method", place=how, format_func=named)
+    )
     codes = list(spaces)
     languages = choose_languages("Languages", codes, f"words-languages-{weights[:12]}", default=codes)
     chosen = {code: spaces[code] for code in languages}

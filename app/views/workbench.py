@@ -6,7 +6,7 @@ import numpy as np
 import streamlit as st
 
 from emu_app.panels.context import Context, context
-from emu_app.panels.maps import FIRST_POINTS, MOST_POINTS, sample
+from emu_app.panels.maps import FIRST_POINTS, MAX_DRAWN_POINTS, sample
 from emu_app.shell.address import draw_link
 from emu_app.shell.state import data_sha_of
 from emu_app.shell.widgets import KEPT, draw_note
@@ -56,11 +56,11 @@ def _draw_maps(space: Space, subject: Subject | None, now: Context) -> None:
 
 def _space(now: Context) -> Space | None:
     """Return the sentences to draw with their vectors; None, with progress drawn, until they are there."""
-    total, most = min(len(now.chosen.labelled), MOST_POINTS), FIRST_POINTS
+    total, most = min(len(now.chosen.labelled), MAX_DRAWN_POINTS), FIRST_POINTS
     if total > FIRST_POINTS and st.toggle(
         f"Draw {total:,} sentences, which takes longer", key="explore-all", **KEPT
     ):
-        most = MOST_POINTS
+        most = MAX_DRAWN_POINTS
     points = sample(now.chosen.labelled, most)
     vectors = encoded(now.specs, now.chosen.sha256, points["text"].tolist())
     return None if vectors is None else Space(now.specs, points, vectors)

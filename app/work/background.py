@@ -53,10 +53,10 @@ class Failed:
     message: Message
 
 
-Outcome = Pending | Done | Failed
-Task = tuple[Callable[..., Any], tuple[Any, ...]]
+TaskOutcome = Pending | Done | Failed
+BackgroundTask = tuple[Callable[..., Any], tuple[Any, ...]]
 # A progress with the result so far, a pickled result, an error's sentence, or nothing if the task was stopped.
-Report = tuple[type[Outcome] | None, Any]
+_Report = tuple[type[TaskOutcome] | None, Any]
 _listener: Connection | None = None  # in the helper process: the server's end
 
 
@@ -89,8 +89,10 @@ class Background:
         self._max_bytes, self._processes = max_bytes, processes
         self._work = partial(_work, modules, warm_up, memory_bytes, niceness)
         self._changed = threading.Condition()
-        self._queue: deque[tuple[str, Task, float | None]] = deque()  # with the time limit in seconds
-        self._outcomes: OrderedDict[str, Outcome] = OrderedDict()  # the most recently used last
+        self._queue: deque[tuple[str, BackgroundTask, float | None]] = (
+            deque()
+        )  # with the time limit in seconds
+        self._outcomes: OrderedDict[str, TaskOutcome] = OrderedDict()  # the most recently used last
         self._sizes: dict[str, int] = {}  # bytes, of each task that is over
         self._askers: dict[str, dict[str, float]] = {}  # by task: when each asker last asked
         self._threads: list[threading.Thread] = []
@@ -102,7 +104,7 @@ class Background:
         *args: Any,
         limit_s: float | None = None,
         asker: str | None = None,
-    ) -> Outcome:
+    ) -> TaskOutcome:
         """Queue `function(*args)`, which may run for `limit_s`, unless the key is known; return its outcome so far."""
         with self._changed:
             if key not in self._outcomes:
@@ -119,7 +121,7 @@ class Background:
         with self._changed:
             self._askers.get(key, {}).pop(asker, None)
 
-    def result(self, key: str, asker: str | None = None) -> Outcome:
+    def result(self, key: str, asker: str | None = None) -> TaskOutcome:
         """Return a task's outcome so far; the `asker` keeps wanting it. Raises KeyError if the key is unknown."""
         with self._changed:
             self._outcomes.move_to_end(key)
@@ -127,7 +129,7 @@ class Background:
                 self._askers[key][asker] = time.monotonic()
             return self._outcomes[key]
 
-    def wait(self, key: str, timeout_s: float) -> Outcome:
+    def wait(self, key: str, timeout_s: float) -> TaskOutcome:
         """Wait at most `timeout_s` for a task's end; return its outcome, pending also if it is no longer known."""
         with self._changed:
             self._changed.wait_for(lambda: not isinstance(self._outcomes.get(key), Pending), timeout_s)
@@ -172,7 +174,7 @@ class Background:
                 continue
             if not process.is_alive():
                 process, connection = self._start_process()
-            last: Report
+            last: _Report
             try:
                 connection.send(task)
                 end = None if limit_s is None else time.monotonic() + limit_s
@@ -186,7 +188,7 @@ class Background:
                 last = (Failed, Message(f"this can't be run beside the page: {error}"))
             self._settle(key, *last)
 
-    def _last_report(self, connection: Connection, key: str, end: float | None) -> Report:
+    def _last_report(self, connection: Connection, key: str, end: float | None) -> _Report:
         """Return a task's last report and store those before it. Raises TimeoutError at `end`, of `time.monotonic`."""
         has_report = False
         while True:
@@ -198,7 +200,7 @@ class Background:
             left_s = LOOK_S if end is None else min(LOOK_S, max(0.0, end - time.monotonic()))
             if not connection.poll(left_s):
                 continue
-            last: Report = connection.recv()
+            last: _Report = connection.recv()
             if last[0] is not Pending:
                 return last
             with self._changed:
@@ -209,7 +211,7 @@ class Background:
             askers = self._askers.get(key)
             return askers is not None and all(time.monotonic() - last > GONE_S for last in askers.values())
 
-    def _settle(self, key: str, kind: type[Outcome] | None, value: Any) -> None:
+    def _settle(self, key: str, kind: type[TaskOutcome] | None, value: Any) -> None:
         outcome = Done(ForkingPickler.loads(value)) if kind is Done else Failed(value)
         with self._changed:
             self._askers.pop(key, None)
@@ -274,11 +276,11 @@ def _work(
 
 
 def _answer(connection: Connection) -> None:
-    task: Task | None = connection.recv()
+    task: BackgroundTask | None = connection.recv()
     if task is None:  # a stop that came after the task's end
         return
     function, args = task
-    last: Report
+    last: _Report
     try:
         # Pickled here, so that its size is known, and a result that can't be pickled is the task's own error.
         last = Done, bytes(ForkingPickler.dumps(function(*args)))

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from emu_app.shell.model_name import HF, RUN, must_be_fetched
+from emu_app.shell.model_name import HF, RUN_PREFIX, must_be_fetched
 from emu_app.shell.users import all_runs_root, check_upload
 from emu_app.shell.wording import literal, sentence
-from emu_app.work.background import Background, Done, Failed, Outcome, Pending
+from emu_app.work.background import Background, Done, Failed, Pending, TaskOutcome
 from emu_app.work.jobs import NICENESS, job_manager
 from emu_app.work.mapping import warm_up
 from emu_app.work.tasks import encode_to_file, fetch, parts_to_file
@@ -19,7 +19,7 @@ from emu_core.data.wording import counted
 from emu_core.encoders.base import FloatArray
 from emu_core.errors import DataError, EmuError, EncoderError
 
-POLL_S = 0.5
+_POLL_S = 0.5
 FETCH = "fetch:"  # the prefix of the key of a task that downloads a model
 QUICK_BYTES = 5_000_000  # audited in about a second
 # An uploaded file of a few kilobytes can unfold to gigabytes or take minutes to read.
@@ -83,7 +83,7 @@ def _doing(pending: Pending, name: str, spec: str, sentences: int) -> str:
     if pending.key.startswith(FETCH):
         model = literal(spec.removeprefix(HF), 80)
         return f"Encoder {name}: downloading {model} from the Hugging Face hub, only this once"
-    which = "" if name == spec or spec.startswith(RUN) else f" ({literal(spec, 80)})"
+    which = "" if name == spec or spec.startswith(RUN_PREFIX) else f" ({literal(spec, 80)})"
     return f"Encoder {name}{which}: opening it and encoding {counted(sentences, 'sentence')}"
 
 
@@ -115,7 +115,7 @@ def embeddings(
 
 
 def _taken(
-    key: str, outcome: Outcome, error: type[EmuError] = EncoderError, worker: Background | None = None
+    key: str, outcome: TaskOutcome, error: type[EmuError] = EncoderError, worker: Background | None = None
 ) -> Pending | Done:
     """Return a task's outcome, which its worker then forgets. Raises an error of this type if it failed."""
     if not isinstance(outcome, Pending):
@@ -184,7 +184,7 @@ def show_pending(pending: Pending, label: str, worker: Background | None = None)
     """Draw a task's progress, and run the page again when it is over; the page should then stop."""
     worker = worker or background()
 
-    @st.fragment(run_every=POLL_S)
+    @st.fragment(run_every=_POLL_S)
     def poll() -> None:
         try:
             outcome = worker.result(pending.key)

@@ -22,7 +22,7 @@ from emu_app.work.vectors import DOWNLOADS
 from emu_core.cli.server import ServerSettings
 from emu_core.data.wording import counted
 from emu_core.errors import Message, RunError
-from emu_core.runs.config import RunConfig, Task
+from emu_core.runs.config import RunConfig, RunTask
 from emu_core.runs.run import (
     Run,
     RunState,
@@ -35,8 +35,8 @@ from emu_core.runs.run import (
 )
 
 COMMAND = (sys.executable, "-P", "-m", "emu_core")  # -P: what lies in the current folder is not imported
-LOG = "process.log"
-POLL_S = 0.5
+PROCESS_LOG = "process.log"
+JOB_POLL_S = 0.5
 NICENESS = 10  # of background work, so that pages come first
 UNDO_S = 3_600.0  # how long a deletion can be undone
 GRACE_S = 30.0  # until a cancelled run is killed: it stops at a step, and loading and evaluating have none
@@ -103,7 +103,7 @@ class JobManager:
         with self._starting:
             self._check_limits(run.folder.parent)
             with self._changed:
-                again = status_of(run).state is RunState.FINISHED and run.config().task is Task.BENCH
+                again = status_of(run).state is RunState.FINISHED and run.config().task is RunTask.BENCH
                 if self.holds(run) or not (run.can_resume or again):
                     raise RunError(f"the run '{run.name}' can't be resumed now; look at its state")
                 run.uncancel()
@@ -206,7 +206,7 @@ class JobManager:
                 self._changed.wait_for(lambda: bool(self._queues[device]))
                 run = self._queues[device][0]
                 if not run.cancel_asked and self._is_taken(device):
-                    self._changed.wait(POLL_S)
+                    self._changed.wait(JOB_POLL_S)
                     continue
                 self._current[device] = self._queues[device].popleft()
             with suppress(OSError, RunError):  # the run's folder was deleted
@@ -225,7 +225,7 @@ class JobManager:
             _never_begin(run)
             return
         try:
-            with (run.folder / LOG).open("ab") as log:
+            with (run.folder / PROCESS_LOG).open("ab") as log:
                 process = subprocess.Popen(
                     [*self._command, "resume", "--", str(run.folder)],
                     stdin=subprocess.DEVNULL,
@@ -263,7 +263,7 @@ def _wait(process: subprocess.Popen[bytes], run: Run) -> int:
     patience_ends: float | None = None
     while True:
         try:
-            return process.wait(POLL_S)
+            return process.wait(JOB_POLL_S)
         except subprocess.TimeoutExpired:
             if not run.cancel_asked:
                 continue
@@ -288,7 +288,7 @@ def _conclude(run: Run, pid: int, code: int) -> None:
     if code < 0:
         message = f"its process was stopped by signal {-code}, perhaps for lack of memory"
     else:
-        message = last_line(run.folder / LOG) or f"its process ended with code {code}"
+        message = last_line(run.folder / PROCESS_LOG) or f"its process ended with code {code}"
     run.write_status(replace(status, state=RunState.FAILED, message=Message(message)))
 
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from emu_app.shell.model_name import HF, RUN, hub_names
+from emu_app.shell.model_name import HF, RUN_PREFIX, hub_names
 from emu_core.encoders.laser.download import files_folder
 from emu_core.encoders.transformer.hf import as_folder
 from emu_core.errors import EncoderError
@@ -23,8 +23,8 @@ _DEPTHS = ("*", "*/*", "*/*/*")  # of a model's files
 
 def weights_of(spec: str) -> str:
     """Return a hash that changes with an encoder's weights: with its files, or the release of its package."""
-    if spec.startswith(RUN):
-        facts = _files(Path(spec.removeprefix(RUN)) / "encoder")
+    if spec.startswith(RUN_PREFIX):
+        facts = _files(Path(spec.removeprefix(RUN_PREFIX)) / "encoder")
     elif spec.startswith(HF):
         name = spec.removeprefix(HF)
         folder = as_folder(name)

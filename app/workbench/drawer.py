@@ -11,7 +11,7 @@ from emu_app.panels.accuracy import draw_accuracy
 from emu_app.panels.context import Context
 from emu_app.panels.run_table import run_facts
 from emu_app.shell.address import draw_tabs
-from emu_app.shell.model_name import RUN
+from emu_app.shell.model_name import RUN_PREFIX
 from emu_app.shell.widgets import (
     KEPT,
     choose,
@@ -216,7 +216,7 @@ def _offered(subject: Subject) -> tuple[dict[str, int], list[str]]:
 def _draw_training(now: Context) -> None:
     """Draw the curves of the runs among A and B in one chart."""
     specs = zip(now.titles, now.specs.values(), strict=True)
-    titles, histories = [title for title, spec in specs if spec.startswith(RUN)], {}
+    titles, histories = [title for title, spec in specs if spec.startswith(RUN_PREFIX)], {}
     for title, run in zip(titles, now.runs, strict=True):
         st.caption(f"{literal(title)}: {run_facts(run)}")
         if history := run.history():

@@ -6,7 +6,7 @@ from functools import partial
 import pandas as pd
 import streamlit as st
 
-from emu_app.shell.model_name import RUN
+from emu_app.shell.model_name import RUN_PREFIX
 from emu_app.shell.state import is_from_scratch
 from emu_app.shell.widgets import draw_chart, draw_note, draw_table
 from emu_app.shell.wording import literal
@@ -21,7 +21,7 @@ from emu_core.evaluation.forgetting import MOST_FALL_POINTS, MOST_FALL_SPEARMAN,
 from emu_core.reports.card import write_card
 from emu_core.runs.run import Run
 
-MOST_NAMED = 3  # measures in a sentence, the worst first
+_MOST_NAMED = 3  # measures in a sentence, the worst first
 MOST_BARS = 20  # of a chart in view; a taller one scrolls
 
 
@@ -49,9 +49,9 @@ def draw_forgetting(run: Run) -> None:
         if not rows.empty:
             named = "; ".join(
                 f"{row['Measure'].lower()}, {literal(row['Language'], 60)} {row['Base']} → {row['Specialised']}"
-                for row in words.loc[rows.index[:MOST_NAMED]].to_dict("records")
+                for row in words.loc[rows.index[:_MOST_NAMED]].to_dict("records")
             )
-            named += f"; and {len(rows) - MOST_NAMED} more, below" if len(rows) > MOST_NAMED else ""
+            named += f"; and {len(rows) - _MOST_NAMED} more, below" if len(rows) > _MOST_NAMED else ""
             draw(f"**{title}:** {named}.", icon=":material/trending_down:")
     bars = {part: count for part in PARTS if (count := int((measured["part"] == part).sum()))}
     for place, (part, count) in zip(st.columns(max(1, len(bars))), bars.items(), strict=False):
@@ -87,7 +87,7 @@ def _draw_offer(run: Run) -> None:
     )
     asked = f"forgetting-asked-{run.folder}"
     if st.session_state.get(asked):
-        key = f"forgetting:{weights_of(f'{RUN}{run.folder}')}"
+        key = f"forgetting:{weights_of(f'{RUN_PREFIX}{run.folder}')}"
         label = f"{run.name}: encoding the small set with both encoders; small ones take up to a minute"
         if cache.computed(key, label, partial(forgetting, Face(write_card), on_progress=report), run.folder):
             st.session_state.pop(asked)

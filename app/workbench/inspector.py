@@ -14,7 +14,7 @@ from emu_core.data.languages import language_name
 from emu_core.data.wording import counted
 from emu_core.evaluation.retrieval import nearest
 
-NEIGHBOURS = 10
+_NEIGHBOURS = 10
 
 
 def draw_inspector(space: Space, subject: Subject | None, now: Context) -> None:
@@ -66,7 +66,7 @@ def _draw_picked(row: int, space: Space, now: Context) -> None:
     without = st.toggle("Leave out its translations", value=True, key="explore-no-translations", **KEPT)
     ids = space.points["id"].tolist() if without else None
     for (name, vectors), title in zip(space.vectors.items(), now.titles, strict=True):
-        neighbours = nearest(vectors, [row], NEIGHBOURS, ids)
+        neighbours = nearest(vectors, [row], _NEIGHBOURS, ids)
         is_neighbour = neighbours.rows[0] >= 0
         near = space.points.iloc[neighbours.rows[0][is_neighbour]]
         same = int((near["intent"] == sentence["intent"]).sum())

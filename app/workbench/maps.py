@@ -15,7 +15,7 @@ from emu_app.panels.context import Context, stay
 from emu_app.shell.state import data_sha_of
 from emu_app.shell.widgets import (
     KEPT,
-    MOST_ROWS,
+    MAX_TABLE_ROWS,
     choose,
     choose_languages,
     choose_many,
@@ -61,7 +61,7 @@ def draw_space(space: Space, now: Context, left: Any, middle: Any) -> None:
             draw_note("No sentence passes the filters; remove one.")
             return
         maps.draw_progress(layouts)
-        titles = [f"{title}, {maps.NAMES[method]}" for title in now.titles]
+        titles = [f"{title}, {maps.PROJECTION_NAMES[method]}" for title in now.titles]
         panels = {title: layout.places for title, layout in zip(titles, layouts.values(), strict=True)}
         stars = dict(zip(titles, _stars(space, layouts), strict=False))
         seen = _seen(points, now)
@@ -125,9 +125,9 @@ def _stars(space: Space, layouts: Mapping[str, maps.Layout]) -> list[NDArray[np.
 def _draw_controls() -> tuple[Projection, ColourBy, maps.Drag]:
     method = choose_one(
         "Map",
-        list(maps.NAMES),
+        list(maps.PROJECTION_NAMES),
         "explore-method",
-        format_func=maps.NAMES.__getitem__,
+        format_func=maps.PROJECTION_NAMES.__getitem__,
         help="t-SNE and UMAP preserve neighbours; PCA preserves large distances and takes no time.",
     )
     about = "With intents, the shape shows the language."
@@ -202,7 +202,7 @@ def draw_picked(points: pd.DataFrame, now: Context) -> None:
 
     key = f"explore-table-{hash(rows)}"  # a new table has no selected row
     st.dataframe(
-        table[shown].rename(columns=_COLUMNS).head(MOST_ROWS),
+        table[shown].rename(columns=_COLUMNS).head(MAX_TABLE_ROWS),
         hide_index=True,
         on_select=inspect,
         selection_mode="single-row",

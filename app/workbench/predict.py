@@ -25,7 +25,7 @@ from emu_core.data.wording import counted
 
 Answer = tuple[pd.DataFrame, dict[str, Any]]  # predictions, and the predictor's facts
 MOST_TYPED, MOST_OF_A_FILE = 200, 5_000
-NEIGHBOURS = 5  # labelled sentences behind a prediction
+_NEIGHBOURS = 5  # labelled sentences behind a prediction
 
 
 def answers(now: Context, texts: list[str]) -> dict[str, Answer] | None:
@@ -121,7 +121,7 @@ def draw_answer(title: str, answer: "pd.Series[Any]", facts: Mapping[str, Any], 
     """Draw a row of `Predictor.predict`: the intent, the labelled sentences behind it, and how reliable it is."""
     confidence = "" if pd.isna(answer["confidence"]) else f" ({100 * answer['confidence']:.0f} %)"
     st.markdown(f"{literal(title)}: **{literal(answer['intent'], 60)}**{confidence}")
-    neighbours = [f"nearest_{rank}" for rank in range(1, NEIGHBOURS + 1) if f"nearest_{rank}" in answer]
+    neighbours = [f"nearest_{rank}" for rank in range(1, _NEIGHBOURS + 1) if f"nearest_{rank}" in answer]
     columns = {"text": "", "intent": "_intent", "language": "_language", "cosine": "_cosine"}
     table = pd.DataFrame(
         {name: [answer[f"{neighbour}{end}"] for neighbour in neighbours] for name, end in columns.items()}

@@ -18,8 +18,8 @@ from emu_core.data.wording import counted
 from emu_core.evaluation.triples import Triple, triple, triple_cosines
 
 KEYS = ("triple-1", "triple-2", "triple-3")
-EXAMPLE = ("When does the pool open?", "When does the shop open?", "From what time can I go swimming?")
-ROLES = ("S1", "S2: looks like S1", "S3: means what S1 means")
+_EXAMPLE = ("When does the pool open?", "When does the shop open?", "From what time can I go swimming?")
+_ROLES = ("S1", "S2: looks like S1", "S3: means what S1 means")
 OWN = "Type three sentences"
 ONE, FILE = "One triple", "From a file"
 MOST_TRIPLES = 5_000
@@ -75,7 +75,7 @@ def _draw_one(subject: Subject) -> None:
     words, picture = st.columns([2, 3], gap="medium")
     with words:
         _draw_suggestions(subject)
-        for key, role, text in zip(KEYS, ROLES, EXAMPLE, strict=True):
+        for key, role, text in zip(KEYS, _ROLES, _EXAMPLE, strict=True):
             st.session_state.setdefault(key, text)
             st.text_area(role, key=key, max_chars=1000, height="content", **KEPT)
     texts = tuple(" ".join(str(st.session_state[key]).split()) for key in KEYS)

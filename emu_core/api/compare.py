@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from emu_core.api.forgetting import read_forgetting
-from emu_core.api.inputs import RUN, Data, finished_run, labelled_set
+from emu_core.api.inputs import RUN_SPEC, DataSource, finished_run, labelled_set
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.columns import ColumnMapping
 from emu_core.data.wording import counted, shown
@@ -123,7 +123,7 @@ class RunComparison(Comparison):
 
 
 def compare(
-    data: Data,
+    data: DataSource,
     run: str | Path | Run | None = None,
     other: str | Path | Run | None = None,
     *,
@@ -240,7 +240,7 @@ def training_notes(
 
 def _specs(runs: Sequence[Run], encoders: Sequence[str]) -> tuple[str, str]:
     """Return the specs of the base encoder and of the other one."""
-    specs = [*encoders, *(f"{RUN}{run.folder}" for run in runs)]
+    specs = [*encoders, *(f"{RUN_SPEC}{run.folder}" for run in runs)]
     if len(runs) == 1 and not encoders:
         base = runs[0].config().encoder
         if not base:

@@ -5,7 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from emu_core.api.compare import ALL, MOST_COMPARED, divided_as, training_notes
-from emu_core.api.inputs import Data, labelled_set, run_of
+from emu_core.api.inputs import DataSource, labelled_set, run_of
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.columns import ColumnMapping
 from emu_core.data.wording import counted
@@ -15,7 +15,7 @@ from emu_core.encoders.registry import load_encoder
 from emu_core.errors import EmuError, in_words
 from emu_core.evaluation.arrays import Encode, rows_by_language
 from emu_core.evaluation.classifier import logistic_regression
-from emu_core.evaluation.comparison import COLUMNS
+from emu_core.evaluation.comparison import COMPARED_COLUMNS
 from emu_core.evaluation.guard import guard
 from emu_core.evaluation.leave_one_out import LeaveOneOut, NeighbourAccuracy, PoolAccuracy, pool_accuracy
 from emu_core.evaluation.projection import stratified_sample
@@ -31,10 +31,10 @@ POOL_NOTE = (
 
 
 def evaluate(
-    data: Data,
+    data: DataSource,
     *,
     encoder: str = "use",
-    pool: Data | None = None,
+    pool: DataSource | None = None,
     languages: Sequence[str] | None = None,
     split: str | None = None,
     device: str = "auto",
@@ -182,7 +182,7 @@ def _classifier(queries: LabelledSet, pool: LabelledSet, model: Encoder) -> dict
 def against_pool(queries: LabelledSet, pool: LabelledSet, encode: Encode) -> PoolAccuracy:
     """Measure how often a query's nearest sentence in a pool has its intent, by an encoder's `encode`."""
     (asked, *own, query_ids), (known, *others, pool_ids) = (
-        [part.frame[column].tolist() for column in COLUMNS] for part in (queries, pool)
+        [part.frame[column].tolist() for column in COMPARED_COLUMNS] for part in (queries, pool)
     )
     vectors = encode([*asked, *known])
     there = vectors[: len(asked)], *own, vectors[len(asked) :], *others

@@ -3,7 +3,7 @@
 from contextlib import suppress
 from pathlib import Path
 
-from emu_core.api.inputs import RUN, finished_run
+from emu_core.api.inputs import RUN_SPEC, finished_run
 from emu_core.encoders.base import ReportProgress
 from emu_core.encoders.registry import available_encoders, load_encoder
 from emu_core.errors import EmuError, EncoderError, Fix, RunError
@@ -48,7 +48,7 @@ def export(
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise RunError(f"{out} is in use; choose another folder (", Fix("out"), "), or delete it")
     tell = on_progress or (lambda done, parts: None)
-    specs, title, card = [RUN, *(info.spec for info in available_encoders())], str(source), ""
+    specs, title, card = [RUN_SPEC, *(info.spec for info in available_encoders())], str(source), ""
     if isinstance(source, str) and any(
         source.startswith(spec) if spec.endswith(":") else source == spec for spec in specs
     ):
@@ -58,7 +58,7 @@ def export(
         title = run.name
         with suppress(FileNotFoundError):
             card = (run.folder / "README.md").read_text("utf-8").removeprefix(f"# {title}\n")
-        encoder = load_encoder(f"{RUN}{run.folder}")
+        encoder = load_encoder(f"{RUN_SPEC}{run.folder}")
     tell(1, 2)
     try:
         with whole_folder(target) as folder:

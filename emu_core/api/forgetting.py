@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from emu_core.api.execute import Face
-from emu_core.api.inputs import RUN, finished_run, run_of
+from emu_core.api.inputs import RUN_SPEC, finished_run, run_of
 from emu_core.data.commands.generate import generate_commands
 from emu_core.data.demo import DEMO, load_demo
 from emu_core.data.parallel.files import read_translations
@@ -22,7 +22,7 @@ from emu_core.evaluation.arrays import DistinctTexts, pair_name
 from emu_core.evaluation.forgetting import PARTS, MeasureChange, retrieval_change, similarity_change
 from emu_core.runs.run import Run
 
-FILE = "forgetting.json"
+_FILE = "forgetting.json"
 COMMANDS = ("en", "de", "es", "fr", "it", "nl", "pl", "pt", "ru")
 COMMANDS_MEASURED = 300
 FORGETTING_COLUMNS = [
@@ -88,7 +88,7 @@ def forgetting(
     ]
     distinct = DistinctTexts(text for *_, first, second, _ in asked for text in (*first, *second))
     chosen_device, vectors_of_both = pick_device(device), list[FloatArray]()
-    for spec in (run.config().encoder, f"{RUN}{run.folder}"):
+    for spec in (run.config().encoder, f"{RUN_SPEC}{run.folder}"):
 
         def tell(done: int, total: int, before: int = len(vectors_of_both)) -> None:
             if on_progress is not None:
@@ -114,7 +114,7 @@ def forgetting(
         if facts["flagged"]
     ]
     result = {**changes, "flagged": flagged, "measured_on": measured_on}
-    run.write(FILE, result)
+    run.write(_FILE, result)
     face.write_card(run)
     return {"run": str(run.folder), **result}
 
@@ -164,7 +164,7 @@ def read_forgetting(run: Run) -> pd.DataFrame | None:
     Raises:
         RunError: the file is damaged.
     """
-    path = run.folder / FILE
+    path = run.folder / _FILE
     _, _, *numbers, count, flagged = FORGETTING_COLUMNS
     try:
         values = json.loads(path.read_text("utf-8"))

@@ -14,12 +14,12 @@ from emu_core.errors import RunError
 from emu_core.runs.run import Run, RunState
 
 Files = str | Path | Sequence[str | Path]
-Data = LabelledSet | Files
-RUN = "run:"  # begins the spec of a run's encoder
+DataSource = LabelledSet | Files
+RUN_SPEC = "run:"  # begins the spec of a run's encoder
 
 
 def labelled_set(
-    data: Data, *, mapping: ColumnMapping | None = None, language: str | None = None
+    data: DataSource, *, mapping: ColumnMapping | None = None, language: str | None = None
 ) -> tuple[LabelledSet, tuple[str, ...]]:
     """Return a labelled set, read from files, folders or "demo" if necessary, and the findings of its audit.
 
@@ -47,7 +47,7 @@ def finished_run(source: Run | str | Path, purpose: str) -> Run:
 
 def run_of(spec: str) -> Run | None:
     """Return the run that an encoder's spec names, if it names one."""
-    return Run(Path(spec.removeprefix(RUN))) if spec.startswith(RUN) else None
+    return Run(Path(spec.removeprefix(RUN_SPEC))) if spec.startswith(RUN_SPEC) else None
 
 
 def lazy_encode(spec: str, device: str) -> Callable[[Sequence[str]], FloatArray]:

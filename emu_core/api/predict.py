@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from emu_core.api.embed import UNDETERMINED, in_parts, read_inputs, writing
-from emu_core.api.inputs import RUN, Data, Files, as_list, labelled_set, lazy_encode, run_of
+from emu_core.api.inputs import RUN_SPEC, DataSource, Files, as_list, labelled_set, lazy_encode, run_of
 from emu_core.data.demo import DEMO
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.columns import ColumnMapping
@@ -22,7 +22,7 @@ from emu_core.evaluation.nearest_intent import LEAST_ASKED, NearestIntent
 from emu_core.threads import give_memory_back
 
 NO_INTENT = "no known intent"
-NEIGHBOURS = 3
+_NEIGHBOURS = 3
 OF_A_NEIGHBOUR = ("text", "intent", "language", "cosine")
 
 
@@ -39,7 +39,7 @@ class Predictor:
         self,
         encoder: str = "use",
         *,
-        k: int = NEIGHBOURS,
+        k: int = _NEIGHBOURS,
         threshold: float | None = None,
         device: str = "auto",
     ) -> None:
@@ -75,7 +75,7 @@ class Predictor:
 
     def fit(
         self,
-        pool: Data,
+        pool: DataSource,
         *,
         vectors: Vectors | None = None,
         asked: NDArray[np.intp] | None = None,
@@ -209,10 +209,10 @@ class Predictor:
 def predict(
     data: Files,
     *,
-    pool: Data,
+    pool: DataSource,
     encoder: str = "use",
     run: str | Path | None = None,
-    k: int = NEIGHBOURS,
+    k: int = _NEIGHBOURS,
     threshold: float | None = None,
     device: str = "auto",
     mapping: ColumnMapping | None = None,
@@ -242,7 +242,9 @@ def predict(
         DataError: the data or the pool can't be read.
         EncoderError: the encoder can't be opened.
     """
-    predictor = Predictor(encoder if run is None else f"{RUN}{run}", k=k, threshold=threshold, device=device)
+    predictor = Predictor(
+        encoder if run is None else f"{RUN_SPEC}{run}", k=k, threshold=threshold, device=device
+    )
     texts = texts_of(data, mapping=mapping, language=language)
     return predictor.fit(pool, mapping=mapping, language=language).predict(texts)
 

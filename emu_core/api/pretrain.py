@@ -26,7 +26,7 @@ from emu_core.training.memory import OnForecast, forecast
 from emu_core.training.method import Needs
 
 File = str | Path
-Kind = TypeVar("Kind")
+_Kind = TypeVar("_Kind")
 Texts = Sequence[File] | Sequence[ParallelText]
 
 
@@ -164,7 +164,7 @@ def parallel_texts(files: Texts, languages: Sequence[str] | None, drop_empty: bo
 
 
 def read_each(
-    given: Sequence[Any], kind: type[Kind], read: Callable[[Sequence[File]], Sequence[Kind]]
-) -> list[Kind]:
+    given: Sequence[Any], kind: type[_Kind], read: Callable[[Sequence[File]], Sequence[_Kind]]
+) -> list[_Kind]:
     """Return texts of a kind, read from files if necessary."""
     return [text for source in given for text in ([source] if isinstance(source, kind) else read([source]))]

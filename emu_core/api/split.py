@@ -23,12 +23,12 @@ from emu_core.methods.registry import methods_that_need
 from emu_core.training.method import Needs
 
 BLANK = "␣"  # shown for a token that is a space
-MOST = 10_000  # sentences; six vectors of each are computed and stored
-NEIGHBOURS = 5
+MAX_POOL = 10_000  # sentences; six vectors of each are computed and stored
+SHOWN_NEIGHBOURS = 5
 MOST_PAIRS = 800  # as in the paper's Figure 4
 TEMPLATES, EACH = 4, 5  # as in its Figure 4c: 20 sentences
-NAMED = 7  # templates with their own colour; the eighth colour is grey
-OTHERS = "… all others"  # sorts after letters and brackets
+MAX_NAMED_TEMPLATES = 7  # templates with their own colour; the eighth colour is grey
+OTHER_TEMPLATES = "… all others"  # sorts after letters and brackets
 PROBE = "Language probe"
 
 
@@ -120,13 +120,13 @@ class Pool:
 
 
 def read_pool(key: str, frame: pd.DataFrame) -> Pool:
-    """Return the sentences of a labelled set's rows with their slots, at most `MOST`; translations stay together."""
+    """Return a labelled set's sentences with their slots, at most `MAX_POOL`; translations stay together."""
     part = frame
-    if len(frame) > MOST:
+    if len(frame) > MAX_POOL:
         groups, _ = pd.factorize(frame["id"].where(frame["id"] != "", frame.index.astype(str) + " alone"))
         drawn = np.random.default_rng(0).permutation(groups.max() + 1)
         sizes = np.bincount(groups)[drawn].cumsum()
-        part = frame[np.isin(groups, drawn[sizes <= MOST])]
+        part = frame[np.isin(groups, drawn[sizes <= MAX_POOL])]
     part = part.reset_index(drop=True)
     utterances, unread = [], 0
     for row in part.to_dict("records"):
@@ -219,7 +219,7 @@ def neighbours(
         others = of_pool[candidates]
         lengths = np.linalg.norm(others, axis=1) * np.linalg.norm(own)
         cosines = others @ own / np.maximum(lengths, np.finfo(np.float32).tiny)
-        for rank, at in enumerate(np.argsort(-cosines, kind="stable")[:NEIGHBOURS], start=1):
+        for rank, at in enumerate(np.argsort(-cosines, kind="stable")[:SHOWN_NEIGHBOURS], start=1):
             other = pool.utterances[candidates[at]]
             facts = other.text, other.language, other.intent, shared(one, other)
             rows.append((part, rank, float(cosines[at]), *facts))
@@ -243,7 +243,7 @@ def shared(one: Utterance, other: Utterance) -> str:
 
 
 def points_of(sentences: Sequence[Utterance]) -> pd.DataFrame:
-    """Return the points of `sentence_maps`; only the `NAMED` most frequent templates keep their names.
+    """Return the points of `sentence_maps`; only the `MAX_NAMED_TEMPLATES` most frequent templates keep their names.
 
     Translations share the template of the first one.
     """
@@ -251,14 +251,14 @@ def points_of(sentences: Sequence[Utterance]) -> pd.DataFrame:
     templates = [
         first.setdefault(one.id, one.template) if one.id else one.template for one in sentences if one.slots
     ]
-    named = {template for template, _ in Counter(templates).most_common(NAMED)}
-    of_each = [first.get(one.id, one.template) if one.slots else OTHERS for one in sentences]
+    named = {template for template, _ in Counter(templates).most_common(MAX_NAMED_TEMPLATES)}
+    of_each = [first.get(one.id, one.template) if one.slots else OTHER_TEMPLATES for one in sentences]
     return pd.DataFrame(
         {
             "text": [one.text for one in sentences],
             "intent": [one.intent for one in sentences],
             "language": [one.language for one in sentences],
-            "template": [template if template in named else OTHERS for template in of_each],
+            "template": [template if template in named else OTHER_TEMPLATES for template in of_each],
             "row": np.arange(len(sentences), dtype=np.int32),
         }
     )

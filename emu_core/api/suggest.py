@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from emu_core.api.evaluate import against_pool
-from emu_core.api.inputs import Data, Files, as_list, labelled_set, lazy_encode
+from emu_core.api.inputs import DataSource, Files, as_list, labelled_set, lazy_encode
 from emu_core.data.labelled import LabelledSet, UnlabelledSet, read_unlabelled
 from emu_core.data.labelled.columns import ColumnMapping
 from emu_core.errors import TrainingError
@@ -112,7 +112,7 @@ class Suggester:
 
 def suggest_labels(
     unlabelled: UnlabelledSet | Files,
-    labelled: Data,
+    labelled: DataSource,
     count: int = 20,
     *,
     by: Uncertainty | str = Uncertainty.MARGIN,

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from emu_core.api.execute import CHECKPOINT_S, Face, execute
-from emu_core.api.inputs import Data, labelled_set
+from emu_core.api.inputs import DataSource, labelled_set
 from emu_core.data.labelled import LabelledSet, UnlabelledSet, read_unlabelled, unlabelled_from
 from emu_core.data.labelled.columns import ColumnMapping
 from emu_core.data.labelled.pairs import LanguagePair, read_pairs
@@ -26,7 +26,7 @@ from emu_core.training.method import Needs
 
 def train(
     face: Face,
-    data: Data,
+    data: DataSource,
     *,
     out: str | Path,
     method: str | None = None,

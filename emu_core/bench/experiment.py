@@ -28,7 +28,7 @@ from emu_core.spawning import isolated
 if TYPE_CHECKING:
     from emu_core.encoders.base import Encoder
 
-POLL_S = 0.2  # how soon a running cell notices that the benchmark was cancelled
+_POLL_S = 0.2  # how soon a running cell notices that the benchmark was cancelled
 LAST_WORDS = 300  # characters quoted from the output of a process that died
 # Fields of the configuration, the settings and the data's facts that must be equal for all cells of a folder.
 FIXED = {
@@ -240,7 +240,7 @@ def in_process(experiment: Experiment, cell: Cell) -> CellResult:
             process.start()
         sender.close()  # the process has the other copy, so that its death ends the wait
         try:
-            while not receiver.poll(POLL_S):
+            while not receiver.poll(_POLL_S):
                 if run.cancel_asked:
                     raise CancelledError("cancelled before the end")
             return receiver.recv()

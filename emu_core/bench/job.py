@@ -9,15 +9,15 @@ from typing import Any
 from emu_core.api.execute import record_failure
 from emu_core.bench.experiment import FIXED, Experiment, fixed_of, in_process
 from emu_core.bench.papers import paper_named
-from emu_core.bench.report import Report
+from emu_core.bench.report import BenchReport
 from emu_core.bench.results import Cell, CellResult, Results
 from emu_core.errors import Fix, Message, RunError, TrainingError
-from emu_core.runs.config import RunConfig, Task
+from emu_core.runs.config import RunConfig, RunTask
 from emu_core.runs.progress import OnProgress
 from emu_core.runs.run import Run, RunState, Status, Storable, create_run
 
 RunCell = Callable[[Experiment, Cell], CellResult]
-WriteReport = Callable[[Report], None]  # for people, into the report's folder
+WriteReport = Callable[[BenchReport], None]  # for people, into the report's folder
 RESULTS = "results.parquet"
 
 
@@ -34,7 +34,7 @@ def create_bench(folder: str | Path, config: RunConfig, data: Storable) -> Run:
         return create_run(run.folder, config, data)
     with run.locked():
         elsewhere, old = Message("choose another folder (", Fix("out"), ")"), run.config()
-        if old.task is not Task.BENCH:
+        if old.task is not RunTask.BENCH:
             raise RunError(f"{folder} is in use and holds no benchmark; ", elsewhere)
         if old.method != config.method:
             raise RunError(f"{folder} holds the benchmark of another paper; ", elsewhere)
@@ -63,7 +63,7 @@ def run_bench(
     on_progress: OnProgress | None = None,
     *,
     run_cell: RunCell | None = None,
-) -> Report:
+) -> BenchReport:
     """Run every unfinished cell of a benchmark, and write the report into the run's folder.
 
     Args:
@@ -114,7 +114,7 @@ def run_bench(
         return report
 
 
-def resume_bench(write_report: WriteReport, run: Run, on_progress: OnProgress | None = None) -> Report:
+def resume_bench(write_report: WriteReport, run: Run, on_progress: OnProgress | None = None) -> BenchReport:
     """Start a queued benchmark, resume a stopped one, or retry the missing cells of a finished one.
 
     Raises:
@@ -145,7 +145,7 @@ def bench(
     on_progress: OnProgress | None = None,
     run_cell: RunCell | None = None,
     **options: Any,
-) -> Report:
+) -> BenchReport:
     """Run a paper's experiments on a user's data, and today's peers if the benchmark has any.
 
     Each finished cell is written to a file. Calling this again after a kill continues where it stopped; more seeds or

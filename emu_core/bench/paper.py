@@ -20,7 +20,7 @@ def paper_numbers(paper: str) -> dict[str, Any]:
 
 
 @cache
-def words(paper: str) -> dict[str, dict[str, str]]:
+def paper_words(paper: str) -> dict[str, dict[str, str]]:
     """Return the labels, notes and differences of a paper's report, by name."""
     return tomllib.loads(_file(paper, "words.toml"))
 
@@ -41,13 +41,13 @@ def paper_table(
 ) -> Table:
     """Return a table such as "table2" or "section3.4" as printed; `labels` returns the cells of a row below `heads`."""
     numbers, of = paper_numbers(paper), name.replace("table", "Table ").replace("section", "section ")
-    table, setup = numbers[name], words(paper)["paper"]["setup"].format_map(numbers)
+    table, setup = numbers[name], paper_words(paper)["paper"]["setup"].format_map(numbers)
     rows = [
         Row((*labels(row), *(_printed(paper, table, value) or "–" for value in values)))
         for row, values in table["rows"].items()
     ]
     title, file = f"The paper's {of}: {table['title']}{setup}", f"paper_{name.replace('.', '_')}"
-    notes = tuple(text for name, text in words(paper)["notes"].items() if name == file)
+    notes = tuple(text for name, text in paper_words(paper)["notes"].items() if name == file)
     return Table(file, title, (*heads, *table["columns"]), tuple(rows), notes=notes)
 
 
@@ -60,7 +60,7 @@ def _printed(paper: str, table: Mapping[str, Any], value: float | list[float] | 
 
 
 @dataclass(frozen=True)
-class Line:
+class GridLine:
     """A row of a grid."""
 
     labels: tuple[str, ...]  # its first cells
@@ -80,7 +80,7 @@ def grid(
     name: str,
     heads: tuple[str, ...],
     columns: Sequence[str] | Mapping[str, str],
-    lines: Sequence[Line],
+    lines: Sequence[GridLine],
     *,
     printed: Callable[[str, str], str] | None = None,
     verdict: tuple[str, ...] = (),
@@ -94,7 +94,7 @@ def grid(
     column, "" if it has none; None takes its table of that name. `missing` is the text of a cell that was not measured.
     """
     # First the figures: what was measured, and what the paper prints, whose columns are left out where it has none.
-    texts, printed = words(paper), printed or partial(paper_figure, paper, name)
+    texts, printed = paper_words(paper), printed or partial(paper_figure, paper, name)
     measured = {line.key: line.measured for line in lines}
     figures = {
         line.key: {column: printed(line.paper, column) for column in columns} for line in lines if line.paper
@@ -147,7 +147,7 @@ def differences(
     """
     applies = {**{f"no_{name}": not is_given for name, is_given in applies.items()}, **applies}
     paper = config.method.replace("-", "_")
-    sentences, printed = words(paper)["differences"].items(), paper_numbers(paper)
+    sentences, printed = paper_words(paper)["differences"].items(), paper_numbers(paper)
     filled = {f"paper_{name}": printed.get(name) for name in ("encoder", "data")}
     filled |= {"encoder": config.encoder, "data": config.data, **values}
     return tuple(sentence.format_map(filled) for name, sentence in sentences if applies.get(name, True))

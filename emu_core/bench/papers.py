@@ -8,13 +8,13 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
 
 from emu_core.errors import Fix, RunError, TrainingError
-from emu_core.runs.config import RunConfig, Task, versions
+from emu_core.runs.config import RunConfig, RunTask, versions
 from emu_core.settings import Settings, infos, setting
 from emu_core.training.method import Needs
 
 if TYPE_CHECKING:
     from emu_core.bench.experiment import Experiment
-    from emu_core.bench.report import Report
+    from emu_core.bench.report import BenchReport
     from emu_core.bench.results import Results
     from emu_core.runs.run import Storable
 
@@ -207,7 +207,7 @@ class Paper:
             hyperparameters={
                 name: list(value) if isinstance(value, tuple) else value for name, value in values
             },
-            task=Task.BENCH,
+            task=RunTask.BENCH,
             encoder=encoder or self.encoder,
             seed=settings.seeds[0],
             device=pick_device(device),
@@ -216,7 +216,7 @@ class Paper:
         )
         return config, stored
 
-    def load_report(self) -> "Callable[[Experiment, Results], Report]":
+    def load_report(self) -> "Callable[[Experiment, Results], BenchReport]":
         """Import the function that makes its report."""
         return resolve_name(f"emu_core.bench.{self.name.replace('-', '_')}.report:report_of")
 

@@ -27,7 +27,7 @@ from emu_core.runs.costs import Took, now, since
 from emu_core.threads import one_thread_for_small_products
 from emu_core.training.labels import rows_by_class
 
-Encode = Callable[[Sequence[str]], NDArray[np.floating]]
+_Encode = Callable[[Sequence[str]], NDArray[np.floating]]
 Classify = Callable[[Sequence[str]], Sequence[str]]
 Pair = tuple[int, int]
 THEIR_RATE = 2e-5  # the learning rate in the documentation of sentence-transformers and SetFit
@@ -60,7 +60,7 @@ class Peer(StrEnum):
 class System:
     """A trained system."""
 
-    encode: Encode  # sentences to vectors (N, d), whose nearest neighbours are measured
+    encode: _Encode  # sentences to vectors (N, d), whose nearest neighbours are measured
     classify: Classify | None = None  # sentences to intents; None if the system has no classifier
     took: Took = field(default_factory=Took)  # the time that training took
     facts: dict[str, Any] = field(default_factory=dict)  # settings and counts for the report
@@ -159,7 +159,7 @@ def trained_peer(
     return tuned_peer(peer, sentences, labelled, budget)
 
 
-def frozen_peer(peer: Peer, encode: Encode, labelled: LabelledSet) -> System:
+def frozen_peer(peer: Peer, encode: _Encode, labelled: LabelledSet) -> System:
     """Fit a classifier on the base encoder's vectors of labelled sentences. Raises TrainingError if it can't be fitted.
 
     For retrieval, a sentence's vector is its class probabilities (logistic regression) or its discriminant scores

@@ -19,7 +19,7 @@ _PARTS = ("title", "differences", "tables", "shown", "paper", "pictures", "pictu
 
 
 @dataclass(frozen=True)
-class Report:
+class BenchReport:
     """The findings of a benchmark."""
 
     title: str
@@ -68,7 +68,7 @@ class Report:
             write_whole(self.folder / f"{table.name}.csv", safe_csv(frame))
 
 
-def load_report(folder: Path) -> Report:
+def load_report(folder: Path) -> BenchReport:
     """Read the report in a benchmark's folder. Raises RunError if there is none, or it is damaged."""
     try:
         values = json.loads((folder / JSON).read_text("utf-8"))
@@ -78,7 +78,7 @@ def load_report(folder: Path) -> Report:
             raise ValueError("a file's name leads out of the folder")
         if not all((folder / f"{name}.svg").is_file() for name in values["pictures"]):
             raise ValueError("a picture is missing")
-        return Report(
+        return BenchReport(
             title=str(values["title"]),
             facts={name: value for name, value in values.items() if name not in _PARTS},
             differences=tuple(map(str, values["differences"])),
@@ -106,7 +106,7 @@ def shown_fact(value: object) -> str:
     return str(value)
 
 
-def lists_of(report: Report) -> dict[str, Sequence[str]]:
+def lists_of(report: BenchReport) -> dict[str, Sequence[str]]:
     """Return the lists of a report, by title."""
     facts = [f"{name.replace('_', ' ')}: {shown_fact(value)}" for name, value in report.facts.items()]
     return {"What was run": facts, "What differs from the paper": report.differences}

@@ -22,7 +22,7 @@ from emu_core.evaluation.arrays import pair_name
 from emu_core.evaluation.significance import mean_interval
 from emu_core.files import whole_file
 
-Values = NDArray[np.float64]
+CellValues = NDArray[np.float64]
 Key = tuple[str, str, str]
 Draw = Callable[[], Mapping[str, View]]
 KEY = ("measure", "part", "where")
@@ -70,7 +70,7 @@ def pair_names(pairs: Iterable[LanguagePair]) -> tuple[str, ...]:
     return tuple(pair_name(*pair) for pair in pairs)
 
 
-def both_ways(pairs: Iterable[LanguagePair]) -> list[str]:
+def directions(pairs: Iterable[LanguagePair]) -> list[str]:
     """Return the directions "s-t" and "t-s" of each pair."""
     return [pair_name(*way) for pair in pairs for way in (pair, pair[::-1])]
 
@@ -83,7 +83,7 @@ class CellResult:
     has none) and where (a direction "s-t" or a language).
     """
 
-    values: Mapping[Key, Values] = field(default_factory=dict)
+    values: Mapping[Key, CellValues] = field(default_factory=dict)
     seconds: float = 0.0  # of training, from the loaded encoder or the texts to the trained encoder
     cpu_seconds: float = 0.0  # of all threads in that time
     seconds_whole: float = 0.0  # from loading the encoder or reading the texts to the last measurement
@@ -115,7 +115,7 @@ class CellResult:
         return table.astype({"query": np.int64, "value": np.float64})
 
 
-def numbers(values: Mapping[Key, Any]) -> dict[Key, Values]:
+def numbers(values: Mapping[Key, Any]) -> dict[Key, CellValues]:
     """Return measurements as arrays of floats; a single number becomes an array of one."""
     return {
         (str(measure), str(part), str(where)): np.atleast_1d(np.asarray(value, dtype=np.float64))
@@ -176,7 +176,7 @@ class Score:
     text: str  # as tables show it
 
     @classmethod
-    def of(cls, values: Values | None) -> Self | None:
+    def of(cls, values: CellValues | None) -> Self | None:
         """Return the score, in percent, of (seeds, queries) values from 0 to 1; None if there are none."""
         if values is None:
             return None
@@ -206,12 +206,12 @@ def mean_score(scores: Sequence[Score | None]) -> float | None:
     return sum(means) / len(means) if means and len(means) == len(scores) else None
 
 
-def deviation(values: Values) -> Any:
+def deviation(values: CellValues) -> Any:
     """Return the standard deviation over seeds, with n - 1 in the denominator; 0 for a single seed."""
     return values.std(axis=0, ddof=1) if len(values) > 1 else np.zeros(values.shape[1:])
 
 
-def spread(values: Values, places: int = 1) -> str:
+def spread(values: CellValues, places: int = 1) -> str:
     """Return the mean over seeds as text, with the standard deviation if there are several."""
     shown = f"{values.mean():.{places}f}"
     return shown + (f" ±{float(deviation(values)):.{places}f}" if len(values) > 1 else "")
@@ -231,7 +231,7 @@ class OverSeeds:
             return label
         return f"{label} ({len(self.cells)} of {self.asked} seeds)"
 
-    def values(self, measure: str, part: str = "", where: str = "") -> Values | None:
+    def values(self, measure: str, part: str = "", where: str = "") -> CellValues | None:
         """Return an array (seeds, queries); None if no seed has it."""
         key = (measure, part, where)
         measured = [cell.values[key] for cell in self.cells if key in cell.values]

@@ -17,19 +17,19 @@ from emu_core.runs.log import Record, RecordKind
 
 _NOT_DRAWN = {"learning_rate"}
 _TITLES = {"loss": "Loss: all parts", "dev_accuracy": "Accuracy on dev"}  # of other parts, the name
-MOST_POINTS = 600  # of a curve; longer ones are drawn as means over equal stretches
+MAX_CURVE_POINTS = 600  # of a curve; longer ones are drawn as means over equal stretches
 LOG_FROM = 10.0  # times the minimum of a positive curve: from this maximum on, its scale is logarithmic
 MOST_MARKS = 30  # epochs; more marks would hide the curves
 MOST_LABELLED = 10  # of these; more labels would overlap on a phone
-COLUMNS = 2
+_COLUMNS = 2
 SYMBOLS = ("circle", "diamond-open")
 BINS = 40
 
 Curve = tuple[NDArray[np.float64], NDArray[np.float64]]
-History = Sequence[Record]
+_History = Sequence[Record]
 
 
-def loss_curves(history: History | Mapping[str, History]) -> go.Figure:
+def loss_curves(history: _History | Mapping[str, _History]) -> go.Figure:
     """Return a panel for each part of the loss over the steps, with a line for each run.
 
     The end of each epoch is marked if there is only one run.
@@ -50,10 +50,10 @@ def loss_curves(history: History | Mapping[str, History]) -> go.Figure:
     titles = {name: _title(name) for name in names}
     if any(log.stages for log in logs.values()):
         titles["dev_accuracy"] = "Found among held-out pairs, %"
-    rows = math.ceil(len(names) / COLUMNS)
+    rows = math.ceil(len(names) / _COLUMNS)
     figure = make_subplots(
         rows=rows,
-        cols=COLUMNS,
+        cols=_COLUMNS,
         subplot_titles=[plain(titles[name]) for name in names],
         vertical_spacing=0.34 / rows,
         horizontal_spacing=0.16,
@@ -61,7 +61,7 @@ def loss_curves(history: History | Mapping[str, History]) -> go.Figure:
     figure.update_annotations(font_size=13)  # the titles
     legend = set[str]()
     for number, name in enumerate(names):
-        row, column = number // COLUMNS + 1, number % COLUMNS + 1
+        row, column = number // _COLUMNS + 1, number % _COLUMNS + 1
         drawn = {run: log.curves[name] for run, log in logs.items() if name in log.curves}
         for run, (x, y) in drawn.items():
             colour = PALETTE[(number if len(logs) == 1 else list(logs).index(run)) % len(PALETTE)]
@@ -84,7 +84,7 @@ def loss_curves(history: History | Mapping[str, History]) -> go.Figure:
         # Plotly's own ticks of a log axis are too dense: they overlap.
         scale = {"type": "log", "dtick": "D2"} if logarithmic else {"type": "linear"}
         figure.update_yaxes(**scale, tickformat="~g", nticks=6, row=row, col=column)
-        is_lowest = number + COLUMNS >= len(names)
+        is_lowest = number + _COLUMNS >= len(names)
         figure.update_xaxes(rangemode="tozero", title="step" if is_lowest else None, row=row, col=column)
     if len(logs) > 1:
         # At the top of the figure, where it stays clear of the panels' titles on a narrow page.
@@ -103,7 +103,7 @@ class _Log:
     stages: dict[str, float]
 
     @classmethod
-    def of(cls, history: History) -> Self:
+    def of(cls, history: _History) -> Self:
         steps, epochs = ([record for record in history if record.kind is kind] for kind in RecordKind)
         over = {record.epoch for record in epochs}
         ends = {record.epoch: float(record.step) for record in steps if record.epoch in over}
@@ -169,7 +169,7 @@ class SmallCurve:
     points: Sequence[tuple[float, float]]
 
 
-def small_curves(history: History) -> list[SmallCurve]:
+def small_curves(history: _History) -> list[SmallCurve]:
     """Return the curves of `loss_curves` as small pictures; those without a finite value are left out."""
     drawn = []
     for number, (name, (x, y)) in enumerate(_Log.of(history).curves.items()):
@@ -187,7 +187,7 @@ def small_curves(history: History) -> list[SmallCurve]:
     return drawn
 
 
-def held_out_curves(histories: Mapping[str, History]) -> go.Figure:
+def held_out_curves(histories: Mapping[str, _History]) -> go.Figure:
     """Return P@1 in percent (`dev_accuracy`) on held-out pairs after each epoch, for the logs of runs by name.
 
     Each run has a line, which names its best epoch.
@@ -245,7 +245,7 @@ def _title(part: str) -> str:
     return _TITLES.get(part, part.replace("_", " ").capitalize())
 
 
-def _measured(history: History) -> list[tuple[Record, float]]:
+def _measured(history: _History) -> list[tuple[Record, float]]:
     """Return the epochs that have a finite score, with their scores."""
     scores = ((record, record.dev_accuracy) for record in history if not record.is_step)
     return [(record, score) for record, score in scores if score is not None and math.isfinite(score)]
@@ -253,7 +253,7 @@ def _measured(history: History) -> list[tuple[Record, float]]:
 
 def _thinned(x: NDArray[np.float64], y: NDArray[np.float64]) -> Curve:
     """Return the means over equal stretches, so that polling a long run sends no more than a picture can show."""
-    width = math.ceil(len(x) / MOST_POINTS)
+    width = math.ceil(len(x) / MAX_CURVE_POINTS)
     if width == 1:
         return x, y
     stretches = pd.DataFrame({"x": x, "y": y}).groupby(np.arange(len(x)) // width)

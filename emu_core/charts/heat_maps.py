@@ -13,9 +13,9 @@ from emu_core.data.languages import language_name
 
 # The most columns whose cells are wide enough for a number.
 MOST_LANGUAGES = 14  # of accuracies
-MOST_COUNTED = 30  # languages of counts
-MOST_SENTENCES = 12  # of cosines
-MOST_INTENTS = 10  # of confusions
+_MOST_COUNTED = 30  # languages of counts
+_MOST_SENTENCES = 12  # of cosines
+_MOST_INTENTS = 10  # of confusions
 DARK, LIGHT = "#111111", "#FFFFFF"
 Scale = Literal["Cividis", "Cividis_r", "PuOr"]  # of plotly's, those that are safe for colour-blind readers
 # Where a scale is dark, by the share of the way from its lowest to its highest value.
@@ -117,7 +117,7 @@ def class_balance(counts: pd.DataFrame) -> go.Figure:
         counts.to_numpy(), codes, range(len(intents)),  # shortened names may repeat
         counts.astype(str).to_numpy().tolist(),
         span=(0.0, max(1.0, float(counts.to_numpy().max(initial=0)))), scale="Cividis_r",
-        most=MOST_COUNTED,
+        most=_MOST_COUNTED,
         hover=lambda row, code, cell: f"{plain(intents[row])}<br>{language_name(code)}: {cell}",
         height=90 + 22 * len(intents),
     )  # fmt: skip
@@ -144,7 +144,7 @@ def confusion_matrix(shares: pd.DataFrame, title: str, *, difference: bool = Fal
     form = "+.0f" if difference else ".0f"
     figure = heat_map(
         values, places, places, [[f"{value:{form}}" if round(value) else "" for value in row] for row in values],
-        span=(-reach, reach), scale="PuOr", most=MOST_INTENTS,
+        span=(-reach, reach), scale="PuOr", most=_MOST_INTENTS,
         hover=lambda row, column, cell: f"{plain(intents[int(row)])}<br>nearest: {plain(intents[int(column)])}<br>"
         f"{cell or '0'} {'points' if difference else '%'}",
         height=240 + max(160, 22 * len(intents)), title=title,
@@ -168,7 +168,7 @@ def similarity_matrix(
     places = [str(number) for number in range(1, len(texts) + 1)]
     cells = [[f"{value:z.2f}" for value in row] for row in cosines]
     figure = heat_map(
-        cosines, places, places, cells, span=span, most=MOST_SENTENCES,
+        cosines, places, places, cells, span=span, most=_MOST_SENTENCES,
         hover=lambda first, second, cell: f"{first}. {texts[int(first) - 1]}<br>{second}. {texts[int(second) - 1]}"
         f"<br>cosine {cell}",
         height=110 + max(160, 32 * len(texts)), title=title,

@@ -112,7 +112,7 @@ def forgetting_intervals(measured: pd.DataFrame, most_fall: float, title: str, p
 
 
 @dataclass(frozen=True)
-class Gain:
+class SystemGain:
     """The gain of a system of a benchmark over the base encoder, in points of mean Acc@1."""
 
     label: str
@@ -121,7 +121,7 @@ class Gain:
     below: tuple[str, ...]  # directions in which it is below the base
 
 
-def system_gains(gains: Sequence[Gain]) -> go.Figure:
+def system_gains(gains: Sequence[SystemGain]) -> go.Figure:
     """Return a bar for each system in the given order, the first on top, with its standard deviation over seeds.
 
     A system that is below the base in some direction is striped and has another colour; the hover names the directions.

@@ -20,8 +20,8 @@ SHAPES = (
 _TINTS = (0.0, 0.45, -0.35)
 MOST_LISTED = 60  # groups in a legend, each a trace of its own
 MOST_SHAPED = 10_000
-NAMED = 20  # intents named on a map
-NAME = 22  # characters of such a name
+MAX_NAMED_CLUSTERS = 20  # intents named on a map
+GROUP_NAME = 22  # characters of such a name
 # Pixels of a name's letter and line, and of a map: the space left beside its legend in the app at 1440 pixels.
 _LETTER, _LINE = 7.5, 16
 _MAP_WIDTH, _MAP_HEIGHT = 640, 450
@@ -30,7 +30,7 @@ TITLES = {"intent": "Intent", "language": "Language", "template": "Template"}
 
 
 @dataclass(frozen=True)
-class Group:
+class ColourGroup:
     """All points of one intent, one language or one template."""
 
     value: str  # the intent, the language's code, or the template
@@ -53,14 +53,14 @@ def other(colour_by: ColourBy) -> ColourBy:
     return "intent" if colour_by == "language" else "language"
 
 
-def groups(points: pd.DataFrame, by: ColourBy) -> tuple[Group, ...]:
+def groups(points: pd.DataFrame, by: ColourBy) -> tuple[ColourGroup, ...]:
     """Return the groups of a frame's column `by`: sorted, languages English first."""
     values: Sequence[str] = ordered(points[by].unique()) if by == "language" else sorted(points[by].unique())
     name = language_name if by == "language" else str
-    return tuple(Group(value, name(value), place) for place, value in enumerate(values))
+    return tuple(ColourGroup(value, name(value), place) for place, value in enumerate(values))
 
 
-def shapes(points: pd.DataFrame, colour_by: ColourBy) -> dict[str, Group] | None:
+def shapes(points: pd.DataFrame, colour_by: ColourBy) -> dict[str, ColourGroup] | None:
     """Return the groups that shapes show, by value; None if all points are circles.
 
     Shapes never show intents, which are too many, and small points have none.
@@ -72,7 +72,7 @@ def shapes(points: pd.DataFrame, colour_by: ColourBy) -> dict[str, Group] | None
 
 def name_width(name: str, panels: int = 1) -> float:
     """Return the width of an intent's name as a share of the map's, with `panels` maps side by side."""
-    return panels * _LETTER * len(short(name, NAME)) / _MAP_WIDTH
+    return panels * _LETTER * len(short(name, GROUP_NAME)) / _MAP_WIDTH
 
 
 def hover_texts(points: pd.DataFrame) -> NDArray[np.object_]:

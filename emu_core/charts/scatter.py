@@ -35,7 +35,7 @@ def sentence_maps(
     chosen: Set[int] = frozenset(),
     *,
     shown: NDArray[np.bool_] | None = None,
-    named: int = marks.NAMED,
+    named: int = marks.MAX_NAMED_CLUSTERS,
     density: bool = False,
     stars: Mapping[str, NDArray[np.floating]] | None = None,
     ink: str | None = None,
@@ -131,7 +131,7 @@ def sentence_maps(
         names += [
             {
                 "x": at_x, "y": at_y, "xref": f"x{axis}", "yref": f"y{axis}", "showarrow": False,
-                "text": f"<b>{plain(short(name, marks.NAME))}</b>",
+                "text": f"<b>{plain(short(name, marks.GROUP_NAME))}</b>",
                 "font": {"size": 12, "shadow": "auto", "color": ink},
             }
             for name, at_x, at_y in marks.cluster_names(
@@ -177,8 +177,8 @@ def _packed(numbers: NDArray[np.int16]) -> dict[str, str]:
 
 def _legends(
     figure: go.Figure,
-    coloured: tuple[marks.Group, ...],
-    shaped: Mapping[str, marks.Group] | None,
+    coloured: tuple[marks.ColourGroup, ...],
+    shaped: Mapping[str, marks.ColourGroup] | None,
     colour_by: ColourBy,
     *,
     trained: bool,

@@ -54,9 +54,11 @@ def maps_file(
             for (value, mark), at in part.groupby([part[colour_by], letter]).indices.items():
                 look: dict[str, Any] = {"color": colour_of[value], "marker": mark, "alpha": alpha[at]}
                 axis.scatter(*places[lit][at].T, s=size, linewidths=0, **look)
-            for name, x, y in marks.cluster_names(places[lit], part["intent"].to_numpy(object), marks.NAMED):
+            for name, x, y in marks.cluster_names(
+                places[lit], part["intent"].to_numpy(object), marks.MAX_NAMED_CLUSTERS
+            ):
                 axis.annotate(
-                    short(name, marks.NAME), (x, y), ha="center", va="center", weight="bold", size=8,
+                    short(name, marks.GROUP_NAME), (x, y), ha="center", va="center", weight="bold", size=8,
                     path_effects=[withStroke(linewidth=2.5, foreground="white", alpha=0.8)],
                 )  # fmt: skip
             axis.set(title=title, xticks=[], yticks=[])

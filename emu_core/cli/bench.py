@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from emu_core.bench.papers import PAPERS, EmuPart, FmdaPart, Preset
 from emu_core.cli import options as shared
-from emu_core.cli.printing import Line, print_table
+from emu_core.cli.printing import PrintedLine, print_table
 from emu_core.cli.verb import add_verb, option
 
 if TYPE_CHECKING:
-    from emu_core.bench.report import Report
+    from emu_core.bench.report import BenchReport
     from emu_core.runs.run import Status
 
 
-_NOT_TAKEN = {"verb", "json", "data", "files", *(f"{role}_column" for role in ("text", *shared.ROLES))}
+_NOT_TAKEN = {"verb", "json", "data", "files", *(f"{role}_column" for role in ("text", *shared.COLUMN_ROLES))}
 
 
 def add_bench(verbs: Any) -> None:
@@ -91,7 +91,7 @@ def _run(paper: str, options: argparse.Namespace) -> dict[str, Any]:
     return report_of(bench(write_report, paper, data, on_progress=cells_line(), **taken), options)
 
 
-def report_of(report: "Report", options: argparse.Namespace) -> dict[str, Any]:
+def report_of(report: "BenchReport", options: argparse.Namespace) -> dict[str, Any]:
     """Print a report, unless JSON is asked for; return it as plain values."""
     from emu_core.bench.tables import NOT_MEASURED
 
@@ -109,7 +109,7 @@ def report_of(report: "Report", options: argparse.Namespace) -> dict[str, Any]:
 
 def cells_line() -> "Callable[[Status], None]":
     """Return a callback that shows a benchmark's progress in one line."""
-    line = Line()
+    line = PrintedLine()
 
     def show(status: "Status") -> None:
         if status.steps and not status.state.is_over:

@@ -23,7 +23,7 @@ BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-c
 REQUIREMENTS = Path(__file__).parents[2] / "requirements.txt"  # of a checkout; a wheel has metadata
 
 
-class State(StrEnum):
+class CheckState(StrEnum):
     """The outcome of a check."""
 
     READY = "ready"
@@ -45,13 +45,13 @@ class Check:
 
     group: str
     name: str
-    state: State
+    state: CheckState
     found: str
     fix: str = ""
 
 
 @dataclass(frozen=True)
-class Report:
+class DoctorReport:
     """The results of all checks, in reading order."""
 
     checks: tuple[Check, ...]
@@ -59,21 +59,21 @@ class Report:
     @property
     def healthy(self) -> bool:
         """Whether nothing that is needed is missing."""
-        return all(check.state is not State.MISSING for check in self.checks)
+        return all(check.state is not CheckState.MISSING for check in self.checks)
 
     def facts(self) -> dict[str, Any]:
         """Return the report as values for JSON."""
         return {"version": __version__, "healthy": self.healthy, **asdict(self)}
 
 
-def doctor(runs: str | Path | None = None) -> Report:
+def doctor(runs: str | Path | None = None) -> DoctorReport:
     """Check the installation and the machine, without changing anything or using the network.
 
     Args:
         runs: the folder of runs; None takes $EMU_RUNS, or else ./runs, as the app does.
     """
     folder = Path(runs or os.environ.get("EMU_RUNS") or "runs").absolute()
-    return Report((*_packages(), *_device(), *_encoders(), *_runs(folder), _browser()))
+    return DoctorReport((*_packages(), *_device(), *_encoders(), *_runs(folder), _browser()))
 
 
 def _packages() -> Iterator[Check]:
@@ -83,21 +83,21 @@ def _packages() -> Iterator[Check]:
     except PackageNotFoundError:  # a checkout that is not installed has none
         wanted = ""
     if _suits(platform.python_version(), wanted):
-        yield Check("packages", "python", State.READY, installed)
+        yield Check("packages", "python", CheckState.READY, installed)
     else:
         fix = f"make a virtual environment with a Python {wanted}"
-        yield Check("packages", "python", State.MISSING, installed, fix)
+        yield Check("packages", "python", CheckState.MISSING, installed, fix)
     for name, specifier in _requirements():
         fix = f'pip install "{name}{specifier}"'
         try:
             installed = version(name)
         except PackageNotFoundError:
-            yield Check("packages", name, State.MISSING, "not installed", fix)
+            yield Check("packages", name, CheckState.MISSING, "not installed", fix)
             continue
         if _suits(installed, specifier):
-            yield Check("packages", name, State.READY, installed)
+            yield Check("packages", name, CheckState.READY, installed)
         else:
-            yield Check("packages", name, State.NOTE, installed, f"tested with {specifier}: {fix}")
+            yield Check("packages", name, CheckState.NOTE, installed, f"tested with {specifier}: {fix}")
 
 
 def _requirements() -> Iterator[tuple[str, str]]:
@@ -132,12 +132,14 @@ def _suits(installed: str, specifier: str) -> bool:
 
 def _device() -> Iterator[Check]:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    yield Check("device", "cores", State.READY, str(cores))
+    yield Check("device", "cores", CheckState.READY, str(cores))
     with suppress(ModuleNotFoundError):  # listed among the packages
         import psutil
 
         memory = psutil.virtual_memory()
-        yield Check("device", "memory", State.READY, f"{_gb(memory.available)} free of {_gb(memory.total)}")
+        yield Check(
+            "device", "memory", CheckState.READY, f"{_gb(memory.available)} free of {_gb(memory.total)}"
+        )
     try:
         import torch
 
@@ -145,14 +147,14 @@ def _device() -> Iterator[Check]:
     except (ImportError, OSError) as error:
         reason = next(iter(str(error).splitlines()), type(error).__name__)[:200]
         fix = "install torch as the packages above say"
-        yield Check("device", "torch", State.MISSING, f"can't be imported: {reason}", fix)
+        yield Check("device", "torch", CheckState.MISSING, f"can't be imported: {reason}", fix)
         return
     chosen, *others = available_devices()
     more = f", {_gb(torch.cuda.mem_get_info(chosen.name)[0])} free" if chosen.name.startswith("cuda") else ""
     bf16 = "bf16 and fp32" if has_bf16(chosen.name) else "fp32"
-    yield Check("device", f"{chosen.name} (auto)", State.READY, f"{chosen.label}{more}, {bf16}")
+    yield Check("device", f"{chosen.name} (auto)", CheckState.READY, f"{chosen.label}{more}, {bf16}")
     for device in others:
-        yield Check("device", device.name, State.READY, device.label)
+        yield Check("device", device.name, CheckState.READY, device.label)
     if chosen.name == "cpu" and shutil.which("nvidia-smi"):
         built = f"built for CUDA {torch.version.cuda}" if torch.version.cuda else "built without CUDA"
         fix = (
@@ -160,7 +162,7 @@ def _device() -> Iterator[Check]:
             "pytorch.org gives for your driver"
         )
         remark = f"there is a driver, and torch, {built}, sees no GPU"
-        yield Check("device", "NVIDIA", State.NOTE, remark, fix)
+        yield Check("device", "NVIDIA", CheckState.NOTE, remark, fix)
 
 
 def _encoders() -> Iterator[Check]:
@@ -168,33 +170,37 @@ def _encoders() -> Iterator[Check]:
         from emu_core.encoders.registry import available_encoders
     except (ImportError, OSError):  # torch or numpy, which are listed above
         fix = "install the missing packages above first"
-        yield Check("encoders", "encoders", State.MISSING, "can't be checked", fix)
+        yield Check("encoders", "encoders", CheckState.MISSING, "can't be checked", fix)
         return
     for position, info in enumerate(available_encoders()):
-        absent = State.NOTE if position else State.MISSING  # only the default, which is the first, is needed
-        yield Check("encoders", info.spec, State.READY if info.available else absent, info.name, info.reason)
+        absent = (
+            CheckState.NOTE if position else CheckState.MISSING
+        )  # only the default, which is the first, is needed
+        yield Check(
+            "encoders", info.spec, CheckState.READY if info.available else absent, info.name, info.reason
+        )
 
 
 def _runs(folder: Path) -> Iterator[Check]:
     app = app_folder()
     if app is not None and (app / "main.py").is_file():
-        yield Check("runs", "app", State.READY, "emu app serves it")
+        yield Check("runs", "app", CheckState.READY, "emu app serves it")
     else:
         fix = "install the whole project: make setup"
-        yield Check("runs", "app", State.NOTE, "not installed beside emu_core", fix)
+        yield Check("runs", "app", CheckState.NOTE, "not installed beside emu_core", fix)
     existing = next(parent for parent in (folder, *folder.parents) if parent.exists())
     name = str(folder) if existing == folder else f"{folder}, created when needed"
     fix = "choose another folder: EMU_RUNS=DIR, --runs of emu app, --out of emu train"
     if not existing.is_dir():
-        yield Check("runs", "folder", State.MISSING, f"{existing} is not a folder", fix)
+        yield Check("runs", "folder", CheckState.MISSING, f"{existing} is not a folder", fix)
         return
     try:
         with tempfile.TemporaryFile(dir=existing):
             pass
     except OSError as error:
-        yield Check("runs", "folder", State.MISSING, f"{name}: {error.strerror}", fix)
+        yield Check("runs", "folder", CheckState.MISSING, f"{name}: {error.strerror}", fix)
         return
-    yield Check("runs", "folder", State.READY, f"{name}, {_gb(shutil.disk_usage(existing).free)} free")
+    yield Check("runs", "folder", CheckState.READY, f"{name}, {_gb(shutil.disk_usage(existing).free)} free")
 
 
 def find_browser() -> str | None:
@@ -205,9 +211,9 @@ def find_browser() -> str | None:
 def _browser() -> Check:
     browser = find_browser()
     if browser is not None:
-        return Check("tests", "chromium", State.READY, browser)
+        return Check("tests", "chromium", CheckState.READY, browser)
     fix = "only make test needs it: sudo apt-get install chromium-headless-shell fonts-noto-cjk"
-    return Check("tests", "chromium", State.NOTE, "not on the PATH", fix)
+    return Check("tests", "chromium", CheckState.NOTE, "not on the PATH", fix)
 
 
 def _gb(count: float) -> str:
@@ -235,6 +241,6 @@ def _doctor(options: argparse.Namespace) -> dict[str, Any]:
         for check in report.checks:
             if check.fix:
                 print(f"{check.state}: {check.name}: {check.fix}")
-        missing = [check.name for check in report.checks if check.state is State.MISSING]
+        missing = [check.name for check in report.checks if check.state is CheckState.MISSING]
         print(f"Missing: {', '.join(missing)}." if missing else "Nothing that is needed is missing.")
     return {**report.facts(), "exit": 0 if report.healthy else 1}

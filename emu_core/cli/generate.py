@@ -4,7 +4,7 @@ import argparse
 from typing import Any
 
 from emu_core.cli import options as shared
-from emu_core.cli.printing import Line, print_table
+from emu_core.cli.printing import PrintedLine, print_table
 from emu_core.cli.verb import add_verb, option
 
 SPLITS = ("train", "dev", "test")
@@ -14,7 +14,7 @@ def add_generate(verbs: Any) -> None:
     """Add `emu generate`."""
     summary = "generate commands in several languages, with annotated slots"
     parser = add_verb(verbs, "generate", _generate, summary)
-    option(parser, "--languages en,de,es", "languages to generate", required=True, type=shared.listed)
+    option(parser, "--languages en,de,es", "languages to generate", required=True, type=shared.comma_list)
     about = "number of meanings, each written once in every language (default: 20000)"
     option(parser, "--pairs N", about, type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=0)
@@ -24,7 +24,7 @@ def add_generate(verbs: Any) -> None:
 def _generate(options: argparse.Namespace) -> dict[str, Any]:
     from emu_core.api.generate import generate
 
-    line = Line()
+    line = PrintedLine()
     line.show("generating", 0.0)
     made = generate(options.languages, options.pairs, options.seed, options.out)
     line.show("finished", 1.0)

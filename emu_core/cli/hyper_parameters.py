@@ -122,6 +122,6 @@ def _form(info: SettingInfo) -> dict[str, Any]:
 
 def _items(kind: type) -> Callable[[str], tuple[Any, ...]]:
     def items(text: str) -> tuple[Any, ...]:
-        return tuple(kind(item) for item in shared.listed(text))
+        return tuple(kind(item) for item in shared.comma_list(text))
 
     return items

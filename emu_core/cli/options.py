@@ -11,14 +11,14 @@ if TYPE_CHECKING:
 
 FRESH = "use, e5-small, laser, hf:NAME_OR_PATH"
 SPECS = f"{FRESH} or run:DIR"
-ROLES = ("intent", "language", "id", "split")  # of columns, beside the text
+COLUMN_ROLES = ("intent", "language", "id", "split")  # of columns, beside the text
 
 
 def add_data(parser: argparse.ArgumentParser, what: str = f"{FORMAT_TITLES} files, or the word demo") -> None:
     """Add files, their columns and language, and the device."""
     parser.add_argument("data", nargs="+", metavar="DATA", help=what)
     option(parser, "--text-column NAME", "column of the sentences; also --{intent,language,id,split}-column")
-    for role in ROLES:
+    for role in COLUMN_ROLES:
         option(parser, f"--{role}-column NAME", argparse.SUPPRESS)
     option(parser, "--language CODE", "language of files that have no language column")
     add_device(parser)
@@ -56,7 +56,7 @@ def add_train_languages(parser: argparse.ArgumentParser) -> None:
 
 def add_languages(parser: argparse.ArgumentParser, which: str) -> None:
     """Add a list of languages; `which` is the help."""
-    option(parser, "--languages en,de", which, type=listed)
+    option(parser, "--languages en,de", which, type=comma_list)
 
 
 def add_device(parser: argparse.ArgumentParser) -> None:
@@ -85,7 +85,7 @@ def mapping_of(options: argparse.Namespace) -> "ColumnMapping":
     """Return the columns that were named."""
     from emu_core.data.labelled.columns import ColumnMapping
 
-    return ColumnMapping(**{role: getattr(options, f"{role}_column") for role in ("text", *ROLES)})
+    return ColumnMapping(**{role: getattr(options, f"{role}_column") for role in ("text", *COLUMN_ROLES)})
 
 
 def data_options(options: argparse.Namespace) -> dict[str, Any]:
@@ -98,6 +98,6 @@ def taken(options: argparse.Namespace, *names: str) -> dict[str, Any]:
     return {name: getattr(options, name) for name in names}
 
 
-def listed(value: str) -> list[str]:
+def comma_list(value: str) -> list[str]:
     """Return the items of a comma-separated list such as en,de."""
     return [code.strip() for code in value.split(",") if code.strip()]

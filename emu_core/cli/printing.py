@@ -28,7 +28,7 @@ def print_guard(guard: "Mapping[str, LanguageChange] | None", reason: str = "") 
     print("\n" + ("\n".join(guard_sentences(guard).values()) or "No language is seen to lose."))
 
 
-class Line:
+class PrintedLine:
     """Progress on stderr: a single line in a terminal, a line per tenth in a log."""
 
     _tenth, _words = -1, ""  # shown last
@@ -46,5 +46,5 @@ class Line:
 
 def counter(what: str) -> Callable[[int, int], None]:
     """Return a progress line for `on_progress`, which is called with (done, total)."""
-    line = Line()
+    line = PrintedLine()
     return lambda done, total: line.show(f"{done:,} of {total:,} {what}", done / total)

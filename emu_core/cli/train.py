@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 from emu_core.cli import options as shared
 from emu_core.cli.bench import cells_line, report_of
 from emu_core.cli.hyper_parameters import add_method, changed
-from emu_core.cli.printing import Line, print_guard, print_table
+from emu_core.cli.printing import PrintedLine, print_guard, print_table
 from emu_core.cli.verb import add_verb, option
 from emu_core.methods.registry import configure, default_method, method_named, methods_that_need
 from emu_core.processes import is_main
-from emu_core.runs.config import Task
+from emu_core.runs.config import RunTask
 from emu_core.runs.run import Run, RunState, Status, check_name, new_run_name
 from emu_core.training.method import Needs
 
@@ -113,7 +113,7 @@ def add_resume(verbs: Any) -> None:
 
 def _resume(options: argparse.Namespace) -> dict[str, Any]:
     run = Run(Path(options.run))
-    if run.config().task is Task.BENCH:
+    if run.config().task is RunTask.BENCH:
         from emu_core.bench.job import resume_bench
         from emu_core.reports.bench_report import write_report
 
@@ -153,7 +153,7 @@ def _run_options(options: argparse.Namespace, what: str) -> dict[str, Any]:
 
 def _training_line() -> Callable[[Status], None]:
     """Return a callback that shows the progress of a run in one line."""
-    line = Line()
+    line = PrintedLine()
 
     def show(status: Status) -> None:
         if status.state.is_over:

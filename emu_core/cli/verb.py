@@ -7,16 +7,18 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 STDOUT = "-"  # where --json prints
-COLUMNS = 100  # of help, at most
+HELP_COLUMNS = 100  # of help, at most
 FLAGS: dict[str, str] = {}
 """The flag of each option that `option` added, by the name under which its value is stored."""
 
 
 class _Help(argparse.HelpFormatter):
-    """Formats help to at most `COLUMNS` columns and keeps line breaks."""
+    """Formats help to at most `HELP_COLUMNS` columns and keeps line breaks."""
 
     def __init__(self, prog: str) -> None:
-        super().__init__(prog, max_help_position=30, width=min(COLUMNS, shutil.get_terminal_size().columns))
+        super().__init__(
+            prog, max_help_position=30, width=min(HELP_COLUMNS, shutil.get_terminal_size().columns)
+        )
 
     def _split_lines(self, text: str, width: int) -> list[str]:
         return [

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from emu_core.errors import DataError
 from emu_core.evaluation.arrays import Vectors, check_length, rows_by_language, unit_vectors
 
-MOST_SENTENCES = 10_000  # to cluster; of more, the most uncertain
+ACTIVE_LEARNING_MAX_SENTENCES = 10_000  # to cluster; of more, the most uncertain
 LEAST_WEIGHT = 1e-6  # of a certain sentence: K-means needs positive weights
 _FAR = 1e6  # the cost of a missing sentence; cosine distances are at most 2
 
@@ -100,7 +100,7 @@ def choose_sentences(
         return np.argsort(-weights, kind="stable")
     shares = fair_shares(labelled_languages, languages, count)
     # The most uncertain sentences of each language, so that each can have its share.
-    most = max(1, MOST_SENTENCES // len(shares))
+    most = max(1, ACTIVE_LEARNING_MAX_SENTENCES // len(shares))
     kept = [
         rows[np.argsort(-weights[rows], kind="stable")[: max(most, shares.get(code, 0))]]
         for code, rows in rows_by_language(languages, len(units)).items()

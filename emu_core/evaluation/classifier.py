@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 C_VALUES = (0.1, 1.0, 10.0, 100.0, 1000.0, 10_000.0)  # inverse penalties to choose from
 USUAL_C = 1.0  # scikit-learn's default, where no sentence can be held out
-FOLDS = 5
-MOST_ROWS = 3000  # for choosing C; of more, a random sample
+PENALTY_FOLDS = 5
+_MOST_ROWS = 3000  # for choosing C; of more, a random sample
 MOST_ITERATIONS = 3000
 TOLERANCE = 1e-6  # of the gradient: at scikit-learn's 1e-4 a warm start may end where it began
 ALWAYS, NOT_DRAWN = -1, -2  # instead of a fold: sentences in every training part, and in none
@@ -27,10 +27,10 @@ def logistic_regression(
 ) -> "LogisticRegression":
     """Fit a logistic regression on vectors (N, d) with the C of `C_VALUES` that is most often right on held-out ones.
 
-    Of equally good values the smallest is taken. The sentences of each class are dealt to `FOLDS` folds in turn, so
-    that a class of two sentences is in two folds. The only sentence of a class is in every training part and never held
-    out, since it could not be right with any C. Translations, which share one of the N ids, are held out together; ""
-    is no id.
+    Of equally good values the smallest is taken. The sentences of each class are dealt to `PENALTY_FOLDS` folds in
+    turn, so that a class of two sentences is in two folds. The only sentence of a class is in every training part and
+    never held out, since it could not be right with any C. Translations, which share one of the N ids, are held out
+    together; "" is no id.
 
     Raises:
         DataError: there is a single label, or the lengths differ.
@@ -40,10 +40,10 @@ def logistic_regression(
     if len(set(labels)) < 2:
         raise DataError("a classifier needs sentences of two labels or more; add some of another")
     folds = held_out_folds(labels, ids)
-    folds[np.random.default_rng(0).permutation(len(x))[MOST_ROWS:]] = NOT_DRAWN
+    folds[np.random.default_rng(0).permutation(len(x))[_MOST_ROWS:]] = NOT_DRAWN
     right = dict.fromkeys(C_VALUES, 0)
     with one_thread_for_small_products():
-        for fold in range(FOLDS):
+        for fold in range(PENALTY_FOLDS):
             held, rest = folds == fold, (folds != fold) & (folds != NOT_DRAWN)
             if not held.any() or len(set(y[rest])) < 2:
                 continue
@@ -66,7 +66,7 @@ def held_out_folds(labels: Sequence[str], ids: Sequence[str] = ()) -> NDArray[np
     drawn = np.random.default_rng(0)
     for own in classes.values():
         for place in drawn.permutation(len(own)) if len(own) > 1 else ():
-            fold_of.setdefault(own[place], len(fold_of) % FOLDS)
+            fold_of.setdefault(own[place], len(fold_of) % PENALTY_FOLDS)
     return np.array([fold_of.get(key, ALWAYS) for key in keys.tolist()], dtype=np.int64)
 
 

@@ -25,7 +25,7 @@ SIGNIFICANT = 0.05
 POINTS = 0.05  # smaller differences are zero to the first decimal
 TRIPLES = 12  # suggested of each kind
 EXAMPLE_LANGUAGES = 3  # of `Comparison.example_rows`
-COLUMNS = ("text", "intent", "language", "id")
+COMPARED_COLUMNS = ("text", "intent", "language", "id")
 _SLOW = ("measured", "suggested", "accuracy", "guard", "wilcoxon")  # properties of `Comparison`
 
 
@@ -108,8 +108,10 @@ class Comparison:
         Raises:
             DataError: a column is missing, the numbers of rows differ, or both encoders have one name.
         """
-        if missing := [column for column in COLUMNS if column not in self.sentences]:
-            raise DataError(f"the sentences have no column '{missing[0]}'; give {', '.join(COLUMNS)}")
+        if missing := [column for column in COMPARED_COLUMNS if column not in self.sentences]:
+            raise DataError(
+                f"the sentences have no column '{missing[0]}'; give {', '.join(COMPARED_COLUMNS)}"
+            )
         if not len(self.sentences) == len(self.base) == len(self.other):
             raise DataError(
                 f"{len(self.base):,} and {len(self.other):,} vectors can't be paired over {len(self.sentences):,} "
@@ -136,7 +138,7 @@ class Comparison:
     @cached_property
     def suggested(self) -> dict[bool, NDArray[np.int64]]:
         """Rows (k, 3) of the triples that `triples` scores, by whether S3 is in another language."""
-        texts, intents, languages, ids = (self.sentences[column].tolist() for column in COLUMNS)
+        texts, intents, languages, ids = (self.sentences[column].tolist() for column in COMPARED_COLUMNS)
         given = (self.base, intents, texts, languages, ids, TRIPLES)
         return {
             across: suggest_triples(*given, np.random.default_rng(0), across_languages=across)

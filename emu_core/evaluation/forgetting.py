@@ -17,7 +17,7 @@ from emu_core.evaluation.similarity import check_scored
 MOST_FALL_SPEARMAN = 0.02  # a larger fall is flagged
 MOST_FALL_POINTS = 1.0  # of retrieval accuracy
 RESAMPLES = 1_000
-CONFIDENCE = 0.95
+_CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ def similarity_change(
     draws = np.random.default_rng(seed).integers(0, n, (RESAMPLES, n))
     of_scores = wanted[draws]
     differences = _spearman(cosines[1][draws], of_scores) - _spearman(cosines[0][draws], of_scores)
-    tail = 100 * (1 - CONFIDENCE) / 2
+    tail = 100 * (1 - _CONFIDENCE) / 2
     # A draw of equal scores, which occurs with few pairs, has no correlation.
     low, high = np.nanpercentile(differences, [tail, 100 - tail])
     return MeasureChange(

@@ -13,7 +13,7 @@ from emu_core.evaluation.arrays import Vectors, pair_name
 from emu_core.evaluation.leave_one_out import NeighbourAccuracy, leave_one_out, pool_accuracy
 from emu_core.evaluation.significance import student_interval
 
-CONFIDENCE = 0.95
+_CONFIDENCE = 0.95
 LEAST_INTENTS = 4  # two to learn from and two to be told apart
 
 
@@ -99,7 +99,7 @@ def language_change(
     # Whole numbers until the last division, so that no change is exactly 0.
     points = (after - before).sum(axis=0)
     widened = 100 * np.append(points, [pools, -pools]) / pools
-    low, high = student_interval(widened, CONFIDENCE)
+    low, high = student_interval(widened, _CONFIDENCE)
     return LanguageChange(
         difference=100 * int(points.sum()) / (pools * queries),
         low=max(-100.0, low),

@@ -12,9 +12,9 @@ from emu_core.evaluation.projection import stratified_sample
 from emu_core.evaluation.retrieval import nearest_rows
 from emu_core.threads import one_thread_for_small_products
 
-MOST_SENTENCES = 3_000
-NEIGHBOURS = 10
-FOLDS = 5
+LEAKAGE_MAX_SENTENCES = 3_000
+LEAKAGE_NEIGHBOURS = 10
+_FOLDS = 5
 # Vectors of several hundred dimensions separate a few thousand sentences almost however they are labelled; this much
 # regularisation lets the probe generalise, and keeps the fit fast.
 INVERSE_REGULARISATION = 0.01
@@ -52,11 +52,11 @@ class LeakageChange:
 def language_leakage(
     vectors: Vectors, languages: Sequence[str], ids: Sequence[str], *, seed: int = 0
 ) -> Leakage:
-    """Measure on up to `MOST_SENTENCES`, drawn from each language in proportion.
+    """Measure on up to `LEAKAGE_MAX_SENTENCES`, drawn from each language in proportion.
 
     The probe is a logistic regression on standardised unit vectors, cross-validated. All sentences of one id are in
-    the same fold, or else a probe could recognise a sentence by its translation. The neighbours are the `NEIGHBOURS`
-    nearest by cosine, or all; a sentence's own translations are left out.
+    the same fold, or else a probe could recognise a sentence by its translation. The neighbours are the
+    `LEAKAGE_NEIGHBOURS` nearest by cosine, or all; a sentence's own translations are left out.
 
     Args:
         vectors: (N, d).
@@ -70,7 +70,7 @@ def language_leakage(
     """
     units = unit_vectors(vectors)
     labels, keys = codes(languages, len(units), "languages"), id_keys(ids, len(units))
-    rows = stratified_sample(languages, [""] * len(units), MOST_SENTENCES, seed)
+    rows = stratified_sample(languages, [""] * len(units), LEAKAGE_MAX_SENTENCES, seed)
     units, labels, keys = units[rows], labels[rows], keys[rows]
     present = rows_by_language([languages[row] for row in rows], len(rows))
     if len(present) < 2:
@@ -103,7 +103,7 @@ def _probe(
     from sklearn.preprocessing import StandardScaler
 
     fewest = min(len(np.unique(keys[labels == label])) for label in np.unique(labels))
-    folds = StratifiedGroupKFold(min(FOLDS, fewest), shuffle=True, random_state=seed)
+    folds = StratifiedGroupKFold(min(_FOLDS, fewest), shuffle=True, random_state=seed)
     guessed = np.empty_like(labels)
     for learnt, held in folds.split(units, labels, keys):
         if len(np.unique(labels[learnt])) == 1:
@@ -123,7 +123,7 @@ def _neighbours(
     units: NDArray[np.float32], labels: NDArray[np.int64], keys: NDArray[np.int64]
 ) -> tuple[float, float]:
     """Return the percent of neighbours in the sentence's own language, and the percent expected by chance."""
-    k = min(NEIGHBOURS, len(units) - 1)
+    k = min(LEAKAGE_NEIGHBOURS, len(units) - 1)
     rows, _ = nearest_rows(units, keys, units, keys, k)
     met = rows >= 0
     same = (labels[rows] == labels[:, None]) & met

@@ -21,7 +21,7 @@ from emu_core.evaluation.arrays import (
 )
 from emu_core.evaluation.retrieval import TIE, nearest_rows
 
-Rows = Mapping[str, NDArray[np.int64]]
+_Rows = Mapping[str, NDArray[np.int64]]
 """Row numbers by language."""
 
 
@@ -37,7 +37,7 @@ class NeighbourAccuracy:
         cosines: cosine of each query and that neighbour, by pair.
     """
 
-    queries: Rows
+    queries: _Rows
     pools: tuple[str, ...]
     correct: dict[str, NDArray[np.bool_]]
     nearest: dict[str, NDArray[np.int64]]
@@ -212,7 +212,7 @@ class _Labelled(NamedTuple):
     units: NDArray[np.float32]  # (N, d), unit vectors
     labels: NDArray[np.int64]  # (N,), the intents' numbers
     keys: NDArray[np.int64]  # (N,), see `nearest_rows`
-    rows: Rows  # of each language that takes part
+    rows: _Rows  # of each language that takes part
 
 
 _Kind = TypeVar("_Kind", bound=NeighbourAccuracy)

@@ -18,7 +18,7 @@ VOTES = (1, 3, 5, 10)  # numbers of voting neighbours, chosen by leave-one-out
 MOST_ASKED = 2_000  # queries of leave-one-out; of a larger pool a sample, which meets the whole pool
 LEAST_ASKED = 30  # with fewer queries nothing is calibrated
 LEAST_OF_A_KIND = 5  # right and wrong answers that fitting a probability needs
-KEPT = 0.95  # the share of right answers above the threshold
+_KEPT = 0.95  # the share of right answers above the threshold
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +45,7 @@ class NearestIntent:
     `fit` predicts sentences of the pool by leave-one-out, in which a sentence meets neither itself nor its translations
     (the same id). It takes the number of `VOTES` with the highest accuracy, the smallest among equals. The confidence
     is an isotonic regression of right answers on the margin. The threshold is the highest cosine of the nearest
-    sentence that `KEPT` of the right answers reach. Its recall of new intents is measured by predicting the same
+    sentence that `_KEPT` of the right answers reach. Its recall of new intents is measured by predicting the same
     sentences without the sentences of their own intent in the pool (leave-one-intent-out).
 
     Attributes:
@@ -108,7 +108,7 @@ class NearestIntent:
         self.accuracy_ = 100 * float(is_right.mean())
         nearest = found.cosines[:, 0]
         if self.threshold_ is None and is_right.any():
-            self.threshold_ = float(np.quantile(nearest[is_right], 1 - KEPT, method="lower"))
+            self.threshold_ = float(np.quantile(nearest[is_right], 1 - _KEPT, method="lower"))
         if len(self.intents_) == 1:
             return
         if self.threshold_ is not None:

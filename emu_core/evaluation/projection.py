@@ -28,8 +28,8 @@ from emu_core.threads import one_thread_for_small_products
 
 OnMap = Callable[[float, NDArray[np.float32]], object]  # the share done, and the map (N, 2) so far
 PERPLEXITY = 30.0  # t-SNE's usual value
-NEIGHBOURS = 15  # UMAP's usual value, including the point itself
-FEWEST = 4  # different vectors that t-SNE and UMAP need
+_NEIGHBOURS = 15  # UMAP's usual value, including the point itself
+MIN_POINTS = 4  # different vectors that t-SNE and UMAP need
 # Iterations of t-SNE, exaggeration, momentum. The usual 250 and 500 iterations take twice as long, and starting from
 # the PCA reach the same trustworthiness.
 EARLY, LATE = (100, 12.0, 0.5), (250, 1.0, 0.8)
@@ -63,7 +63,7 @@ def project(
 
     Args:
         vectors: (N, d).
-        method: PCA takes any N; t-SNE and UMAP need `FEWEST` different directions.
+        method: PCA takes any N; t-SNE and UMAP need `MIN_POINTS` different directions.
         seed: 0 to 2**32 - 1.
         on_map: called at least every second with the progress of t-SNE or UMAP (0 to 1) and the map (N, 2) so far, for
             UMAP where it starts from. An exception that it raises stops the work.
@@ -83,9 +83,9 @@ def project(
     points = with_a_sign(centred @ principal_axes(centred.T @ centred)).astype(np.float32)
     if method == Projection.PCA:
         return points
-    if (different := len({row.tobytes() for row in (units.round(6) + 0.0)})) < FEWEST:
+    if (different := len({row.tobytes() for row in (units.round(6) + 0.0)})) < MIN_POINTS:
         raise DataError(
-            f"{Projection(method).label} needs {FEWEST} sentences with different vectors, and these have "
+            f"{Projection(method).label} needs {MIN_POINTS} sentences with different vectors, and these have "
             f"{different}; choose more sentences, or PCA"
         )
     # Points that start on one spot, or all on one line, would attract each other in no direction.
@@ -138,7 +138,7 @@ def trustworthiness(vectors: Vectors, points: Vectors, seed: int = 0) -> float:
     from sklearn.manifold import trustworthiness as measure
 
     check_paired(vectors, points)
-    if len(points) < FEWEST:
+    if len(points) < MIN_POINTS:
         return float("nan")
     drawn = np.sort(np.random.default_rng(seed).permutation(len(points))[:TRUSTED_POINTS])
     # Fewer than half of the points, or else every point is a neighbour.
@@ -340,7 +340,7 @@ def _umap(
     """Optimise UMAP from `start` (N, 2)."""
     progress = _Progress(tell, start)
     n = len(units)
-    k, epochs = min(NEIGHBOURS, n - 1), EPOCHS if n <= MANY else EPOCHS_OF_MANY
+    k, epochs = min(_NEIGHBOURS, n - 1), EPOCHS if n <= MANY else EPOCHS_OF_MANY
     rows, far = _neighbours(units, k - 1, lambda share: progress(0.4 * share))
     itself = np.arange(n)[:, None]
 

@@ -13,7 +13,7 @@ from emu_core.data.labelled import LabelledSet
 from emu_core.data.parallel.held_out import joined_by_pivot
 from emu_core.data.parallel.text import ParallelText
 from emu_core.evaluation.arrays import DistinctTexts, Encode, Vectors, pair_name, unit_vectors
-from emu_core.evaluation.comparison import COLUMNS, Measured, leakage_change, measure_encoder
+from emu_core.evaluation.comparison import COMPARED_COLUMNS, Measured, leakage_change, measure_encoder
 from emu_core.evaluation.disentangled import DisentangledMetrics
 from emu_core.evaluation.eigen_similarity import eigen_similarity
 from emu_core.evaluation.guard import LanguageChange, LeftOut, guard
@@ -166,7 +166,7 @@ _OPTIONAL = {each.name for each in fields(Metrics)} - {
 
 def measure_accuracy(labelled: LabelledSet, encode: Encode) -> LeaveOneOut:
     """Return leave-one-out Acc@1 of every ordered pair of a labelled set's languages."""
-    texts, *facts = (labelled.frame[column].tolist() for column in COLUMNS)
+    texts, *facts = (labelled.frame[column].tolist() for column in COMPARED_COLUMNS)
     return leave_one_out(encode(texts), *facts)
 
 
@@ -204,7 +204,7 @@ def labelled_metrics(
     )
 
 
-LEAST_FOR_EIGEN = 10  # pairs: the sample size of the paper
+_LEAST_FOR_EIGEN = 10  # pairs: the sample size of the paper
 
 
 def parallel_metrics(encode: Encode, held_out: Sequence[ParallelText]) -> Metrics:
@@ -229,7 +229,7 @@ def parallel_metrics(encode: Encode, held_out: Sequence[ParallelText]) -> Metric
                 candidates=found.candidates,
                 trained=trained,
             )
-        if len(text) >= LEAST_FOR_EIGEN:
+        if len(text) >= _LEAST_FOR_EIGEN:
             spectra = eigen_similarity(*sides)
             eigen[pair_name(*text.languages)] = EigenMetrics(
                 spectra.mean, spectra.variance, spectra.standard_error, trained

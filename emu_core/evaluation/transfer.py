@@ -52,7 +52,7 @@ class TransferSettings:
     dev_share: float = 0.1  # of the training sentences, held out
 
 
-PAPER = TransferSettings()
+_PAPER = TransferSettings()
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class FewShot:
 def zero_shot(
     train: LabelledVectors,
     tests: Mapping[str, LabelledVectors],
-    settings: TransferSettings = PAPER,
+    settings: TransferSettings = _PAPER,
     *,
     seed: int = 0,
 ) -> dict[str, float]:
@@ -89,7 +89,7 @@ def zero_shot(
         DataError: there are fewer than two labels or four sentences to train on, or the dimensions differ.
     """
     predict = fit_classifier(train, settings, seed=seed)
-    return {language: accuracy(predict, tests[language]) for language in ordered(tests)}
+    return {language: transfer_accuracy(predict, tests[language]) for language in ordered(tests)}
 
 
 def few_shot(
@@ -97,7 +97,7 @@ def few_shot(
     target: LabelledVectors,
     test: LabelledVectors,
     shares: Sequence[float] = SHARES,
-    settings: TransferSettings = PAPER,
+    settings: TransferSettings = _PAPER,
     *,
     seed: int = 0,
 ) -> list[FewShot]:
@@ -129,19 +129,21 @@ def few_shot(
                 np.concatenate([source.vectors, part.vectors]), [*source.labels, *part.labels]
             )
             if len(part.labels) >= 4 and len(set(part.labels)) > 1:
-                alone = accuracy(fit_classifier(part, settings, seed=seed), test)
-        found.append(FewShot(share, accuracy(fit_classifier(both, settings, seed=seed), test), alone))
+                alone = transfer_accuracy(fit_classifier(part, settings, seed=seed), test)
+        found.append(
+            FewShot(share, transfer_accuracy(fit_classifier(both, settings, seed=seed), test), alone)
+        )
     return found
 
 
-def accuracy(predict: Callable[[Vectors], list[str]], test: LabelledVectors) -> float:
+def transfer_accuracy(predict: Callable[[Vectors], list[str]], test: LabelledVectors) -> float:
     """Return the percent of labels that a classifier has right."""
     pairs = zip(predict(test.vectors), test.labels, strict=True)
     return 100 * sum(found == label for found, label in pairs) / len(test.labels)
 
 
 def fit_classifier(
-    train: LabelledVectors, settings: TransferSettings = PAPER, *, seed: int = 0
+    train: LabelledVectors, settings: TransferSettings = _PAPER, *, seed: int = 0
 ) -> Callable[[Vectors], list[str]]:
     """Train a feed-forward softmax classifier on vectors, and return its function of other vectors.
 
@@ -352,7 +354,7 @@ def _accuracy(
     drawn = train.take(np.random.default_rng(seed).permutation(len(train.labels))[:size])
     labels = np.searchsorted(classes, drawn.labels)
     model = averaged_perceptron(drawn.vectors, labels, len(classes), epochs=epochs, seed=seed[1])
-    return accuracy(lambda vectors: [classes[n] for n in model.predict(vectors)], test)
+    return transfer_accuracy(lambda vectors: [classes[n] for n in model.predict(vectors)], test)
 
 
 @dataclass(frozen=True, eq=False)

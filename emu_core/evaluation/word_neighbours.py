@@ -12,7 +12,7 @@ from emu_core.data.wording import listed, shown
 from emu_core.errors import DataError
 from emu_core.evaluation.arrays import Vectors
 
-MOST_COUNTED = 50_000  # sentence pairs in which words are counted
+_MOST_COUNTED = 50_000  # sentence pairs in which words are counted
 Words = tuple[Sequence[str], Vectors]
 """Words of a language and their vectors (words, d)."""
 
@@ -94,12 +94,12 @@ def glosses(text: ParallelText, words: Callable[[str], Iterable[str]]) -> dict[s
     sentence pairs; of equals the more frequent one.
 
     Args:
-        text: the first `MOST_COUNTED` pairs are counted.
+        text: the first `_MOST_COUNTED` pairs are counted.
         words: returns the words of a sentence.
     """
     from sklearn.feature_extraction import DictVectorizer
 
-    sides = text.first[:MOST_COUNTED], text.second[:MOST_COUNTED]
+    sides = text.first[:_MOST_COUNTED], text.second[:_MOST_COUNTED]
     counters = [DictVectorizer(sort=False, dtype=np.int32) for _ in sides]
     first, second = (  # whether each sentence contains each word: (sentences, words)
         counter.fit_transform(dict.fromkeys(words(sentence), 1) for sentence in side)

@@ -20,9 +20,9 @@ from emu_core.evaluation.retrieval import nearest
 from emu_core.reports.cells import chosen_cell, neighbours_cell
 from emu_core.reports.figures_as_text import changes_table
 
-NEIGHBOURS = 5
+_NEIGHBOURS = 5
 WIDTH = 960  # pixels; a figure inside a box of widgets has no automatic width
-MOST_LISTED = 100  # chosen sentences in the table
+_MOST_LISTED = 100  # chosen sentences in the table
 COLOURS: tuple[ColourBy, ColourBy] = ("intent", "language")
 
 
@@ -170,9 +170,9 @@ class Explorer:
     def _neighbours(self, row: int) -> str:
         sentences = self._comparison.sentences
         sentence = sentences.loc[row]
-        cells: list[list[str]] = [[] for _ in range(NEIGHBOURS)]
+        cells: list[list[str]] = [[] for _ in range(_NEIGHBOURS)]
         for vectors in (self._comparison.base, self._comparison.other):
-            neighbours = nearest(vectors, [row], NEIGHBOURS, sentences["id"].tolist())
+            neighbours = nearest(vectors, [row], _NEIGHBOURS, sentences["id"].tolist())
             for line, at, cosine in zip(cells, neighbours.rows[0], neighbours.cosines[0], strict=True):
                 if at < 0:  # there are no more neighbours
                     line += ["", "", ""]
@@ -186,8 +186,8 @@ class Explorer:
     def _table(self) -> str:
         if not self.chosen:
             return chosen_cell()
-        rows = self._comparison.changes().loc[list(self.chosen[:MOST_LISTED])]
+        rows = self._comparison.changes().loc[list(self.chosen[:_MOST_LISTED])]
         title = f"{counted(len(self.chosen), 'sentence')} chosen"
-        if len(self.chosen) > MOST_LISTED:
-            title += f", the first {MOST_LISTED} of them listed"
+        if len(self.chosen) > _MOST_LISTED:
+            title += f", the first {_MOST_LISTED} of them listed"
         return chosen_cell(f"{title}.", changes_table(self._comparison, rows, with_change=True))

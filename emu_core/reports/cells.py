@@ -12,7 +12,7 @@ from emu_core.reports.views import ComparisonView
 from emu_core.runs.log import Record
 from emu_core.runs.run import Run, RunState, Status
 
-History = Sequence[Record]
+_History = Sequence[Record]
 
 
 def run_cell(run: Run) -> str:
@@ -44,12 +44,12 @@ def message_cell(message: str, kind: str = "worse", *, title: str = "") -> str:
     return _message(message, kind, title=title)
 
 
-def progress_cell(history: History, bar: str = "") -> str:
+def progress_cell(history: _History, bar: str = "") -> str:
     """Return the curves of a log so far, below a bar of text, if there is one."""
     return render_html("progress_cell.html.j2", bar=bar, curves=small_curves(history))
 
 
-def end_cell(run: Run, status: Status, history: History) -> str:
+def end_cell(run: Run, status: Status, history: _History) -> str:
     """Return how training ended, with the curves, and how to go on if it stopped."""
     message, kind, code = f"{run.name}: {status.state}: {status.message}.", "worse", ""
     if status.state is RunState.FINISHED:

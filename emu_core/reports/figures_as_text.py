@@ -14,7 +14,7 @@ from emu_core.evaluation.leakage import LeakageChange
 from emu_core.evaluation.run_metrics import EigenMetrics, Metrics, NewIntentMetrics, RankingMetrics
 from emu_core.evaluation.significance import binomial_interval
 
-MOST_NAMED = 6  # directions in a sentence
+_MOST_NAMED = 6  # directions in a sentence
 _CHANGE = (
     "Acc@1 {base:.1f} → {specialised:.1f} %, {difference:+.1f} points "
     "(95 %: {low:+.1f} to {high:+.1f}): {verdict}."
@@ -181,9 +181,9 @@ def fallen_sentence(comparison: Comparison) -> str:
     named = "; ".join(
         f"{language_name(row['queries'])} queries in a pool of {language_name(row['pool'])} {row['base']:.1f} → "
         f"{row['other']:.1f} ({p_value(row['p_value'])})"
-        for row in fallen.head(MOST_NAMED).to_dict("records")
+        for row in fallen.head(_MOST_NAMED).to_dict("records")
     )
-    more = f"; and {len(fallen) - MOST_NAMED} more" if len(fallen) > MOST_NAMED else ""
+    more = f"; and {len(fallen) - _MOST_NAMED} more" if len(fallen) > _MOST_NAMED else ""
     return f"{counted(len(fallen), 'direction')} of {len(comparison.accuracy)} got worse: {named}{more}."
 
 

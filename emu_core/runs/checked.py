@@ -10,7 +10,7 @@ import msgspec
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-T = TypeVar("T", bound="DataclassInstance")
+_T = TypeVar("_T", bound="DataclassInstance")
 Reader = Callable[[Any], Any]
 
 
@@ -24,8 +24,8 @@ def fits(value: object, annotation: Any) -> bool:
 
 
 def exactly(
-    values: Mapping[str, Any], kind: type[T], readers: Mapping[str, Reader] = MappingProxyType({})
-) -> T:
+    values: Mapping[str, Any], kind: type[_T], readers: Mapping[str, Reader] = MappingProxyType({})
+) -> _T:
     """Return the instance of a dataclass with these fields.
 
     Args:

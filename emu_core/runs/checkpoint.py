@@ -12,11 +12,11 @@ from emu_core.errors import RunError
 from emu_core.files import whole_file
 
 COST = 50  # writing takes at most 1 / COST of the time
-State = dict[str, Any]
+CheckpointState = dict[str, Any]
 """Tensors, numbers, strings, and lists and dictionaries of these, as `torch.load(weights_only=True)` reads them."""
 
 
-class Place(NamedTuple):
+class CheckpointPlace(NamedTuple):
     """How far training was when a checkpoint was written."""
 
     epoch: int = 0  # the current one, from 1; 0 without a checkpoint
@@ -38,7 +38,7 @@ class Checkpoint:
         """Whether it is time to write."""
         return time.monotonic() >= self._next
 
-    def write(self, state: State, place: Place) -> None:
+    def write(self, state: CheckpointState, place: CheckpointPlace) -> None:
         """Replace the file with a state and its place."""
         began = time.monotonic()
         self.path.parent.mkdir(exist_ok=True)
@@ -47,12 +47,12 @@ class Checkpoint:
         now = time.monotonic()
         self._next = now + (max(self.every_s, COST * (now - began)) if self.every_s else 0)
 
-    def place(self) -> Place:
+    def place(self) -> CheckpointPlace:
         """Return the last place written, or the start. Raises RunError if the file is damaged."""
         written = self._load(mmap=True)
-        return Place() if written is None else Place(*written["place"])
+        return CheckpointPlace() if written is None else CheckpointPlace(*written["place"])
 
-    def read(self) -> State | None:
+    def read(self) -> CheckpointState | None:
         """Return the last state written, on the CPU, or None. Raises RunError if the file is damaged."""
         written = self._load(mmap=False)
         return None if written is None else written["state"]

@@ -20,7 +20,7 @@ Scalar = float | int | str | bool | None
 Hyperparameters = Mapping[str, Scalar | list[Scalar]]
 
 
-class Task(StrEnum):
+class RunTask(StrEnum):
     """The kind of work of a run."""
 
     TRAIN = "train"
@@ -52,7 +52,7 @@ class RunConfig:
     method: str
     data: str
     hyperparameters: Hyperparameters
-    task: Task = Task.TRAIN
+    task: RunTask = RunTask.TRAIN
     encoder: str = ""
     train_languages: tuple[str, ...] = ()
     unlabelled_languages: tuple[str, ...] = ()

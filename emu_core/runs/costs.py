@@ -12,7 +12,7 @@ import psutil
 from emu_core.runs.log import Record
 from emu_core.runs.run import Status
 
-INTERVAL_S = 0.02
+_INTERVAL_S = 0.02
 
 
 class Costs(TypedDict):
@@ -107,7 +107,7 @@ def peak_memory() -> Iterator[Callable[[], float]]:
             return most / 2**20
 
     def watch() -> None:
-        while not over.wait(INTERVAL_S):
+        while not over.wait(_INTERVAL_S):
             look()
 
     thread = threading.Thread(target=watch, daemon=True)

@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
-LOG = "log.jsonl"
-Values = Mapping[str, float | str]
+LOG_FILE = "log.jsonl"
+LogValues = Mapping[str, float | str]
 """Figures and texts by name, as trainers return them."""
 
 

@@ -14,12 +14,12 @@ from typing import Any, TextIO
 
 from emu_core.errors import CancelledError, Message
 from emu_core.files import write_whole
-from emu_core.runs.log import LOG, Record, read_log
+from emu_core.runs.log import LOG_FILE, Record, read_log
 from emu_core.runs.run import Run, RunState, Status
 
 OnProgress = Callable[[Status], None]
 OnRecord = Callable[[Record], None]
-INTERVAL_S = 0.25  # between two writes of the status; a step may take milliseconds
+STATUS_INTERVAL_S = 0.25  # between two writes of the status; a step may take milliseconds
 
 
 class Progress:
@@ -57,13 +57,13 @@ class Progress:
         Training of at most `steps` and `epochs` begins or resumes in `epoch` (0 for the first), after `step` steps.
         Records of later steps are dropped from the log: these are repeated.
         """
-        before = _forget_after(self._run.folder / LOG, epoch, step) if self._writes else 0.0
+        before = _forget_after(self._run.folder / LOG_FILE, epoch, step) if self._writes else 0.0
         self._change(when=False, steps=steps, step=step, epochs=epochs, training_since=time.time() - before)
         self.phase("training")
         if not self._writes:
             yield lambda record: None
             return
-        with self._interruptible(), (self._run.folder / LOG).open("a", encoding="utf-8") as log:
+        with self._interruptible(), (self._run.folder / LOG_FILE).open("a", encoding="utf-8") as log:
             yield lambda record: self._record(record, log)
 
     def _stop_if_asked(self) -> None:
@@ -110,7 +110,7 @@ class Progress:
     @property
     def _due(self) -> bool:
         """Whether it is time for another status, also where the clock was set back since the last."""
-        return abs(time.time() - self.status.updated_at) >= INTERVAL_S
+        return abs(time.time() - self.status.updated_at) >= STATUS_INTERVAL_S
 
     def end(self, state: RunState, message: Message) -> None:
         """Write the last status."""

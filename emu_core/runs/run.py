@@ -20,17 +20,17 @@ from filelock import FileLock, Timeout
 from emu_core.errors import Fix, Message, RunError
 from emu_core.files import disk_fault, read_json, remove_partial, whole_folder, write_json, write_whole
 from emu_core.runs.checked import exactly
-from emu_core.runs.config import RunConfig, Task
+from emu_core.runs.config import RunConfig, RunTask
 from emu_core.runs.data_facts import DataFacts, facts_of
-from emu_core.runs.log import LOG, Record, read_log
+from emu_core.runs.log import LOG_FILE, Record, read_log
 
 if TYPE_CHECKING:
     from emu_core.evaluation.run_metrics import Metrics
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 FactsT = TypeVar("FactsT", bound=DataFacts)
 # Windows reserves these names for devices, whatever follows the dot.
-NAME = re.compile(r"(?!(?:con|prn|aux|nul|(?:com|lpt)[0-9])(?:\.|\Z))[a-z0-9][a-z0-9._-]{0,79}")
+RUN_NAME = re.compile(r"(?!(?:con|prn|aux|nul|(?:com|lpt)[0-9])(?:\.|\Z))[a-z0-9][a-z0-9._-]{0,79}")
 LOCK = ".emu-lock"
 _HALF_MADE = {LOCK, "config.json", "data.json", "training"}  # written before the first status
 REMARKS = "remarks.json"
@@ -191,7 +191,7 @@ class Run:
     def tidy(self) -> None:
         """Delete the stored sentences of a run that was killed after its last status and before their deletion."""
         over = self.training_folder.is_dir() and self.status().state is RunState.FINISHED
-        if over and self.config().task is Task.TRAIN:
+        if over and self.config().task is RunTask.TRAIN:
             self.delete_training()
 
     def delete_training(self) -> None:
@@ -343,7 +343,7 @@ class Run:
 
     def history(self) -> list[Record]:
         """Return the log so far: a record for each step and each epoch; other lines are skipped."""
-        return read_log(self.folder / LOG)
+        return read_log(self.folder / LOG_FILE)
 
     def uncancel(self) -> None:
         """Undo `cancel` before the run is started again."""
@@ -368,7 +368,7 @@ class Run:
         self.write("status.json", {**asdict(status), "message": status.message.to_json()})
         return status
 
-    def _read(self, name: str, parse: Callable[[dict[str, Any]], T], default: T | None = None) -> T:
+    def _read(self, name: str, parse: Callable[[dict[str, Any]], _T], default: _T | None = None) -> _T:
         """Read a JSON file; `default` stands for one that is missing.
 
         Raises:
@@ -446,7 +446,7 @@ def list_runs(root: Path) -> list[Run]:
     """Return the runs under `root`, the newest first."""
     runs = []
     for folder in root.glob("*"):
-        if NAME.fullmatch(folder.name) and (folder / "status.json").is_file():
+        if RUN_NAME.fullmatch(folder.name) and (folder / "status.json").is_file():
             with suppress(OSError):  # being deleted right now, or no file
                 runs.append(((folder / "config.json").stat().st_mtime, folder.name))
     return [Run(root / name) for _, name in sorted(runs, reverse=True)]
@@ -461,13 +461,13 @@ def new_run_name(root: Path, method: str, encoder: str) -> str:
 
 def check_name(name: str) -> None:
     """Raise a RunError unless a run can have the name."""
-    if not NAME.fullmatch(name):
+    if not RUN_NAME.fullmatch(name):
         raise RunError(f"{name[:80]!r} can't name a run; use lower-case letters, digits, '.', '_' and '-'")
 
 
 def in_trash(root: Path) -> list[Run]:
     """Return the runs in the trash of `root`, the latest first."""
-    folders = [path for path in (root / TRASH).glob("*") if NAME.fullmatch(path.name) and path.is_dir()]
+    folders = [path for path in (root / TRASH).glob("*") if RUN_NAME.fullmatch(path.name) and path.is_dir()]
     return [Run(path) for path in sorted(folders, key=lambda path: path.stat().st_mtime, reverse=True)]
 
 

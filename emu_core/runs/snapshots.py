@@ -14,9 +14,9 @@ from emu_core.evaluation.film import Film, film
 from emu_core.evaluation.projection import sample_together
 from emu_core.files import write_whole
 from emu_core.runs.run import Run
-from emu_core.runs.stored_data import Data, LabelledData
+from emu_core.runs.stored_data import LabelledData, StoredData
 
-MOST_SENTENCES = 2_000
+_MOST_SENTENCES = 2_000
 MOST_EPOCHS = 30  # stored; of more epochs every second, third ... and the last
 BEFORE = "before training"
 SENTENCES, COLUMNS = "sentences.parquet", ["text", "intent", "language", "id"]
@@ -33,7 +33,7 @@ class Snapshots:
         last: the number of the last frame; 0 is before training.
     """
 
-    def __init__(self, run: Run, data: Data, *, writes: bool = True) -> None:
+    def __init__(self, run: Run, data: StoredData, *, writes: bool = True) -> None:
         """Draw the sentences, with seed 0, and store them in the one of several processes that `writes`.
 
         They are held-out rows, or training rows where there are none, or the pairs of parallel text that the encoder
@@ -42,7 +42,7 @@ class Snapshots:
         self.folder, self.last, self._writes = run.snapshots_folder, 0, writes
         frame = _sentences(data)
         languages, intents, ids = (frame[column].tolist() for column in ("language", "intent", "id"))
-        frame = frame.iloc[sample_together(languages, intents, ids, MOST_SENTENCES)]
+        frame = frame.iloc[sample_together(languages, intents, ids, _MOST_SENTENCES)]
         self._texts: list[str] = frame["text"].tolist()
         if writes:
             self.folder.mkdir(exist_ok=True)
@@ -71,7 +71,7 @@ class Snapshots:
             write_checksums(self.folder)
 
 
-def _sentences(data: Data) -> pd.DataFrame:
+def _sentences(data: StoredData) -> pd.DataFrame:
     if isinstance(data, LabelledData):
         part = data.labelled.held_out_part()
         return (data.labelled.train_part() if part is None else part).frame

@@ -117,10 +117,10 @@ def texts_digest(texts: Sequence[ParallelText]) -> str:
     return hashlib.sha256("".join(text.sha256() for text in texts).encode()).hexdigest()
 
 
-Data = LabelledData | ParallelData
+StoredData = LabelledData | ParallelData
 
 
-def load_data(folder: Path, name: str) -> Data:
+def load_data(folder: Path, name: str) -> StoredData:
     """Read the data of a run from its training folder, where `store` wrote it; `name` is the data's name.
 
     Raises:

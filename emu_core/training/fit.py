@@ -16,8 +16,8 @@ from torch import Tensor, nn
 
 from emu_core.errors import CancelledError, Fix, Message, TrainingError
 from emu_core.processes import SINGLE_PROCESS, Processes
-from emu_core.runs.checkpoint import Checkpoint, Place, State
-from emu_core.runs.log import Record, RecordKind, Values
+from emu_core.runs.checkpoint import Checkpoint, CheckpointPlace, CheckpointState
+from emu_core.runs.log import LogValues, Record, RecordKind
 
 Weights = dict[str, Tensor]
 BatchT = TypeVar("BatchT", bound=Sized)
@@ -143,7 +143,7 @@ class Trainer(ABC, Generic[BatchT]):
         """Return facts about a batch for the record of its step, such as its language."""
         return {}
 
-    def end_epoch(self) -> Values:
+    def end_epoch(self) -> LogValues:
         """Return figures and texts for the epoch's record; called once after the epoch's last step."""
         return {}
 
@@ -159,14 +159,14 @@ class Trainer(ABC, Generic[BatchT]):
         """Return by name what a step changes; by default model and optimiser."""
         return {"model": self.model, "optimizer": self.optimizer}
 
-    def state_dict(self) -> State:
+    def state_dict(self) -> CheckpointState:
         """Return everything that a step reads and changes; by default the state of `parts`."""
         return {
             name: part if isinstance(part, Tensor) else part.state_dict()
             for name, part in self.parts().items()
         }
 
-    def load_state_dict(self, state: State) -> None:
+    def load_state_dict(self, state: CheckpointState) -> None:
         """Restore what `state_dict` returned, in the same stage."""
         for name, part in self.parts().items():
             if isinstance(part, Tensor):
@@ -214,7 +214,7 @@ def fit(
 
     def write() -> None:
         if checkpoint is not None and trainer.processes.main:
-            checkpoint.write(_state(trainer, at, best), Place(at.epoch, at.step))
+            checkpoint.write(_state(trainer, at, best), CheckpointPlace(at.epoch, at.step))
 
     with trainer.training():
         if written is not None:
@@ -269,11 +269,11 @@ def _step(trainer: Trainer[BatchT], batch: BatchT, at: Position, stage: Stage) -
             )
     weight = len(batch) if trainer.weighs_by_size else 1
     at.loss, at.weight = at.loss + losses["loss"] * weight, at.weight + weight
-    parts: Values = {name: value for name, value in losses.items() if name != "loss"}
+    parts: LogValues = {name: value for name, value in losses.items() if name != "loss"}
     return _record(RecordKind.STEP, at, stage, losses["loss"], {**facts, **parts})
 
 
-def _record(kind: RecordKind, at: Position, stage: Stage, loss: float, values: Values) -> Record:
+def _record(kind: RecordKind, at: Position, stage: Stage, loss: float, values: LogValues) -> Record:
     return Record(
         kind=kind,
         step=at.step,
@@ -285,7 +285,7 @@ def _record(kind: RecordKind, at: Position, stage: Stage, loss: float, values: V
     )
 
 
-def _state(trainer: Trainer[BatchT], at: Position, best: Weights | None) -> State:
+def _state(trainer: Trainer[BatchT], at: Position, best: Weights | None) -> CheckpointState:
     device = _device(trainer)
     return {
         "position": asdict(at),
@@ -296,7 +296,7 @@ def _state(trainer: Trainer[BatchT], at: Position, best: Weights | None) -> Stat
     }
 
 
-def _restore(trainer: Trainer[BatchT], state: State) -> Weights | None:
+def _restore(trainer: Trainer[BatchT], state: CheckpointState) -> Weights | None:
     """Restore the trainer and torch's generators; return the weights of the best epoch so far."""
     trainer.load_state_dict(state["trainer"])
     torch.set_rng_state(state["cpu_generator"])

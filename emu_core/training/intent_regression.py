@@ -16,11 +16,11 @@ Classes = NDArray[np.int64]
 
 MANY = 400  # intents; a regression over more of them at once takes minutes, so they are taken in groups
 GROUP = 100  # of many intents, those that one regression distinguishes
-MOST_SENTENCES = 20_000  # to learn from; of more, this many are drawn
+REGRESSION_MAX_SENTENCES = 20_000  # to learn from; of more, this many are drawn
 LEAST_OF_INTENT = 3  # sentences that an intent keeps in a draw
 
 
-def sampled_rows(labels: Sequence[int], most: int = MOST_SENTENCES) -> list[int]:
+def sampled_rows(labels: Sequence[int], most: int = REGRESSION_MAX_SENTENCES) -> list[int]:
     """Return the rows to learn from, ascending: all, or of more than `most` a draw with each intent's share.
 
     Rare intents keep `LEAST_OF_INTENT` sentences each, so that there may be a few more. `labels` are N class numbers,

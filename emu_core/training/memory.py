@@ -11,7 +11,7 @@ from emu_core.errors import TrainingError
 
 if TYPE_CHECKING:
     from emu_core.runs.config import RunConfig
-    from emu_core.runs.stored_data import Data
+    from emu_core.runs.stored_data import StoredData
     from emu_core.training.method import Method
 
 MEGABYTE = 2**20
@@ -31,7 +31,7 @@ OnForecast = Callable[[Forecast], None]
 
 
 def forecast(
-    method: "Method", data: "Data", config: "RunConfig", on_forecast: OnForecast | None = None
+    method: "Method", data: "StoredData", config: "RunConfig", on_forecast: OnForecast | None = None
 ) -> Forecast | None:
     """Estimate the memory that training needs; None if it was not measured for the method and the encoder.
 

@@ -109,7 +109,7 @@ def test_ctrl_c_writes_a_checkpoint_and_says_how_to_go_on(
         if status.step == 1 and status.state is RunState.RUNNING:
             signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr(progress, "INTERVAL_S", 0.0)  # every step is told
+    monkeypatch.setattr(progress, "STATUS_INTERVAL_S", 0.0)  # every step is told
     with pytest.raises(
         CancelledError, match=rf"after 1 steps; resume it with emu_core.resume\('{run.folder}'\)"
     ):

@@ -100,7 +100,7 @@ def test_a_stopped_run_goes_on_to_the_same_weights(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("emu_core.runs.progress.INTERVAL_S", 0.0)  # every step is told
+    monkeypatch.setattr("emu_core.runs.progress.STATUS_INTERVAL_S", 0.0)  # every step is told
     whole = pretrain(files, out=tmp_path / "whole", method=method, config=small(method))
     out = tmp_path / "stopped"
 

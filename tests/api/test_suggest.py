@@ -83,7 +83,7 @@ def test_repeats_leave_no_gap_in_a_choice() -> None:
 
 
 def test_of_many_sentences_the_most_uncertain_are_clustered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(active_learning, "MOST_SENTENCES", 8)
+    monkeypatch.setattr(active_learning, "ACTIVE_LEARNING_MAX_SENTENCES", 8)
     rng = np.random.default_rng(1)
     unsure = rng.permutation(40) / 40
     found = choose_sentences(rng.normal(size=(40, 3)), unsure, ["en", "de"] * 20, 4)

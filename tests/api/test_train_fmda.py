@@ -15,7 +15,7 @@ from emu_core.methods.fmda.method import training_pairs
 from emu_core.methods.fmda.parts import Part
 from emu_core.methods.fmda.settings import FmdaConfig
 from emu_core.runs import progress
-from emu_core.runs.checkpoint import Checkpoint, Place
+from emu_core.runs.checkpoint import Checkpoint, CheckpointPlace
 from emu_core.runs.run import Run, RunState, Status
 from tests.support.slot_set import slot_set
 from tests.support.tiny_transformer import tiny_transformer
@@ -45,7 +45,7 @@ def run(spec: str, tmp_path_factory: pytest.TempPathFactory) -> Run:
 def test_every_phase_that_encodes_tells_how_far_it_is(
     spec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(progress, "INTERVAL_S", 0.0)
+    monkeypatch.setattr(progress, "STATUS_INTERVAL_S", 0.0)
     told: dict[str, list[float]] = {}
     train(
         slot_set(),
@@ -105,7 +105,7 @@ def test_a_cancelled_run_goes_on_to_the_same_layers(
     run: Run, spec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stopped = Run(tmp_path / "r")
-    monkeypatch.setattr("emu_core.runs.progress.INTERVAL_S", 0.0)  # every step is heard of
+    monkeypatch.setattr("emu_core.runs.progress.STATUS_INTERVAL_S", 0.0)  # every step is heard of
 
     def stop(status: Status) -> None:
         if status.step == 9:  # within the second stage's first epoch
@@ -116,7 +116,7 @@ def test_a_cancelled_run_goes_on_to_the_same_layers(
             slot_set(), out=stopped.folder, method="fmda", encoder=spec, device="cpu", config=CONFIG,
             on_progress=stop,
         )  # fmt: skip
-    assert Checkpoint(stopped.checkpoint).place() == Place(3, 9)
+    assert Checkpoint(stopped.checkpoint).place() == CheckpointPlace(3, 9)
     assert stopped.can_resume
     resume(stopped.folder)
     whole, again = (load_encoder(f"run:{one.folder}") for one in (run, stopped))

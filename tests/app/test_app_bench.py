@@ -24,11 +24,11 @@ from emu_core.bench.job import create_bench, queue_again, run_bench
 from emu_core.bench.papers import PAPERS
 from emu_core.bench.report import load_report
 from emu_core.bench.results import Cell, CellResult
-from emu_core.charts.intervals import Gain
+from emu_core.charts.intervals import SystemGain
 from emu_core.data.labelled import LabelledSet
 from emu_core.errors import TrainingError
 from emu_core.reports.bench_report import write_report
-from emu_core.runs.config import Task
+from emu_core.runs.config import RunTask
 from emu_core.runs.run import Run, RunState, list_runs
 from tests.support.app_pages import new_session
 from tests.support.bench_cells import drawn, planned
@@ -68,7 +68,7 @@ ACTS = re.compile(r"(?<!\\)(!\[|\]\(|<img|\$x)")  # markdown that is not made li
 @pytest.fixture
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of runs, whose processes measure nothing."""
-    monkeypatch.setattr(jobs, "POLL_S", 0.02)
+    monkeypatch.setattr(jobs, "JOB_POLL_S", 0.02)
     made = manager(tmp_path / "runs")
     monkeypatch.setenv("EMU_RUNS", str(tmp_path / "runs"))
     monkeypatch.setattr(jobs, "_job_manager", lambda root: made)
@@ -150,7 +150,7 @@ def test_emus_form_says_what_would_be_done_and_starts_it(app: AppTest, root: Pat
     config = run.config()
     assert (run.name, config.task, config.method, config.encoder) == (
         "bench-emu-use-1",
-        Task.BENCH,
+        RunTask.BENCH,
         "emu",
         "use",
     )
@@ -348,7 +348,7 @@ def test_gains_are_the_reports_and_losses_are_flagged(made: Path) -> None:
     assert gains["Emu"].below == lower and len(gains) == 9 and not any("base" in label for label in gains)
     peers = {gain.label for gain in gains_of(report.table("peers"))}
     assert "SetFit" not in peers and "Emu" in peers
-    figure = charts.system_gains([Gain("a<b>", 2.0, 0.5, ()), Gain("c", -1.0, 0.0, ("en-de",))])
+    figure = charts.system_gains([SystemGain("a<b>", 2.0, 0.5, ()), SystemGain("c", -1.0, 0.0, ("en-de",))])
     harmless, harmful = figure.data
     assert (list(harmless.x), list(harmless.y), list(harmless.error_x.array)) == ([2.0], [1], [0.5])
     assert (list(harmful.x), list(harmful.y), harmful.error_x.array) == ([-1.0], [0], None)

@@ -658,7 +658,7 @@ def test_filters_that_leave_nothing_say_so(trained: Trained, app: AppTest) -> No
 def test_a_large_set_is_drawn_in_part_and_says_so(
     app: AppTest, trained: Trained, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(maps, "MOST_POINTS", 90)
+    monkeypatch.setattr(maps, "MAX_DRAWN_POINTS", 90)
     explore(app)
     assert app.info[0].value.startswith("The maps show 90 of 324 sentences")
     rows = drawn_rows(app, "x")

@@ -15,7 +15,7 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Button
 
 from emu_app.work import cache, jobs
-from emu_app.work.background import Done, Outcome, Pending
+from emu_app.work.background import Done, Pending, TaskOutcome
 from emu_core.data.readers.formats import FILE_ENDINGS
 from emu_core.errors import Message
 from emu_core.evaluation.guard import LanguageChange
@@ -214,11 +214,11 @@ class Slow:
 
     def run(
         self, key: str, function: Callable[..., Any], *args: Any, limit_s: float | None = None
-    ) -> Outcome:
+    ) -> TaskOutcome:
         self.outcome = Done(function(*args)) if function.__name__ in self.over else Pending(key, 0.25)
         return self.outcome
 
-    def wait(self, key: str, timeout_s: float) -> Outcome:
+    def wait(self, key: str, timeout_s: float) -> TaskOutcome:
         return self.outcome
 
     def result(self, key: str) -> Pending:

@@ -15,7 +15,7 @@ from emu_app.panels import context
 from emu_app.shell import model_name
 from emu_app.shell.model_name import HF, model_spec, short_name
 from emu_app.work import cache, jobs, vectors
-from emu_app.work.background import Done, Failed, Outcome, Pending
+from emu_app.work.background import Done, Failed, Pending, TaskOutcome
 from emu_app.work.jobs import JobManager
 from emu_app.work.vectors import weights_of
 from emu_core.encoders import registry
@@ -268,9 +268,9 @@ class OneAtATime:
 
     def __init__(self) -> None:
         self.asked: list[tuple[str, Callable[..., Any], tuple[Any, ...]]] = []
-        self.outcomes: dict[str, Outcome] = {}
+        self.outcomes: dict[str, TaskOutcome] = {}
 
-    def run(self, key: str, function: Callable[..., Any], *args: Any) -> Outcome:
+    def run(self, key: str, function: Callable[..., Any], *args: Any) -> TaskOutcome:
         if key not in self.outcomes:
             self.asked.append((key, function, args))
             self.outcomes[key] = Pending(key)

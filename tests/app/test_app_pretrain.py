@@ -12,7 +12,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Button
 
-from emu_app.data.text_files import Kind, read_files, safe_name
+from emu_app.data.text_files import TextKind, read_files, safe_name
 from emu_app.data.texts import typed_languages
 from emu_app.panels.monitor import found_table, losses_of
 from emu_app.panels.run_table import P_AT_1, mean_p_at_1, runs_frame
@@ -33,7 +33,7 @@ FOUND = {"p_at_1": 80.0, "p_at_3": 90.0, "p_at_10": 95.0, "low": 70.0, "high": 8
 
 @pytest.fixture
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(jobs, "POLL_S", 0.02)
+    monkeypatch.setattr(jobs, "JOB_POLL_S", 0.02)
     made = manager(tmp_path / "runs")
     monkeypatch.setenv("EMU_RUNS", str(tmp_path / "runs"))
     monkeypatch.setattr(jobs, "_job_manager", lambda root: made)
@@ -150,10 +150,12 @@ def test_hostile_names_are_no_paths() -> None:
     assert safe_name("..") == safe_name("") == safe_name("/") == "file"
     assert safe_name("a\0b<script>.en") == "a_b_script_.en"
     assert len(safe_name("ü" * 900 + ".en").encode()) <= 240 and safe_name("ü" * 900 + ".en").endswith(".en")
-    read = read_files(Kind.PARALLEL, "k", [("../../x.en", lines("dog")), ("../y/x.de", lines("Hund"))], [])
+    read = read_files(
+        TextKind.PARALLEL, "k", [("../../x.en", lines("dog")), ("../y/x.de", lines("Hund"))], []
+    )
     assert read.title == "x.en, x.de" and read.parallel[0].languages == ("en", "de")
     with pytest.raises(DataError, match="two files are called x"):
-        read_files(Kind.PARALLEL, "k", [("a/x.en", lines("dog")), ("b/x.en", lines("cat"))], [])
+        read_files(TextKind.PARALLEL, "k", [("a/x.en", lines("dog")), ("b/x.en", lines("cat"))], [])
 
 
 def test_typed_languages() -> None:

@@ -17,7 +17,7 @@ GONE = Status(state=RunState.RUNNING, pid=2**22 + 1, started_at=1.0)  # its proc
 
 @pytest.fixture
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(jobs, "POLL_S", 0.02)
+    monkeypatch.setattr(jobs, "JOB_POLL_S", 0.02)
     monkeypatch.setenv("EMU_RUNS", str(tmp_path / "runs"))
     return tmp_path / "runs"
 

@@ -16,7 +16,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from emu_app.panels import run_table
-from emu_app.views.split import FEW_TEMPLATES, NAMES, kind_of, looks_at, parts_of
+from emu_app.views.split import FEW_TEMPLATES, PART_NAMES, kind_of, looks_at, parts_of
 from emu_app.work import cache, jobs, mapping
 from emu_app.work.jobs import JobManager
 from emu_core import train
@@ -209,7 +209,7 @@ def test_the_nearest_come_first_in_every_column(app: AppTest, root: Path, langua
     parts = encoder_of(root).parts(frame["text"].tolist())
     query = next(i for i, code in enumerate(frame["language"]) if code == "en")
     lines = written(app)
-    starts = [lines.index(f"**{NAMES[part]}**", lines.index("**[CLS]**")) for part in Part]
+    starts = [lines.index(f"**{PART_NAMES[part]}**", lines.index("**[CLS]**")) for part in Part]
     for start, vectors in zip(starts, parts.values(), strict=True):
         cosines = [
             float(vectors[query] @ other / np.linalg.norm(vectors[query]) / np.linalg.norm(other))
@@ -237,7 +237,7 @@ def test_the_baseline_has_no_attention_and_says_so(app: AppTest) -> None:
     assert not app.get("plotly_chart")
     assert any("has no attention over words" in info.value for info in app.info)
     lines = written(app)
-    shown = [part for part in Part if f"**{NAMES[part]}**" in lines]
+    shown = [part for part in Part if f"**{PART_NAMES[part]}**" in lines]
     assert shown == [Part.CLS, Part.MEAN, Part.LANGUAGE, Part.MEANING]
 
 
@@ -287,13 +287,13 @@ def test_the_numbers_are_those_of_the_run(app: AppTest, root: Path) -> None:
     tab(app, "Evaluation of the parts")
     table = app.dataframe[0].value.set_index("Embedding")
     measured = Run(root / "fmda").metrics().parts
-    assert list(table.index) == [NAMES[part] for part in Part]
+    assert list(table.index) == [PART_NAMES[part] for part in Part]
     for part in Part:
         for pair, value in measured.embeddings[part].translation.items():
-            assert table.loc[NAMES[part], pair.replace("-", " → ")] == value
+            assert table.loc[PART_NAMES[part], pair.replace("-", " → ")] == value
         for code, value in measured.embeddings[part].template.items():
-            assert table.loc[NAMES[part], f"Templates {code}"] == value
-        assert table.loc[NAMES[part], "Language probe"] == measured.embeddings[part].probe
+            assert table.loc[PART_NAMES[part], f"Templates {code}"] == value
+        assert table.loc[PART_NAMES[part], "Language probe"] == measured.embeddings[part].probe
     assert table.shape == (6, 4 + 3 + 1)
 
 
@@ -340,12 +340,14 @@ def test_a_few_templates_are_coloured_by_template(app: AppTest) -> None:
 def test_rare_templates_share_a_colour() -> None:
     many = [Utterance(*parse_annotated(f"{word} [place : x]"), "i", word, "en") for word in "abcdefghij"]
     points = split.points_of([*many, *many[3:]])
-    assert points["template"].nunique() == split.NAMED + 1
-    assert set(points["template"][:3]) == {split.OTHERS}
-    assert max(points["template"]) == split.OTHERS  # the last of the legend
+    assert points["template"].nunique() == split.MAX_NAMED_TEMPLATES + 1
+    assert set(points["template"][:3]) == {split.OTHER_TEMPLATES}
+    assert max(points["template"]) == split.OTHER_TEMPLATES  # the last of the legend
     german = Utterance(*parse_annotated("das ist a [place : y]"), "i", "a", "de")
     assert split.points_of([many[0], german])["template"].tolist() == ["a [place]", "a [place]"]
-    assert split.points_of([Utterance("plain", (), "i", "a", "en")])["template"].tolist() == [split.OTHERS]
+    assert split.points_of([Utterance("plain", (), "i", "a", "en")])["template"].tolist() == [
+        split.OTHER_TEMPLATES
+    ]
 
 
 # ---------------------------------------------------------------------------------- what is underneath
@@ -413,7 +415,7 @@ def test_annotations_that_do_not_fit_are_counted_and_left_out(
 
 
 def test_a_large_set_is_cut_with_translations_kept_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(split, "MOST", 20)
+    monkeypatch.setattr(split, "MAX_POOL", 20)
     found = read_pool("some", fmda_set().frame)
     assert 18 <= len(found.frame) <= 20 and found.total == len(fmda_set())
     assert set(found.frame.groupby("id").size()) == {3}

@@ -230,7 +230,7 @@ def test_misses_are_those_that_are_not_first_the_worst_first() -> None:
 
 
 def test_large_text_is_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(uploaded, "MOST", 25)
+    monkeypatch.setattr(uploaded, "MAX_SHOWN_PAIRS", 25)
     app = opened()
     app.file_uploader[0].set_value(files())
     app.run()

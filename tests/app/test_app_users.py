@@ -43,7 +43,7 @@ def write_server(folder: Path, settings: str, **secrets: object) -> Path:
 def queue(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> JobManager:
     """The queue of a server, which trains nothing."""
     (tmp_path / "process.py").write_text(PROCESS)
-    monkeypatch.setattr(jobs, "POLL_S", 0.02)
+    monkeypatch.setattr(jobs, "JOB_POLL_S", 0.02)
     monkeypatch.setenv("EMU_RUNS", str(tmp_path / "runs"))
     made = JobManager(tmp_path / "runs", (sys.executable, str(tmp_path / "process.py")))
     monkeypatch.setattr(jobs, "_job_manager", lambda root: made)

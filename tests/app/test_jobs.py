@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from emu_app.work import jobs
-from emu_app.work.jobs import LOG, NICENESS, JobManager, last_line
+from emu_app.work.jobs import NICENESS, PROCESS_LOG, JobManager, last_line
 from emu_core.errors import Message, RunError
 from emu_core.runs.run import Run, RunState, Status, create_run, list_runs
 from tests.support.fake_runs import (
@@ -28,7 +28,7 @@ GONE = Status(state=RunState.RUNNING, pid=2**22 + 1, started_at=1.0)  # its proc
 
 @pytest.fixture
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(jobs, "POLL_S", 0.02)
+    monkeypatch.setattr(jobs, "JOB_POLL_S", 0.02)
     return tmp_path / "runs"
 
 
@@ -230,7 +230,7 @@ def test_what_can_not_go_on_is_not_queued_but_a_finished_benchmark_is(root: Path
 
 
 def test_the_last_line_that_says_something(tmp_path: Path) -> None:
-    log = tmp_path / LOG
+    log = tmp_path / PROCESS_LOG
     assert last_line(log) == ""
     log.write_bytes(b"x" * 10_000 + b"\nemu: no such file \xff\n\n  \n")
     assert last_line(log) == "no such file �"

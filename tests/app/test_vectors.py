@@ -6,7 +6,7 @@ import pytest
 
 from emu_app.work import tasks
 from emu_app.work.vectors import FOLDER, prune, vectors_path, weights_of
-from emu_core.runs.run import NAME
+from emu_core.runs.run import RUN_NAME
 
 
 def test_a_file_is_named_by_encoder_set_and_texts(tmp_path: Path) -> None:
@@ -16,7 +16,7 @@ def test_a_file_is_named_by_encoder_set_and_texts(tmp_path: Path) -> None:
     assert len(set(paths)) == len(paths)
     assert paths[0] == vectors_path(tmp_path, "w", "s", ("a", "b"))
     assert all(path.parent == tmp_path / FOLDER for path in paths)
-    assert not NAME.fullmatch(FOLDER)  # so that it is never taken for a run
+    assert not RUN_NAME.fullmatch(FOLDER)  # so that it is never taken for a run
 
 
 def test_hostile_texts_and_names_stay_in_the_folder(tmp_path: Path) -> None:

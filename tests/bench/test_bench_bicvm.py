@@ -7,18 +7,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from emu_core.bench.bicvm.experiment import BicvmExperiment, System, shown_words
+from emu_core.bench.bicvm.experiment import BicvmExperiment, BicvmSystem, shown_words
 from emu_core.bench.bicvm.report import (
     ENCODERS,
     LABELS,
     DocumentResults,
-    printed_table,
-    translation_table,
+    printed_bicvm_table,
+    translation_grid,
 )
 from emu_core.bench.experiment import measure_cell
 from emu_core.bench.paper import paper_figure, paper_numbers
 from emu_core.bench.parallel.experiment import speed_table
-from emu_core.bench.parallel.texts import BenchTexts, read_texts
+from emu_core.bench.parallel.texts import BenchTexts, read_bench_texts
 from emu_core.bench.pictures import View, WordMaps
 from emu_core.bench.results import Cell, CellResult, pair_names
 from emu_core.data.calendar_words import MONTHS, WEEKDAYS
@@ -62,15 +62,15 @@ def test_the_papers_figures_stand_in_its_table() -> None:
         == ""
         == paper_figure("bicvm", "table1", "", "en-de")
     )
-    assert len(paper_numbers("bicvm")["table1"]["rows"]) == len(printed_table().rows) == 6
-    assert printed_table().rows[4].cells == ("BiCVM", "83.7", "71.4")
+    assert len(paper_numbers("bicvm")["table1"]["rows"]) == len(printed_bicvm_table().rows) == 6
+    assert printed_bicvm_table().rows[4].cells == ("BiCVM", "83.7", "71.4")
 
 
 # Texts
 
 
 def test_texts_are_read_back_from_their_folder(tmp_path: Path) -> None:
-    texts = read_texts(parallel(*PAIRS), labelled=labelled(), sts=sts_folder(tmp_path / "sts"))
+    texts = read_bench_texts(parallel(*PAIRS), labelled=labelled(), sts=sts_folder(tmp_path / "sts"))
     running = (RunningText("en", (("one", "two", "one"), ("two", "three", "four")), "r"),)
     whole = BenchTexts(Tasks(texts.train, running_text=running), texts.test, texts.documents, texts.sts)
     (tmp_path / "x").mkdir()
@@ -87,28 +87,30 @@ def test_texts_are_read_back_from_their_folder(tmp_path: Path) -> None:
 
 
 def test_pairs_are_held_out_and_never_trained_on() -> None:
-    texts = read_texts(parallel(*PAIRS))
+    texts = read_bench_texts(parallel(*PAIRS))
     assert [len(text) for text in texts.test] == [6, 6] and texts.documents == {}
     measured = {sentence for text in texts.test for sentence in (*text.first, *text.second)}
     assert not any(s in measured for text in texts.train for s in (*text.first, *text.second))
-    given = read_texts(parallel(*PAIRS), test=[text.turned() for text in parallel(*PAIRS, count=5, seed=9)])
+    given = read_bench_texts(
+        parallel(*PAIRS), test=[text.turned() for text in parallel(*PAIRS, count=5, seed=9)]
+    )
     assert [text.languages for text in given.test] == list(PAIRS) and len(given.train[0]) == 60
     assert given.test[0].first == sentences("en", 5, 9)
     with pytest.raises(DataError, match="no pairs of en-fr"):
-        read_texts(parallel(*PAIRS), test=parallel(PAIRS[0], count=5))
+        read_bench_texts(parallel(*PAIRS), test=parallel(PAIRS[0], count=5))
 
 
 def test_texts_of_one_pair_become_one_and_quick_takes_few() -> None:
     one, other = parallel(PAIRS[0], count=2_000)[0], parallel(PAIRS[0], count=2_000, seed=3)[0].turned()
     test = parallel(PAIRS[0], count=5, seed=9)
-    (text,) = read_texts([one, other], test=test).train
+    (text,) = read_bench_texts([one, other], test=test).train
     assert text.first == one.first + other.second and text.languages == ("en", "de")
-    assert len(read_texts([one, other], test=test, quick=True).train[0]) == 3_000
+    assert len(read_bench_texts([one, other], test=test, quick=True).train[0]) == 3_000
 
 
 def test_labelled_sentences_are_divided_by_id_where_they_have_no_split() -> None:
     frame = labelled().frame.assign(split="")
-    found = read_texts(parallel(*PAIRS), labelled=LabelledSet(frame, "x")).documents
+    found = read_bench_texts(parallel(*PAIRS), labelled=LabelledSet(frame, "x")).documents
     assert {code: (len(a.texts), len(b.texts)) for code, (a, b) in found.items()} == dict.fromkeys(
         WORDS, (27, 13)
     )
@@ -118,9 +120,9 @@ def test_labelled_sentences_are_divided_by_id_where_they_have_no_split() -> None
     odd = frame.copy()
     odd.loc[(odd["language"] == "de") & (odd["intent"] == "other"), "intent"] = "third"
     with pytest.raises(DataError, match="fewer than two classes in common"):
-        read_texts(parallel(*PAIRS), labelled=LabelledSet(odd, "x"))
+        read_bench_texts(parallel(*PAIRS), labelled=LabelledSet(odd, "x"))
     with pytest.raises(DataError, match="labels in en of the languages trained on"):
-        read_texts(parallel(*PAIRS), labelled=labelled().select(languages=["en"]))
+        read_bench_texts(parallel(*PAIRS), labelled=labelled().select(languages=["en"]))
 
 
 def test_documents_come_from_folders(tmp_path: Path) -> None:
@@ -131,15 +133,15 @@ def test_documents_come_from_folders(tmp_path: Path) -> None:
             for i in range(6):
                 (folder / f"{i}.txt").write_text(f"{WORDS[code]}. {label} {i}.", "utf-8")
     named = named_files([f"{code}={tmp_path / code}" for code in ("en", "de")])
-    found = read_texts(parallel(*PAIRS), documents=named).documents
+    found = read_bench_texts(parallel(*PAIRS), documents=named).documents
     assert {code: (len(a.texts), len(b.texts)) for code, (a, b) in found.items()} == {
         "en": (8, 4),
         "de": (8, 4),
     }
-    both = read_texts(parallel(*PAIRS), documents=named, test_documents=named).documents
+    both = read_bench_texts(parallel(*PAIRS), documents=named, test_documents=named).documents
     assert [len(part.texts) for part in both["de"]] == [12, 12]
     with pytest.raises(DataError, match="name them with test_documents"):
-        read_texts(parallel(*PAIRS), documents=named, test_documents={"en": named["en"]})
+        read_bench_texts(parallel(*PAIRS), documents=named, test_documents={"en": named["en"]})
     for wrong in (["en"], ["en=a", "en=b"]):
         with pytest.raises(DataError, match="write en=PATH"):
             named_files(wrong)
@@ -203,7 +205,7 @@ def test_weekdays_and_months_are_shown_where_there_are_some() -> None:
 
 def test_a_model_of_two_pairs_is_trained_and_measured() -> None:
     test = parallel(*PAIRS, count=12, seed=9)
-    result = measure_cell(experiment(test=test, epochs=8, quick=True), Cell(System.OURS, NAMES))
+    result = measure_cell(experiment(test=test, epochs=8, quick=True), Cell(BicvmSystem.OURS, NAMES))
     assert {part for part, _ in result.keys("rank")} == {COSINE, EUCLID}
     ways = {"en-de", "de-en", "en-fr", "fr-en", "de-fr", "fr-de"}
     assert set(result.wheres("rank", COSINE)) == ways == set(result.wheres("documents"))
@@ -220,7 +222,7 @@ def test_a_model_of_two_pairs_is_trained_and_measured() -> None:
 
 def test_glosses_are_measured_without_training() -> None:
     made = experiment(test=parallel(*PAIRS, count=12, seed=9), quick=True)
-    result = measure_cell(made, Cell(System.GLOSSED, NAMES[:1]))
+    result = measure_cell(made, Cell(BicvmSystem.GLOSSED, NAMES[:1]))
     assert result.keys("rank") == [] == result.keys("speed") and result.seconds == 0
     accuracy = {
         where: float(result.values["documents", part, where][0]) for part, where in result.keys("documents")
@@ -244,22 +246,30 @@ def test_steps_alone_are_timed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_papers_settings_are_the_papers() -> None:
     made = experiment()
-    paper, ours, bigram = (made.recipe(one) for one in (System.PAPER, System.OURS, System.OURS_BIGRAM))
-    assert paper and paper.config == BicvmConfig() and ours and bigram and made.recipe(System.GLOSSED) is None
+    paper, ours, bigram = (
+        made.recipe(one) for one in (BicvmSystem.PAPER, BicvmSystem.OURS, BicvmSystem.OURS_BIGRAM)
+    )
+    assert (
+        paper
+        and paper.config == BicvmConfig()
+        and ours
+        and bigram
+        and made.recipe(BicvmSystem.GLOSSED) is None
+    )
     assert isinstance(bigram.config, BicvmConfig) and bigram.config.composition is Composition.BIGRAM
     changed = {name for name, value in vars(ours.config).items() if value != vars(bigram.config)[name]}
     assert changed == {"composition"}
-    quick = experiment(quick=True).recipe(System.PAPER)
+    quick = experiment(quick=True).recipe(BicvmSystem.PAPER)
     assert quick and quick.config.epochs == 5
-    cell = Cell(System.PAPER, NAMES)
+    cell = Cell(BicvmSystem.PAPER, NAMES)
     assert made.fingerprint(cell) != experiment(epochs=3).fingerprint(cell)
 
 
 def test_each_cell_is_planned_once() -> None:
     cells = experiment(seeds=(0, 1)).cells()
-    assert cells[0] == Cell(System.SUM_OF_WORDS, NAMES[:1], 0)
+    assert cells[0] == Cell(BicvmSystem.SUM_OF_WORDS, NAMES[:1], 0)
     assert len(cells) == len({cell.key for cell in cells}) == 2 * (4 * 2 + 1 + 3)
-    assert not any(cell.system == System.GLOSSED for cell in experiment(labelled=None).cells())
+    assert not any(cell.system == BicvmSystem.GLOSSED for cell in experiment(labelled=None).cells())
     assert all(len(cell.on) == 1 for cell in experiment(parallel(PAIRS[0])).cells())
 
 
@@ -272,16 +282,16 @@ def results(changes: Any = None) -> Any:
 
 def test_retrieval_is_the_mean_over_seeds() -> None:
     found = results()
-    table = translation_table(found, PAIRS)
+    table = translation_grid(found, PAIRS)
     assert table.head[:3] == ("model", "trained on", "nearest by")
     assert table.head[3:] == ("en-de", "de-en", "en-fr", "fr-en", "de-fr", "fr-de")
     score = table.data["bicvm-ours on en-de, en-fr, euclid"]["de-fr"]
-    cells = [found.cells[Cell(System.OURS, NAMES, seed)] for seed in (0, 1)]
+    cells = [found.cells[Cell(BicvmSystem.OURS, NAMES, seed)] for seed in (0, 1)]
     rights = [cell.values["rank", EUCLID, "de-fr"] == 1 for cell in cells]
     assert score["mean"] == pytest.approx(100 * np.mean(rights))
     interval = mean_interval(np.mean(rights, axis=0))
     assert (score["low"], score["high"]) == (interval.low, interval.high)
-    single = next(row for row in table.texts if row[:3] == (LABELS[System.OURS], "en-de", "cosine"))
+    single = next(row for row in table.texts if row[:3] == (LABELS[BicvmSystem.OURS], "en-de", "cosine"))
     assert single[5:] == ("–",) * 4
     assert any("No pair of de-fr, fr-de was trained on" in note for note in table.notes)
     assert sum("of which no pair was seen" in sentence for sentence in table.verdict) == 2
@@ -295,13 +305,13 @@ def test_table_1_has_1000_documents_and_the_papers_figures_beside() -> None:
     assert rows["majority class"]["de-en"] == "40.0" and rows["majority class"]["paper: de-en"] == "46.8"
     assert rows["machine translation"]["en-de"] == "–"
     assert rows["machine translation"]["paper: en-de"] == "68.1"
-    assert rows[LABELS[System.PAPER]]["paper: en-de"] == "83.7"
-    plus = rows[f"{LABELS[System.PAPER]}, all pairs (BiCVM+)"]
+    assert rows[LABELS[BicvmSystem.PAPER]]["paper: en-de"] == "83.7"
+    plus = rows[f"{LABELS[BicvmSystem.PAPER]}, all pairs (BiCVM+)"]
     assert plus["paper: de-en"] == "76.9" and plus["de-fr"] != "–" and rows["glossed"]["de-fr"] == "–"
-    cells = [made.cells[Cell(System.OURS, NAMES[:1], seed)] for seed in (0, 1)]
+    cells = [made.cells[Cell(BicvmSystem.OURS, NAMES[:1], seed)] for seed in (0, 1)]
     mean = sum(float(cell.values["documents", "1000", "de-en"][0]) for cell in cells) / 2
-    assert table.data[System.OURS]["de-en"]["mean"] == pytest.approx(mean)
-    sentence = next(one for one in table.verdict if one.startswith(f"{LABELS[System.OURS]}: "))
+    assert table.data[BicvmSystem.OURS]["de-en"]["mean"] == pytest.approx(mean)
+    sentence = next(one for one in table.verdict if one.startswith(f"{LABELS[BicvmSystem.OURS]}: "))
     assert f"de-en {mean - 40:+.1f}" in sentence.split(" against the majority class")[0]
     figure = found.figure_2()
     assert figure.head == ("model", "direction", "100", "1,000", "5,000")
@@ -310,23 +320,23 @@ def test_table_1_has_1000_documents_and_the_papers_figures_beside() -> None:
 
 def test_speed_is_a_ratio_to_the_sum_of_words_on_the_same_pairs() -> None:
     found = results()
-    data = speed_table(found, ENCODERS, System.SUM_OF_WORDS, LABELS, NAMES[0]).data
+    data = speed_table(found, ENCODERS, BicvmSystem.SUM_OF_WORDS, LABELS, NAMES[0]).data
 
-    def speed(system: System, name: str) -> float:
+    def speed(system: BicvmSystem, name: str) -> float:
         cells = [found.cells[Cell(system, NAMES[1:], seed)] for seed in (0, 1)]
         return float(np.mean([cell.values["speed", name, ""] for cell in cells]))
 
     for name in ("seconds", "cpu_seconds"):
-        ratio = speed(System.OURS, name) / speed(System.SUM_OF_WORDS, name)
+        ratio = speed(BicvmSystem.OURS, name) / speed(BicvmSystem.SUM_OF_WORDS, name)
         assert data["bicvm-ours on en-fr"][f"ratio_{name}"] == pytest.approx(ratio)
     assert data["sum-of-words on en-de"]["ratio_seconds"] == 1
 
 
 def test_what_is_missing_is_told() -> None:
-    part = results({Cell(System.PAPER, NAMES[:1], seed): CellResult(error="no luck") for seed in (0, 1)})
-    assert any("no luck" in note for note in translation_table(part, PAIRS).notes)
+    part = results({Cell(BicvmSystem.PAPER, NAMES[:1], seed): CellResult(error="no luck") for seed in (0, 1)})
+    assert any("no luck" in note for note in translation_grid(part, PAIRS).notes)
     table = DocumentResults(part, PAIRS).table_1()
-    row = next(row for row in table.texts if row[0] == LABELS[System.PAPER])
+    row = next(row for row in table.texts if row[0] == LABELS[BicvmSystem.PAPER])
     assert row[table.head.index("en-de")] == "–" != row[table.head.index("en-fr")]
     assert any("no luck" in note for note in table.notes)
 

@@ -11,8 +11,8 @@ import torch
 
 from emu_core import train
 from emu_core.bench.experiment import measure_cell
-from emu_core.bench.fmda.experiment import ABLATION, FmdaExperiment, System, fmda_data, measured
-from emu_core.bench.fmda.report import LABELS, FmdaTables, printed_table
+from emu_core.bench.fmda.experiment import ABLATION, FmdaExperiment, FmdaSystem, fmda_data, measured
+from emu_core.bench.fmda.report import LABELS, FmdaTables, printed_fmda_table
 from emu_core.bench.paper import paper_figure, paper_numbers
 from emu_core.bench.pictures import GroupMaps, View
 from emu_core.bench.results import Cell, CellResult, Results, Score, numbers, pair_names
@@ -59,38 +59,38 @@ def test_each_cell_is_planned_once() -> None:
 @pytest.mark.parametrize(
     ("system", "off"),
     [
-        (System.FMDA, set()),
-        (System.WITHOUT_UTTERANCE, {"utterance_weight", "utterance_cross_weight"}),
-        (System.WITHOUT_UTTERANCE_CROSS, {"utterance_cross_weight"}),
-        (System.WITHOUT_TEMPLATE, {"template_weight", "template_cross_weight"}),
-        (System.WITHOUT_RESIDUAL, {"residual_weight", "residual_cross_weight"}),
-        (System.WITHOUT_CONTRAST, {"template_contrast_weight", "meaning_contrast_weight"}),
+        (FmdaSystem.FMDA, set()),
+        (FmdaSystem.WITHOUT_UTTERANCE, {"utterance_weight", "utterance_cross_weight"}),
+        (FmdaSystem.WITHOUT_UTTERANCE_CROSS, {"utterance_cross_weight"}),
+        (FmdaSystem.WITHOUT_TEMPLATE, {"template_weight", "template_cross_weight"}),
+        (FmdaSystem.WITHOUT_RESIDUAL, {"residual_weight", "residual_cross_weight"}),
+        (FmdaSystem.WITHOUT_CONTRAST, {"template_contrast_weight", "meaning_contrast_weight"}),
         (
-            System.WITHOUT_RECONSTRUCTION,
+            FmdaSystem.WITHOUT_RECONSTRUCTION,
             {"utterance_weight", "utterance_cross_weight", "template_weight", "template_cross_weight",
              "residual_weight", "residual_cross_weight"},
         ),
     ],
 )  # fmt: skip
-def test_an_ablation_is_fmda_without_what_it_names(system: System, off: set[str]) -> None:
+def test_an_ablation_is_fmda_without_what_it_names(system: FmdaSystem, off: set[str]) -> None:
     made = experiment(encoder="e5-small", epochs=7)
 
-    def settings(of: System) -> dict[str, Any]:
+    def settings(of: FmdaSystem) -> dict[str, Any]:
         return made.hyperparameters(Cell(of, NAMES[:1]))
 
-    whole, other = settings(System.FMDA), settings(system)
+    whole, other = settings(FmdaSystem.FMDA), settings(system)
     assert {name for name in whole if other[name] != whole[name]} == off
     assert all(other[name] == 0 for name in off) and other["epochs"] == 7
-    two_stage = settings(System.TWO_STAGE)
+    two_stage = settings(FmdaSystem.TWO_STAGE)
     assert two_stage["two_stage"] and not whole["two_stage"]
     changed = {name for name in whole if two_stage[name] != whole[name]}
     assert changed <= {"two_stage", "template_weight", "template_cross_weight"}
-    assert settings(System.BASELINE)["epochs"] == 7 and settings(System.BASE) == {}
+    assert settings(FmdaSystem.BASELINE)["epochs"] == 7 and settings(FmdaSystem.BASE) == {}
 
 
 def test_every_seed_has_the_same_budget() -> None:
     made = experiment(encoder="e5-small", seeds=(0, 1, 2))
-    for system in set(System) - {System.BASE}:
+    for system in set(FmdaSystem) - {FmdaSystem.BASE}:
         seeds = [made.hyperparameters(Cell(system, NAMES[:1], seed)) for seed in made.seeds]
         assert seeds[0] == seeds[1] == seeds[2] and seeds[0]["epochs"] == 20 and seeds[0]["patience"] == 5
 
@@ -98,18 +98,18 @@ def test_every_seed_has_the_same_budget() -> None:
 def test_equation_5_adds_up_the_papers_losses_and_the_papers_settings_are_its_own() -> None:
     made = experiment(encoder="e5-small", preset="paper", parts=["2", "4"])
     whole, printed = (
-        made.hyperparameters(Cell(system, NAMES[:1])) for system in (System.FMDA, System.EQUATION_5)
+        made.hyperparameters(Cell(system, NAMES[:1])) for system in (FmdaSystem.FMDA, FmdaSystem.EQUATION_5)
     )
     weights = {name: value for name, value in printed.items() if name.endswith("_weight")}
     assert weights.pop("utterance_cross_weight") == 0 and set(weights.values()) == {1.0} and len(weights) == 8
     assert {name for name in whole if whole[name] != printed[name]} <= {*weights, "utterance_cross_weight"}
-    own = made.hyperparameters(Cell(System.FMDA_PAPER, NAMES[:1]))
+    own = made.hyperparameters(Cell(FmdaSystem.FMDA_PAPER, NAMES[:1]))
     assert own == asdict(FmdaConfig()) and not own["standardised"] and whole["standardised"]
-    assert made.hyperparameters(Cell(System.BASELINE_PAPER, NAMES[:1])) == asdict(MeaningLanguageConfig())
+    assert made.hyperparameters(Cell(FmdaSystem.BASELINE_PAPER, NAMES[:1])) == asdict(MeaningLanguageConfig())
     tables = FmdaTables(results_of(made), made.pairs)
-    assert texts_of(tables.table("2"), LABELS[System.FMDA_PAPER], "meaning")[-4:-2] == ("59.4", "60.5")
+    assert texts_of(tables.table("2"), LABELS[FmdaSystem.FMDA_PAPER], "meaning")[-4:-2] == ("59.4", "60.5")
     plain = experiment(parts=["2"])
-    assert not {cell.system for cell in plain.cells()} & {System.FMDA_PAPER, System.BASELINE_PAPER}
+    assert not {cell.system for cell in plain.cells()} & {FmdaSystem.FMDA_PAPER, FmdaSystem.BASELINE_PAPER}
     assert len(FmdaTables(results_of(plain), plain.pairs).table("2").rows) == len(tables.table("2").rows) - 4
 
 
@@ -197,7 +197,7 @@ def test_a_cell_measures_what_plain_loops_measure() -> None:
         asked.append(list(texts))
         return {part: vectors_of(texts, part) for part in Part}
 
-    values, draw = measured(data, PAIRS[1:], parts, System.FMDA.parts)
+    values, draw = measured(data, PAIRS[1:], parts, FmdaSystem.FMDA.parts)
     result = CellResult(values)
     assert len(asked) == 1 and len(asked[0]) == len(set(asked[0]))
     own = [Part.TEMPLATE, Part.RESIDUAL, Part.MEANING]
@@ -254,13 +254,13 @@ def test_a_neighbour_of_the_translations_text_is_right() -> None:
         # A sentence and its translation have one vector.
         return {part: vectors_of([to_spanish.get(text, text) for text in asked], Part.CLS) for part in Part}
 
-    values, _ = measured(data, PAIRS[1:], parts, System.BASELINE.parts)
+    values, _ = measured(data, PAIRS[1:], parts, FmdaSystem.BASELINE.parts)
     assert [values["translation", "meaning", way].sum() for way in ("en-es", "es-en")] == [28, 24]
 
 
 def test_the_frozen_encoder_is_measured_on_every_pair() -> None:
     data = fmda_data(fmda_set(), PAIRS)
-    made, parts = experiment(), System.BASE.parts
+    made, parts = experiment(), FmdaSystem.BASE.parts
     pairs = made.pairs_of(BASE)
     values, _ = measured(data, pairs, lambda texts: {part: vectors_of(texts, part) for part in parts}, parts)
     assert CellResult(values).wheres("translation", "cls") == ["en-de", "de-en", "en-es", "es-en"]
@@ -291,11 +291,11 @@ def test_the_frozen_encoder_is_measured_as_it_is(tiny: str) -> None:
         assert result.values["translation", part, "en-de"].tolist() == expected.tolist()
 
 
-@pytest.mark.parametrize("system", [System.BASELINE, System.TWO_STAGE])
-def test_a_system_is_trained_by_the_library(tiny: str, tmp_path: Path, system: System) -> None:
+@pytest.mark.parametrize("system", [FmdaSystem.BASELINE, FmdaSystem.TWO_STAGE])
+def test_a_system_is_trained_by_the_library(tiny: str, tmp_path: Path, system: FmdaSystem) -> None:
     made = experiment(encoder=tiny, epochs=1, seeds=(1,), folder=tmp_path)
     result = measure_cell(made, Cell(system, NAMES[:1], 1))
-    changes = {"epochs": 1} if system is System.BASELINE else {"epochs": 1, "two_stage": True}
+    changes = {"epochs": 1} if system is FmdaSystem.BASELINE else {"epochs": 1, "two_stage": True}
     done = train(
         made.data.learnt, out=tmp_path / "run", method=system.method, encoder=tiny, pairs=PAIRS[:1], seed=1,
         device="cpu", config=configure(system.method, "hf", **changes),
@@ -311,7 +311,7 @@ def test_a_system_is_trained_by_the_library(tiny: str, tmp_path: Path, system: S
     assert {part for part, _ in result.keys("translation")} == set(meant)
     assert {part for part, _ in result.keys("probe")} == set(system.parts)
     assert 0 < result.seconds < result.seconds_whole and result.peak_mb > 100
-    assert set(result.views) == (set("abc") if system is System.TWO_STAGE else set())
+    assert set(result.views) == (set("abc") if system is FmdaSystem.TWO_STAGE else set())
 
 
 # Tables
@@ -338,23 +338,23 @@ def test_tables_2_3_and_6_hold_means_over_seeds_of_the_right_cells() -> None:
     for number, measure in (("2", "translation"), ("3", "template"), ("6", "precision")):
         table = made.table(number)
         for system, part in (
-            (System.BASELINE, Part.MEANING),
-            (System.FMDA, Part.TEMPLATE),
-            (System.BASE, Part.MEAN),
+            (FmdaSystem.BASELINE, Part.MEANING),
+            (FmdaSystem.FMDA, Part.TEMPLATE),
+            (FmdaSystem.BASE, Part.MEAN),
         ):
             for column, score in table.data[f"{system} {part}"].items():
                 name, _, pair = column.partition(" (")
                 source, target = (pair.rstrip(")") or column).split("-")
                 trained = f"en-{target if source == 'en' else source}"
                 cells = [Cell(system, (trained,), seed) for seed in results.seeds]
-                cells = [BASE] if system is System.BASE else cells
+                cells = [BASE] if system is FmdaSystem.BASE else cells
                 values = [results.cells[cell].values[measure, part, name] for cell in cells]
                 mean, deviation = percent(values)
                 assert (score["mean"], score["deviation"]) == pytest.approx((mean, deviation))
                 interval = mean_interval(np.mean(values, axis=0))
                 assert (score["low"], score["high"]) == (interval.low, interval.high)
                 row = texts_of(table, LABELS[system], {"mean": "mean pooling"}.get(part, part))
-                shown = f"{mean:.1f}" + ("" if system is System.BASE else f" ±{deviation:.1f}")
+                shown = f"{mean:.1f}" + ("" if system is FmdaSystem.BASE else f" ±{deviation:.1f}")
                 assert row[table.head.index(column)] == shown
     assert made.table("2").head[2:6] == ("en-de", "de-en", "en-es", "es-en")
     assert made.table("3").head[2:6] == ("en (en-de)", "en (en-es)", "de (en-de)", "es (en-es)")
@@ -390,7 +390,7 @@ def test_table_9_means_over_the_models_of_a_language() -> None:
     table = made.table("9")
     assert [row.cells[0] for row in table.rows] == ["de-en", "es-en", "en", "de", "es"]
 
-    def value(system: System, on: tuple[str, ...], part: Part, measure: str, where: str) -> float:
+    def value(system: FmdaSystem, on: tuple[str, ...], part: Part, measure: str, where: str) -> float:
         cells = [results.cells[Cell(system, on, seed)] for seed in (0, 1)]
         return float(np.mean([100 * cell.values[measure, part, where].mean() for cell in cells]))
 
@@ -399,15 +399,15 @@ def test_table_9_means_over_the_models_of_a_language() -> None:
 
     each = [NAMES[:1], NAMES[1:]]
     expected = {
-        "baseline": np.mean([value(System.BASELINE, on, Part.MEANING, "template", "en") for on in each]),
-        "one pair": np.mean([value(System.FMDA, on, Part.TEMPLATE, "template", "en") for on in each]),
-        "all pairs": value(System.FMDA, NAMES, Part.TEMPLATE, "template", "en"),
+        "baseline": np.mean([value(FmdaSystem.BASELINE, on, Part.MEANING, "template", "en") for on in each]),
+        "one pair": np.mean([value(FmdaSystem.FMDA, on, Part.TEMPLATE, "template", "en") for on in each]),
+        "all pairs": value(FmdaSystem.FMDA, NAMES, Part.TEMPLATE, "template", "en"),
     }
     assert of("en") == pytest.approx(expected)
     expected = {
-        "baseline": value(System.BASELINE, NAMES[1:], Part.MEANING, "translation", "es-en"),
-        "one pair": value(System.FMDA, NAMES[1:], Part.MEANING, "translation", "es-en"),
-        "all pairs": value(System.FMDA, NAMES, Part.MEANING, "translation", "es-en"),
+        "baseline": value(FmdaSystem.BASELINE, NAMES[1:], Part.MEANING, "translation", "es-en"),
+        "one pair": value(FmdaSystem.FMDA, NAMES[1:], Part.MEANING, "translation", "es-en"),
+        "all pairs": value(FmdaSystem.FMDA, NAMES, Part.MEANING, "translation", "es-en"),
     }
     assert of("es-en") == pytest.approx(expected)
     assert table.rows[0].cells[4:] == ("57.5", "60.5", "57.2")
@@ -485,7 +485,7 @@ def test_the_papers_tables_are_whole() -> None:
         assert all(
             len(row) == columns and all(0 < value < 1 for value in row) for row in table["rows"].values()
         )
-        assert len(printed_table(name).rows) == rows
+        assert len(printed_fmda_table(name).rows) == rows
     # The tables repeat each other's figures.
     for row in ("base cls", "baseline meaning", "fmda meaning"):
         for way in ("en-de", "de-en"):

@@ -32,7 +32,7 @@ from emu_core.errors import CancelledError, RunError, TrainingError
 from emu_core.evaluation.run_metrics import measure_accuracy
 from emu_core.reports.bench_report import write_report
 from emu_core.reports.templating import markdown_text
-from emu_core.runs.config import Task
+from emu_core.runs.config import RunTask
 from emu_core.runs.costs import Clock, Took, now, peak_memory, since
 from emu_core.runs.run import Run, RunState, Status
 from emu_core.settings import infos
@@ -104,7 +104,9 @@ def test_more_seeds_add_cells_and_a_finished_folder_is_read(paper: str, tmp_path
     every = [cell.key for cell in planned(paper, seeds=(0, 1)).cells()]
     assert sorted(asked) == sorted(every) and len(set(asked)) == len(asked)
     config = Run(tmp_path).config()
-    assert config.task is Task.BENCH and config.method == paper and config.hyperparameters["seeds"] == [0, 1]
+    assert (
+        config.task is RunTask.BENCH and config.method == paper and config.hyperparameters["seeds"] == [0, 1]
+    )
     read = load_report(tmp_path)
     assert (read.tables, read.paper, read.pictures) == (report.tables, report.paper, report.pictures)
     assert read.to_json() == report.to_json() and read.folder == tmp_path

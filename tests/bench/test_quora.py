@@ -4,7 +4,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from emu_core.bench.emu.quora import TEST_SHARE, duplicate_cliques, largest, read_quora
+from emu_core.bench.emu.quora import QUORA_TEST_SHARE, duplicate_cliques, largest, read_quora
 from emu_core.bench.paper import paper_numbers
 from emu_core.errors import DataError
 from tests.support.bench_cells import run
@@ -85,7 +85,7 @@ def test_the_file_is_read_and_cut_as_the_papers_sizes_are(tmp_path: Path) -> Non
     }  # fmt: skip
     assert set(frame["language"]) == {"en"} and frame["id"].is_unique
     printed = paper_numbers("emu")["table1"]["Quora"]
-    assert printed["test"] == TEST_SHARE * (printed["train"] + printed["test"])
+    assert printed["test"] == QUORA_TEST_SHARE * (printed["train"] + printed["test"])
 
 
 def test_it_is_named_where_data_are_named(tmp_path: Path) -> None:

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from emu_app.views.split import NAMES
+from emu_app.views.split import PART_NAMES
 from emu_core import train
-from emu_core.api.split import NEIGHBOURS
+from emu_core.api.split import SHOWN_NEIGHBOURS
 from emu_core.methods.fmda.parts import Part
 from emu_core.methods.registry import configure
 from tests.support.browser import go_to, see, settle, visit
@@ -59,8 +59,10 @@ def test_a_typed_sentence_is_split_and_its_neighbours_go_out_as_csv(opened: Page
     with opened.expect_download() as started:
         opened.get_by_test_id("stDownloadButton").get_by_role("button", name="Download as CSV").click()
     rows = list(csv.DictReader(io.StringIO(Path(started.value.path()).read_text("utf-8-sig"))))
-    assert [row["embedding"] for row in rows] == [name for name in NAMES.values() for _ in range(NEIGHBOURS)]
-    nearest = next(row for row in rows if row["embedding"] == NAMES[Part.MEANING])
+    assert [row["embedding"] for row in rows] == [
+        name for name in PART_NAMES.values() for _ in range(SHOWN_NEIGHBOURS)
+    ]
+    nearest = next(row for row in rows if row["embedding"] == PART_NAMES[Part.MEANING])
     see(opened, nearest["sentence"])
 
     go_to(opened, "Train")

@@ -11,8 +11,8 @@ import plotly.graph_objects as go
 import pytest
 
 from emu_core import charts
-from emu_core.charts.curves import MOST_POINTS
-from emu_core.charts.marks import NAMED, cluster_names, name_width
+from emu_core.charts.curves import MAX_CURVE_POINTS
+from emu_core.charts.marks import MAX_NAMED_CLUSTERS, cluster_names, name_width
 from emu_core.charts.stills import maps_file
 from emu_core.charts.style import GREY
 from emu_core.data.languages import language_name
@@ -123,8 +123,8 @@ def test_a_long_run_is_thinned_to_its_means() -> None:
     values = np.random.default_rng(0).random(5_000)
     figure = charts.loss_curves([step(n + 1, loss=float(v)) for n, v in enumerate(values)])
     drawn = curve(figure, "Loss: all parts")
-    width = math.ceil(5_000 / MOST_POINTS)
-    assert len(drawn.y) == math.ceil(5_000 / width) <= MOST_POINTS
+    width = math.ceil(5_000 / MAX_CURVE_POINTS)
+    assert len(drawn.y) == math.ceil(5_000 / width) <= MAX_CURVE_POINTS
     assert drawn.y[0] == pytest.approx(sum(values[:width]) / width)
     assert drawn.x[0] == width
     last = values[(len(drawn.y) - 1) * width :]
@@ -334,7 +334,7 @@ def test_of_many_intents_the_largest_are_named_where_they_are() -> None:
         pytest.approx(0.5),
         pytest.approx(0.25),
     )
-    assert len(names) == NAMED
+    assert len(names) == MAX_NAMED_CLUSTERS
     assert all(0 <= name.x <= 1 for name in names)
     assert len(charts.sentence_maps({"Base": corners}, frame, "intent", named=0).layout.annotations) == 1
     assert names[0].font.color is None

@@ -11,12 +11,12 @@ import torch
 
 from emu_core import __version__
 from emu_core.cli import doctor, main
-from emu_core.cli.doctor import Check, Report, State
+from emu_core.cli.doctor import Check, CheckState, DoctorReport
 from emu_core.encoders import registry
 from tests.support.paths import ROOT
 
 
-def checks(report: Report) -> dict[str, Check]:
+def checks(report: DoctorReport) -> dict[str, Check]:
     found = {check.name: check for check in report.checks}
     assert len(found) == len(report.checks)
     return found
@@ -33,10 +33,10 @@ def test_every_requirement_of_this_machine_is_looked_at(tmp_path: Path) -> None:
 
 def test_versions_and_machine_are_those_of_this_process(tmp_path: Path) -> None:
     found = checks(doctor.doctor(tmp_path))
-    assert found["torch"].found == torch.__version__ and found["torch"].state is State.READY
+    assert found["torch"].found == torch.__version__ and found["torch"].state is CheckState.READY
     assert found["python"].found.startswith(sys.version.split()[0])
     assert int(found["cores"].found) >= 1
-    assert found["use"].state is State.READY
+    assert found["use"].state is CheckState.READY
     assert any(check.group == "device" and "CPU" in check.found for check in found.values())
 
 
@@ -53,16 +53,16 @@ def test_a_missing_package_is_an_error_and_another_version_a_note(
     monkeypatch.setattr(doctor, "version", version)
     report = doctor.doctor(tmp_path)
     found = checks(report)
-    assert found["plotly"].state is State.MISSING and not report.healthy
+    assert found["plotly"].state is CheckState.MISSING and not report.healthy
     assert found["plotly"].fix.startswith('pip install "plotly') and "7.0" in found["plotly"].fix
-    assert found["numpy"].state is State.NOTE and found["numpy"].found == "1.0.0"
+    assert found["numpy"].state is CheckState.NOTE and found["numpy"].found == "1.0.0"
     assert "2.1" in found["numpy"].fix
-    assert found["scipy"].state is State.READY and not found["scipy"].fix
+    assert found["scipy"].state is CheckState.READY and not found["scipy"].fix
 
 
 def test_only_the_default_encoder_is_needed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     others = registry.available_encoders()
-    for absent, state in ((others[0].spec, State.MISSING), (others[1].spec, State.NOTE)):
+    for absent, state in ((others[0].spec, CheckState.MISSING), (others[1].spec, CheckState.NOTE)):
         infos = [
             registry.EncoderInfo(i.spec, i.name, 1, (), 1, "", i.spec != absent, "do this") for i in others
         ]
@@ -70,22 +70,22 @@ def test_only_the_default_encoder_is_needed(tmp_path: Path, monkeypatch: pytest.
         report = doctor.doctor(tmp_path)
         assert checks(report)[absent].state is state
         assert checks(report)[absent].fix == "do this"
-        assert report.healthy == (state is State.NOTE)
+        assert report.healthy == (state is CheckState.NOTE)
 
 
 def test_the_folder_of_runs_is_tried_and_nothing_is_left_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     there = checks(doctor.doctor(tmp_path))["folder"]
-    assert there.state is State.READY and there.found.startswith(f"{tmp_path}, ")
+    assert there.state is CheckState.READY and there.found.startswith(f"{tmp_path}, ")
     monkeypatch.setenv("EMU_RUNS", str(tmp_path / "new" / "runs"))
     later = checks(doctor.doctor())["folder"]
-    assert later.state is State.READY and "created when needed" in later.found
+    assert later.state is CheckState.READY and "created when needed" in later.found
     assert list(tmp_path.iterdir()) == []
     (tmp_path / "file").touch()
     for bad in (tmp_path / "file", tmp_path / "file" / "runs", Path("/proc/runs")):
         report = doctor.doctor(bad)
-        assert checks(report)["folder"].state is State.MISSING and not report.healthy
+        assert checks(report)["folder"].state is CheckState.MISSING and not report.healthy
         assert "EMU_RUNS" in checks(report)["folder"].fix
 
 
@@ -98,21 +98,21 @@ def test_a_driver_without_a_gpu_for_torch_is_told_of(tmp_path: Path, monkeypatch
     monkeypatch.setattr(shutil, "which", which)
     report = doctor.doctor(tmp_path)
     found = checks(report)
-    assert found["NVIDIA"].state is State.NOTE and "--index-url" in found["NVIDIA"].fix
-    assert found["chromium"].state is State.NOTE and "make test" in found["chromium"].fix
+    assert found["NVIDIA"].state is CheckState.NOTE and "--index-url" in found["NVIDIA"].fix
+    assert found["chromium"].state is CheckState.NOTE and "make test" in found["chromium"].fix
     assert report.healthy
 
 
 def test_the_command_prints_what_to_do_and_gives_1(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    fine = Check("device", "cores", State.READY, "2")
-    lacking = Check("packages", "torch", State.MISSING, "not installed", "pip install torch")
-    monkeypatch.setattr(doctor, "doctor", lambda runs: Report((lacking, fine)))
+    fine = Check("device", "cores", CheckState.READY, "2")
+    lacking = Check("packages", "torch", CheckState.MISSING, "not installed", "pip install torch")
+    monkeypatch.setattr(doctor, "doctor", lambda runs: DoctorReport((lacking, fine)))
     assert main(["doctor"]) == 1
     printed = capsys.readouterr().out
     assert "missing: torch: pip install torch" in printed and "Missing: torch." in printed
-    monkeypatch.setattr(doctor, "doctor", lambda runs: Report((fine,)))
+    monkeypatch.setattr(doctor, "doctor", lambda runs: DoctorReport((fine,)))
     assert main(["doctor"]) == 0
     assert "Nothing that is needed is missing." in capsys.readouterr().out
 

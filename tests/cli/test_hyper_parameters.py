@@ -9,7 +9,7 @@ import pytest
 
 from emu_core.cli.hyper_parameters import add_options, changed
 from emu_core.cli.parser import command_parser
-from emu_core.cli.verb import COLUMNS, VerbParser
+from emu_core.cli.verb import HELP_COLUMNS, VerbParser
 from emu_core.errors import TrainingError
 from emu_core.methods.registry import method_named, methods
 from emu_core.settings import SettingInfo, Settings, infos, setting
@@ -46,7 +46,7 @@ def wide(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("verb", ["train", "pretrain"])
 def test_help_is_one_screen(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
     lines = help_of(verb, capsys).splitlines()
-    assert len(lines) <= SCREEN and max(map(len, lines)) <= COLUMNS
+    assert len(lines) <= SCREEN and max(map(len, lines)) <= HELP_COLUMNS
     for name, method in methods().items():
         assert any(line.split() == [name, *method.title.split()] for line in lines) == (verb_of(name) == verb)
     assert "--gate-quantile" not in "".join(lines) and "--method NAME" in "".join(lines)
@@ -58,7 +58,7 @@ def test_help_of_a_method_has_meaning_default_range_and_source_of_each_setting(
 ) -> None:
     one = method_named(method)
     shown = help_of(verb_of(method), capsys, "--method", method)
-    assert max(map(len, shown.splitlines())) <= COLUMNS
+    assert max(map(len, shown.splitlines())) <= HELP_COLUMNS
     text, start = joined(shown), one.configure(one.encoder)
     assert one.summary in text
     for info in infos(one.settings):

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from emu_app.data.tables import read_texts, read_triples, read_upload
-from emu_app.data.tables import read_unlabelled as read_unlabelled_box
+from emu_app.data.tables import unlabelled_from_upload as read_unlabelled_box
 from emu_core.api.embed import read_inputs
 from emu_core.api.inputs import labelled_set
 from emu_core.api.predict import texts_of

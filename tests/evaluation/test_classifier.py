@@ -8,7 +8,13 @@ from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 
 from emu_core.errors import DataError
-from emu_core.evaluation.classifier import ALWAYS, C_VALUES, FOLDS, held_out_folds, logistic_regression
+from emu_core.evaluation.classifier import (
+    ALWAYS,
+    C_VALUES,
+    PENALTY_FOLDS,
+    held_out_folds,
+    logistic_regression,
+)
 
 
 def crowded(per_class: int = 12) -> tuple[NDArray[np.float64], list[str]]:
@@ -29,7 +35,9 @@ def test_each_class_is_dealt_to_folds_and_a_single_sentence_is_never_held_out() 
     }
     assert of["alone"] == [ALWAYS]
     assert (
-        len(set(of["b"])) == 2 and set(of["c"]) == set(range(FOLDS)) and max(Counter(of["a"]).values()) == 2
+        len(set(of["b"])) == 2
+        and set(of["c"]) == set(range(PENALTY_FOLDS))
+        and max(Counter(of["a"]).values()) == 2
     )
     assert np.bincount(folds[folds >= 0]).tolist() == [3, 3, 3, 3, 2]
 
@@ -50,7 +58,7 @@ def test_an_intent_of_one_sentence_leaves_the_choice_of_c_as_it_is() -> None:
     right = dict.fromkeys(C_VALUES, 0)
     folds, y = held_out_folds(labels), np.asarray(labels)
     for value in C_VALUES:
-        for fold in range(FOLDS):
+        for fold in range(PENALTY_FOLDS):
             fitted = LogisticRegression(C=value, max_iter=3000, tol=1e-6).fit(
                 x[folds != fold], y[folds != fold]
             )

@@ -56,7 +56,7 @@ def test_a_probe_never_learns_from_a_translation_of_what_it_is_tried_on() -> Non
 
 
 def test_neighbours_are_those_of_plain_loops(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(leakage, "NEIGHBOURS", 4)
+    monkeypatch.setattr(leakage, "LEAKAGE_NEIGHBOURS", 4)
     some = random_sentences(45, CODES, seed=6)
     measured = language_leakage(some.vectors, some.languages, some.ids)
     shares, chances = [], []
@@ -81,7 +81,7 @@ def test_a_rare_language_counts_as_much_as_a_common_one() -> None:
 def test_a_large_set_is_measured_on_the_same_sample_for_every_encoder(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(leakage, "MOST_SENTENCES", 90)
+    monkeypatch.setattr(leakage, "LEAKAGE_MAX_SENTENCES", 90)
     vectors, languages, ids = parallel(100, 1.0)
     first, again = (language_leakage(vectors, languages, ids) for _ in range(2))
     assert first == again and first.sentences == 90 and first.languages == 3

@@ -11,9 +11,9 @@ from emu_core.evaluation import transfer as module
 from emu_core.evaluation.transfer import (
     LabelledVectors,
     TransferSettings,
-    accuracy,
     few_shot,
     fit_classifier,
+    transfer_accuracy,
     zero_shot,
 )
 
@@ -127,7 +127,7 @@ def test_the_epoch_that_is_best_on_held_out_sentences_is_kept() -> None:
     best = []
     for epochs in range(1, 16):
         settings = TransferSettings(hidden=16, batch_size=8, epochs=epochs, learning_rate=0.05, dev_share=0.3)
-        best.append(accuracy(fit_classifier(train, settings), held_out))
+        best.append(transfer_accuracy(fit_classifier(train, settings), held_out))
 
     assert best == sorted(best)
     assert best[0] < best[-1]

@@ -70,7 +70,7 @@ def test_the_command_trains_and_explains_it(
 def test_cancelled_and_resumed_it_ends_where_it_would_have(
     data: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("emu_core.runs.progress.INTERVAL_S", 0)  # a status after each step
+    monkeypatch.setattr("emu_core.runs.progress.STATUS_INTERVAL_S", 0)  # a status after each step
     whole = trained(data, tmp_path / "whole")
     run = Run(tmp_path / "stopped")
 

@@ -15,8 +15,8 @@ import pytest
 import emu_core
 from emu_app.shell.wording import CONTROLS, in_app, label_of, sentence, worded
 from emu_core.bench.papers import PAPERS
-from emu_core.bench.parallel.texts import read_texts
-from emu_core.cli.options import ROLES
+from emu_core.bench.parallel.texts import read_bench_texts
+from emu_core.cli.options import COLUMN_ROLES
 from emu_core.cli.parser import VERBS
 from emu_core.cli.wording import flag_of, in_command
 from emu_core.errors import (
@@ -216,13 +216,13 @@ def test_every_option_that_a_message_names_is_a_flag_and_a_parameter() -> None:
     assert {
         option: place for option, place in options.items() if not flag_of(option) and option not in fixed
     } == {}
-    assert all(flag_of(f"{role}_column") == f"--{role}-column" for role in ("text", *ROLES))
+    assert all(flag_of(f"{role}_column") == f"--{role}-column" for role in ("text", *COLUMN_ROLES))
     known = {info.name for method in methods().values() for info in infos(method.settings)}
     known |= {info.name for paper in PAPERS.values() for info in infos(paper.settings)}
     functions = [getattr(emu_core, name) for name in emu_core.__all__]
-    for function in (*functions, read_texts, *(paper.load().gather for paper in PAPERS.values())):
+    for function in (*functions, read_bench_texts, *(paper.load().gather for paper in PAPERS.values())):
         known |= inspect.signature(function).parameters.keys()
-    columns = {f"{role}_column" for role in ("text", *ROLES)}
+    columns = {f"{role}_column" for role in ("text", *COLUMN_ROLES)}
     assert {option: place for option, place in options.items() if option not in known | columns} == {}
 
 

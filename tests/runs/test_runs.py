@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from emu_core.errors import Fix, Message, RunError
-from emu_core.runs.config import FORMAT, RunConfig, Task
+from emu_core.runs.config import FORMAT, RunConfig, RunTask
 from emu_core.runs.data_facts import LabelledFacts
 from emu_core.runs.run import (
-    NAME,
+    RUN_NAME,
     Run,
     RunState,
     Status,
@@ -30,7 +30,7 @@ EVERYTHING = RunConfig(
     "fmda",
     "paper",
     {"epochs": 3, "rate": 0.1, "two_stage": True, "adversary": "none", "seeds": [0, 1], "steps": None},
-    task=Task.BENCH,
+    task=RunTask.BENCH,
     encoder="hf:x",
     train_languages=("en", "de"),
     unlabelled_languages=("fr",),
@@ -186,7 +186,7 @@ def test_a_folder_in_use_is_refused_even_by_a_queued_run(tmp_path: Path) -> None
     "name", ["../r", "..", "/etc", "a/b", "", "R", ".hidden", "a\\b", "x" * 81, "r\n", "con", "nul.1"]
 )
 def test_what_leaves_the_folder_of_runs_is_no_name(name: str) -> None:
-    assert NAME.fullmatch("r") and NAME.fullmatch(name) is None
+    assert RUN_NAME.fullmatch("r") and RUN_NAME.fullmatch(name) is None
 
 
 def test_runs_are_listed_newest_first_and_other_folders_passed_over(tmp_path: Path) -> None:

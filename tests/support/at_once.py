@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from emu_app.work.background import Done, Failed, Outcome, Pending
+from emu_app.work.background import Done, Failed, Pending, TaskOutcome
 from emu_core.errors import EmuError, Message
 
 
@@ -13,14 +13,14 @@ class AtOnce:
     def __init__(self) -> None:
         self.never = False
         self.endless = "none"  # tasks whose key begins so are never done
-        self.outcomes: dict[str, Outcome] = {}
+        self.outcomes: dict[str, TaskOutcome] = {}
         self.asked: list[str] = []
         self.stopped: list[str] = []
 
     def start(self) -> None:
         """There is no process to start."""
 
-    def run(self, key: str, function: Callable[..., Any], *args: Any, **about: Any) -> Outcome:
+    def run(self, key: str, function: Callable[..., Any], *args: Any, **about: Any) -> TaskOutcome:
         self.asked.append(key)
         if self.never or key.startswith(self.endless):
             return Pending(key, 0.25)
@@ -31,7 +31,7 @@ class AtOnce:
                 self.outcomes[key] = Failed(Message(str(error)))
         return self.outcomes[key]
 
-    def wait(self, key: str, moment_s: float) -> Outcome:
+    def wait(self, key: str, moment_s: float) -> TaskOutcome:
         return self.outcomes[key]
 
     def result(self, key: str, asker: str | None = None) -> Pending:

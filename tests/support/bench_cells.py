@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from emu_core.bench.experiment import Experiment
-from emu_core.bench.fmda.experiment import System as FmdaSystem
+from emu_core.bench.fmda.experiment import FmdaSystem
 from emu_core.bench.job import bench, experiment_of
 from emu_core.bench.papers import PAPERS
 from emu_core.bench.pictures import View
-from emu_core.bench.report import Report
-from emu_core.bench.results import Cell, CellResult, Results, both_ways, numbers, pair_names
+from emu_core.bench.report import BenchReport
+from emu_core.bench.results import Cell, CellResult, Results, directions, numbers, pair_names
 from emu_core.methods.fmda.parts import Part
 from emu_core.reports.bench_report import write_report
 from tests.support.bench_set import bench_set
@@ -32,7 +32,7 @@ def planned(paper: str, data: Any = None, folder: Path | str = "", **options: An
 
 def run(
     paper: str, out: Path, data: Any = None, run_cell: Callable[..., CellResult] | None = None, **options: Any
-) -> Report:
+) -> BenchReport:
     """Run a benchmark on the tests' own data, its cells drawn."""
     given = _data(paper, data, options)
     return bench(
@@ -91,7 +91,7 @@ def _fmda(experiment: Any, cell: Cell, draws: np.random.Generator) -> tuple[Any,
             values["probe", part, pair] = draws.uniform(50, 100)
             values["neighbours", part, pair] = 60.0
         if part is not Part.LANGUAGE:
-            values |= {("translation", part, way): draws.random(28) < 0.6 for way in both_ways(pairs)}
+            values |= {("translation", part, way): draws.random(28) < 0.6 for way in directions(pairs)}
             values |= {("template", part, code): draws.random(4) < 0.6 for code in codes}
             values |= {("precision", part, code): draws.random(4) for code in codes}
     shown = system in (FmdaSystem.FMDA, FmdaSystem.TWO_STAGE)
@@ -104,10 +104,10 @@ def _points(draws: np.random.Generator, count: int) -> View:
 
 def _parallel(experiment: Any, cell: Cell, draws: np.random.Generator) -> tuple[Any, Any, Any]:
     pairs = [pair for pair in experiment.pairs if pair_names([pair])[0] in cell.on]
-    ways = both_ways(pairs)
+    ways = directions(pairs)
     codes = list(dict.fromkeys(code for pair in pairs for code in pair))
     if len(pairs) > 1:
-        ways += both_ways([(pairs[0][1], pairs[1][1])])
+        ways += directions([(pairs[0][1], pairs[1][1])])
     values: dict[Any, Any] = {
         ("speed", name, ""): draws.uniform(10, 20) for name in ("seconds", "cpu_seconds")
     }

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from emu_app.work.jobs import JobManager
-from emu_core.runs.config import RunConfig, Task
+from emu_core.runs.config import RunConfig, RunTask
 from emu_core.runs.data_facts import DataFacts
 from emu_core.runs.run import Run, Status, create_run
 
@@ -98,7 +98,7 @@ def bench_config(**changes: Any) -> RunConfig:
     """A benchmark's configuration."""
     settings = {"seeds": [0], "epochs": None, "parts": ["4"]}
     return RunConfig(
-        "emu", "tiny", settings, task=Task.BENCH, encoder="use", train_languages=("en",), **changes
+        "emu", "tiny", settings, task=RunTask.BENCH, encoder="use", train_languages=("en",), **changes
     )
 
 

@@ -29,7 +29,7 @@ from emu_core.methods.emu.trainer import EmuTrainer
 from emu_core.methods.fmda.batches import prepare_disentangling
 from emu_core.methods.fmda.settings import FmdaConfig, MeaningLanguageConfig
 from emu_core.methods.fmda.trainer import DisentangleTrainer
-from emu_core.runs.checkpoint import Checkpoint, Place, State
+from emu_core.runs.checkpoint import Checkpoint, CheckpointPlace, CheckpointState
 from emu_core.runs.log import Record
 from emu_core.training.fit import Fitted, Stage, Trainer, fit, ran_out
 from tests.support.slot_set import slot_set
@@ -140,9 +140,11 @@ def size(model: nn.Module) -> float:
     return sum(weight.detach().abs().sum().item() for weight in model.parameters())
 
 
-def scored(trainer: Trainer[Any], scores: Iterable[float], patience: int | None = None) -> list[State]:
+def scored(
+    trainer: Trainer[Any], scores: Iterable[float], patience: int | None = None
+) -> list[CheckpointState]:
     """Let a trainer's last stage have these scores; the list gets the weights of each epoch that is scored."""
-    states: list[State] = []
+    states: list[CheckpointState] = []
     left = iter(scores)
 
     def score() -> float:
@@ -158,11 +160,11 @@ def scored(trainer: Trainer[Any], scores: Iterable[float], patience: int | None 
     return states
 
 
-def copy_of(model: nn.Module) -> State:
+def copy_of(model: nn.Module) -> CheckpointState:
     return {name: tensor.clone() for name, tensor in model.state_dict().items()}
 
 
-def same(a: State, b: State) -> bool:
+def same(a: CheckpointState, b: CheckpointState) -> bool:
     return a.keys() == b.keys() and all(torch.equal(a[name], b[name]) for name in a)
 
 
@@ -193,7 +195,7 @@ class WrittenAfter(Checkpoint):
         return self.step == 0
 
 
-def resumed(make: Make, path: Path, **stop: int) -> tuple[State, Fitted, list[Record]]:
+def resumed(make: Make, path: Path, **stop: int) -> tuple[CheckpointState, Fitted, list[Record]]:
     """Stop or kill training, and go on in a new trainer."""
     checkpoint = WrittenAfter(path / "checkpoint.pt")
     checkpoint.step = stop.get("kill_at", 0) - 1
@@ -206,7 +208,7 @@ def resumed(make: Make, path: Path, **stop: int) -> tuple[State, Fitted, list[Re
 
 
 @pytest.fixture
-def whole(make: Make) -> tuple[State, Fitted, list[Record]]:
+def whole(make: Make) -> tuple[CheckpointState, Fitted, list[Record]]:
     """Training that nobody stopped."""
     trainer = make()
     done, records = trained(trainer)
@@ -214,7 +216,7 @@ def whole(make: Make) -> tuple[State, Fitted, list[Record]]:
 
 
 def test_stopped_training_goes_on_to_the_same_weights(
-    make: Make, whole: tuple[State, Fitted, list[Record]], tmp_path: Path
+    make: Make, whole: tuple[CheckpointState, Fitted, list[Record]], tmp_path: Path
 ) -> None:
     weights, done, records = whole
     steps = [record for record in records if record.is_step]
@@ -241,10 +243,10 @@ def test_stopped_training_goes_on_to_the_same_weights(
 
 def test_a_checkpoint_says_where_training_was(make: Make, tmp_path: Path) -> None:
     checkpoint = Checkpoint(tmp_path / "training" / "checkpoint.pt", every_s=3600)
-    assert checkpoint.place() == Place(0, 0) and checkpoint.read() is None
+    assert checkpoint.place() == CheckpointPlace(0, 0) and checkpoint.read() is None
     with pytest.raises(CancelledError, match="after 2 steps"):
         trained(make(), checkpoint, stop_at=2)
-    assert checkpoint.place() == Place(1, 2)
+    assert checkpoint.place() == CheckpointPlace(1, 2)
     assert [path.name for path in checkpoint.path.parent.iterdir()] == ["checkpoint.pt"]
 
 
@@ -332,10 +334,10 @@ class Line(Trainer[list[float]]):
         self.model.weight += float(np.mean(batch))
         return {"loss": float(np.mean(batch))}
 
-    def state_dict(self) -> State:
+    def state_dict(self) -> CheckpointState:
         return self.model.state_dict()
 
-    def load_state_dict(self, state: State) -> None:
+    def load_state_dict(self, state: CheckpointState) -> None:
         self.model.load_state_dict(state)
 
 
@@ -431,19 +433,23 @@ def test_checkpoints_wait_longer_where_writing_takes_long(
         return real(self, target)
 
     monkeypatch.setattr(Path, "replace", slow)
-    checkpoint.write({"x": torch.ones(2)}, Place(1, 1))
+    checkpoint.write({"x": torch.ones(2)}, CheckpointPlace(1, 1))
     now[0] = 12.0 + 99.9
     assert not checkpoint.due
     now[0] = 12.0 + 100.0
     assert checkpoint.due
     state = checkpoint.read()
-    assert state is not None and torch.equal(state["x"], torch.ones(2)) and checkpoint.place() == Place(1, 1)
+    assert (
+        state is not None
+        and torch.equal(state["x"], torch.ones(2))
+        and checkpoint.place() == CheckpointPlace(1, 1)
+    )
 
 
 def test_state_on_another_device_is_read_on_the_cpu(tmp_path: Path) -> None:
     if not torch.cuda.is_available():
         pytest.skip("no GPU")
     checkpoint = Checkpoint(tmp_path / "checkpoint.pt")
-    checkpoint.write({"x": torch.ones(2, device="cuda")}, Place(1, 1))
+    checkpoint.write({"x": torch.ones(2, device="cuda")}, CheckpointPlace(1, 1))
     state = checkpoint.read()
     assert state is not None and isinstance(state["x"], Tensor) and state["x"].device.type == "cpu"

@@ -17,14 +17,14 @@ from emu_core.data.texts.tasks import Tasks
 from emu_core.errors import TrainingError
 from emu_core.methods.registry import configure, method_named
 from emu_core.runs.config import RunConfig
-from emu_core.runs.stored_data import Data
+from emu_core.runs.stored_data import StoredData
 from emu_core.training import memory
 from emu_core.training.memory import MEGABYTE, available_memory, forecast
 from tests.support.pretrained_set import parallel
 from tests.support.slot_set import slot_set
 from tests.support.small import small_set
 
-PLANS: list[tuple[str, str, Callable[[], tuple[RunConfig, Data]]]] = [
+PLANS: list[tuple[str, str, Callable[[], tuple[RunConfig, StoredData]]]] = [
     ("posterior", "72 labelled sentences of 6 intents", lambda: plan_training(small_set())),
     (
         "emu on e5-small",
@@ -43,7 +43,7 @@ PLANS: list[tuple[str, str, Callable[[], tuple[RunConfig, Data]]]] = [
 
 @pytest.mark.parametrize(("learnt", "plan"), [plan[1:] for plan in PLANS], ids=[plan[0] for plan in PLANS])
 def test_what_cannot_fit_is_refused_before_anything_is_encoded(
-    monkeypatch: pytest.MonkeyPatch, learnt: str, plan: Callable[[], tuple[RunConfig, Data]]
+    monkeypatch: pytest.MonkeyPatch, learnt: str, plan: Callable[[], tuple[RunConfig, StoredData]]
 ) -> None:
     config, data = plan()
     expected = forecast(method_named(config.method), data, config)

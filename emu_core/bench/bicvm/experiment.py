@@ -19,7 +19,7 @@ from emu_core.data.parallel.text import ParallelText, languages_of
 from emu_core.data.texts.documents import Documents, sentences
 from emu_core.encoders.base import Encoder, encode_in
 from emu_core.evaluation.arrays import pair_name
-from emu_core.evaluation.projection import FEWEST, Projection, project
+from emu_core.evaluation.projection import MIN_POINTS, Projection, project
 from emu_core.evaluation.transfer import (
     LabelledVectors,
     TransferAccuracy,
@@ -42,7 +42,7 @@ SHORTEST = 4  # letters, as shorter words are mostly function words
 MOST_NEIGHBOURS = 50_000  # the most frequent words of a language, among which a translation is looked for
 
 
-class System(StrEnum):
+class BicvmSystem(StrEnum):
     """A system of the tables."""
 
     SUM_OF_WORDS = "sum-of-words"
@@ -55,7 +55,7 @@ class System(StrEnum):
 class BicvmExperiment(ParallelExperiment):
     """BiCVM's experiments on parallel text."""
 
-    plain: ClassVar[str] = System.SUM_OF_WORDS
+    plain: ClassVar[str] = BicvmSystem.SUM_OF_WORDS
 
     def cells(self) -> tuple[Cell, ...]:
         """Return every cell, starting with the plain sum of words of the first pair.
@@ -64,22 +64,28 @@ class BicvmExperiment(ParallelExperiment):
         documents.
         """
         single_pairs, together = [pair_names([pair]) for pair in self.pairs], pair_names(self.pairs)
-        glossed = [System.GLOSSED] if self.data.documents else []
-        cells = cells_of([System.SUM_OF_WORDS, *glossed, System.PAPER, System.OURS], single_pairs, self.seeds)
-        cells += cells_of([System.OURS_BIGRAM], single_pairs[:1], self.seeds)
+        glossed = [BicvmSystem.GLOSSED] if self.data.documents else []
+        cells = cells_of(
+            [BicvmSystem.SUM_OF_WORDS, *glossed, BicvmSystem.PAPER, BicvmSystem.OURS],
+            single_pairs,
+            self.seeds,
+        )
+        cells += cells_of([BicvmSystem.OURS_BIGRAM], single_pairs[:1], self.seeds)
         if len(single_pairs) > 1:
-            cells += cells_of([System.SUM_OF_WORDS, System.PAPER, System.OURS], [together], self.seeds)
+            cells += cells_of(
+                [BicvmSystem.SUM_OF_WORDS, BicvmSystem.PAPER, BicvmSystem.OURS], [together], self.seeds
+            )
         return tuple(cells)
 
     def recipe(self, system: str) -> Recipe | None:
         """Return how a system is trained; None for glosses, which are counts."""
-        configs: dict[System, DualEncoderConfig | BicvmConfig] = {
-            System.SUM_OF_WORDS: DualEncoderConfig(**SUM_OF_WORDS),
-            System.PAPER: BicvmConfig(),
-            System.OURS: BicvmConfig(**TUNED_BICVM),
-            System.OURS_BIGRAM: BicvmConfig(**{**TUNED_BICVM, "composition": Composition.BIGRAM}),
+        configs: dict[BicvmSystem, DualEncoderConfig | BicvmConfig] = {
+            BicvmSystem.SUM_OF_WORDS: DualEncoderConfig(**SUM_OF_WORDS),
+            BicvmSystem.PAPER: BicvmConfig(),
+            BicvmSystem.OURS: BicvmConfig(**TUNED_BICVM),
+            BicvmSystem.OURS_BIGRAM: BicvmConfig(**{**TUNED_BICVM, "composition": Composition.BIGRAM}),
         }
-        config = configs.get(System(system))
+        config = configs.get(BicvmSystem(system))
         return None if config is None else Recipe(replace(config, **self.epochs_of(config.epochs)))
 
     def evaluate(self, cell: Cell, encoder: Encoder | None) -> CellResult:
@@ -104,7 +110,7 @@ class BicvmExperiment(ParallelExperiment):
                 for part in (0, 1)
             )
             values |= document_values(classify_across(learnt, tested, draws=draws, seed=cell.seed))
-        is_drawn = cell.system in (System.PAPER, System.OURS) and cell.seed == self.seeds[0]
+        is_drawn = cell.system in (BicvmSystem.PAPER, BicvmSystem.OURS) and cell.seed == self.seeds[0]
         if is_drawn and cell.on == pair_names(self.pairs) and isinstance(encoder, BicvmEncoder):
             return CellResult(numbers(values), draw=partial(_views, encoder, train))
         return CellResult(numbers(values))
@@ -160,7 +166,7 @@ def _views(encoder: BicvmEncoder, texts: Sequence[ParallelText]) -> dict[str, Vi
     return {
         name: _view(meanings, spaces)
         for name, meanings in zip(("left", "right"), word_lists, strict=True)
-        if len(meanings.rows) * len(meanings.languages) > FEWEST
+        if len(meanings.rows) * len(meanings.languages) > MIN_POINTS
     }
 
 

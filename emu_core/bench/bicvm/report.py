@@ -4,37 +4,37 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from emu_core.bench.bicvm.experiment import BicvmExperiment, System
-from emu_core.bench.paper import Line, differences, grid, paper_table, words
+from emu_core.bench.bicvm.experiment import BicvmExperiment, BicvmSystem
+from emu_core.bench.paper import GridLine, differences, grid, paper_table, paper_words
 from emu_core.bench.parallel.experiment import candidates_of, parallel_costs, precision, speed_table
 from emu_core.bench.pictures import Curves, Picture, View, WordMaps
-from emu_core.bench.report import Report
-from emu_core.bench.results import OverSeeds, Results, Score, both_ways, mean_score, pair_names
+from emu_core.bench.report import BenchReport
+from emu_core.bench.results import OverSeeds, Results, Score, directions, mean_score, pair_names
 from emu_core.bench.tables import Table, why_missing
 from emu_core.data.labelled.pairs import LanguagePair
 from emu_core.evaluation.translation_ranking import COSINE, EUCLID
 
-_WORDS = words("bicvm")
+_WORDS = paper_words("bicvm")
 LABELS, PAPER_LABELS, NOTES = (_WORDS[name] for name in ("labels", "paper_labels", "notes"))
-ENCODERS = (System.SUM_OF_WORDS, System.PAPER, System.OURS, System.OURS_BIGRAM)
-_BICVM = (System.PAPER, System.OURS)
+ENCODERS = (BicvmSystem.SUM_OF_WORDS, BicvmSystem.PAPER, BicvmSystem.OURS, BicvmSystem.OURS_BIGRAM)
+_BICVM = (BicvmSystem.PAPER, BicvmSystem.OURS)
 _NEAREST_BY = {COSINE: "cosine", EUCLID: "Euclidean distance"}
 TABLE_1_SIZE = 1_000
 # The paper's rows of Table 1 by ours; a plus marks a model for all pairs together.
-_PAPER_ROWS = {System.GLOSSED: "glossed", System.PAPER: "bicvm", f"{System.PAPER}+": "bicvm+"}
+_PAPER_ROWS = {BicvmSystem.GLOSSED: "glossed", BicvmSystem.PAPER: "bicvm", f"{BicvmSystem.PAPER}+": "bicvm+"}
 
 
-def report_of(experiment: BicvmExperiment, results: Results) -> Report:
+def report_of(experiment: BicvmExperiment, results: Results) -> BenchReport:
     """Return the report of finished cells."""
     pairs = experiment.pairs
-    tables = [translation_table(results, pairs)]
+    tables = [translation_grid(results, pairs)]
     pictures: list[Picture] = []
     documents = DocumentResults(results, pairs)
     if documents.ways:
         tables += [documents.table_1(), documents.figure_2()]
         title = "Figure 2: document classification by training documents"
         pictures.append(Picture("figure2", title, NOTES["figure2"], documents.curves()))
-    return Report(
+    return BenchReport(
         title=f"BiCVM's experiments on {experiment.config.data}",
         facts=_facts(experiment),
         differences=_differences(experiment),
@@ -44,16 +44,16 @@ def report_of(experiment: BicvmExperiment, results: Results) -> Report:
             parallel_costs(results, ENCODERS, LABELS),
         ),
         pictures=(*pictures, *_figure_3(experiment, results)),
-        paper=(printed_table(),),
+        paper=(printed_bicvm_table(),),
     )
 
 
-def printed_table() -> Table:
+def printed_bicvm_table() -> Table:
     """Return Table 1 as printed."""
     return paper_table("bicvm", "table1", labels=lambda name: (PAPER_LABELS[name],))
 
 
-def translation_table(results: Results, pairs: Sequence[LanguagePair]) -> Table:
+def translation_grid(results: Results, pairs: Sequence[LanguagePair]) -> Table:
     """Return P@1 both ways, with a row for each system, what it was trained on and the measure of nearness."""
     lines = []
     for system, on, row in results.trained(ENCODERS):
@@ -62,9 +62,9 @@ def translation_table(results: Results, pairs: Sequence[LanguagePair]) -> Table:
             ways = dict.fromkeys(way for cell in row.cells for way in cell.wheres("rank", by))
             labels, scores = (LABELS[system], names, label), {way: precision(row, by, way) for way in ways}
             key, reasons = f"{system} on {names}, {by}", why_missing(labels, row)
-            lines.append(Line(labels, key, scores, reasons=reasons))
+            lines.append(GridLine(labels, key, scores, reasons=reasons))
     columns = list(dict.fromkeys(way for line in lines for way in line.scores))
-    unseen = [way for way in columns if way not in both_ways(pairs)]
+    unseen = [way for way in columns if way not in directions(pairs)]
     counts = ", ".join(f"{way} {count:,}" for way, count in candidates_of(results).items())
     notes = [NOTES["translations"].format(counts=counts)]
     if unseen:
@@ -76,13 +76,13 @@ def translation_table(results: Results, pairs: Sequence[LanguagePair]) -> Table:
 def _translation_verdict(
     results: Results, pairs: Sequence[LanguagePair], unseen: list[str]
 ) -> tuple[str, ...]:
-    first, ways = pair_names(pairs[:1]), both_ways(pairs[:1])
+    first, ways = pair_names(pairs[:1]), directions(pairs[:1])
 
-    def mean(system: System, on: Sequence[str], over: Iterable[str]) -> float | None:
+    def mean(system: BicvmSystem, on: Sequence[str], over: Iterable[str]) -> float | None:
         row = results.of(system, on)
         return mean_score([precision(row, COSINE, way) for way in over])
 
-    plain = mean(System.SUM_OF_WORDS, first, ways)
+    plain = mean(BicvmSystem.SUM_OF_WORDS, first, ways)
     sentences = [
         f"{LABELS[system]}, on {first[0]}: P@1 {system_mean:.1f} by cosine, mean of both ways, "
         f"{system_mean - plain:+.1f} points against the sum of words."
@@ -125,25 +125,27 @@ class DocumentResults:
         draws = int(max(results.of_measure("draws")["value"], default=0))
         seeds = " and over seeds ± their standard deviation" if len(results.seeds) > 1 else ""
         self._note = NOTES["documents"].format(draws=draws, seeds=seeds)
-        on = {way: pair_names([pair]) for pair in pairs for way in both_ways([pair])}
+        on = {way: pair_names([pair]) for pair in pairs for way in directions([pair])}
         self.systems = []
-        for key in (System.GLOSSED, *ENCODERS):
+        for key in (BicvmSystem.GLOSSED, *ENCODERS):
             rows = {way: results.of(key, on.get(way, (way,))) for way in self.ways}
             self.systems.append(_Classified(key, LABELS[key], rows))
-        for key in (System.SUM_OF_WORDS, *_BICVM) if len(pairs) > 1 else ():
-            label = f"{LABELS[key]}, all pairs ({'joined' if key is System.SUM_OF_WORDS else 'BiCVM+'})"
+        for key in (BicvmSystem.SUM_OF_WORDS, *_BICVM) if len(pairs) > 1 else ():
+            label = f"{LABELS[key]}, all pairs ({'joined' if key is BicvmSystem.SUM_OF_WORDS else 'BiCVM+'})"
             row = results.of(key, pair_names(pairs))
             self.systems.append(_Classified(f"{key}+", label, dict.fromkeys(self.ways, row)))
 
     def table_1(self) -> Table:
         """Return accuracy by direction with 1,000 training documents, or as many as there are."""
         majority = {way: Score.of_numbers([value]) for way, value in self.majority.items()}
-        lines = [Line((PAPER_LABELS["majority"],), "majority", majority, "majority")]
+        lines = [GridLine((PAPER_LABELS["majority"],), "majority", majority, "majority")]
         for system in self.systems:
             scores = {way: system.score(way, size) for way, size in self.size.items()}
             reasons = why_missing([system.label], *system.rows.values())
-            lines.append(Line((system.label,), system.key, scores, _PAPER_ROWS.get(system.key, ""), reasons))
-        lines += [Line((PAPER_LABELS[name],), name, {}, name) for name in ("mt", "i-matrix")]
+            lines.append(
+                GridLine((system.label,), system.key, scores, _PAPER_ROWS.get(system.key, ""), reasons)
+            )
+        lines += [GridLine((PAPER_LABELS[name],), name, {}, name) for name in ("mt", "i-matrix")]
         sizes = ", ".join(f"{way} {size:,}" for way, size in self.size.items())
         notes = [f"Training documents: {sizes}; 1,000 in the paper. {self._note}", NOTES["table1"]]
         verdict = self._verdict({line.key: line.measured for line in lines})
@@ -153,7 +155,7 @@ class DocumentResults:
         """Return the numbers of Figure 2: accuracy by number of training documents."""
         columns = {size: f"{size:,}" for size in sorted({n for sizes in self.sizes.values() for n in sizes})}
         lines = [
-            Line(
+            GridLine(
                 (system.label, way),
                 f"{system.key} {way}",
                 {columns[n]: system.score(way, n) for n in columns},
@@ -189,8 +191,8 @@ class DocumentResults:
 
         others = {
             "majority": "the majority class",
-            System.GLOSSED: "glosses",
-            System.SUM_OF_WORDS: "the sum of words",
+            BicvmSystem.GLOSSED: "glosses",
+            BicvmSystem.SUM_OF_WORDS: "the sum of words",
         }
         sentences = []
         for system in _BICVM:
@@ -243,7 +245,7 @@ def _facts(experiment: BicvmExperiment) -> dict[str, Any]:
 
 
 def _differences(experiment: BicvmExperiment) -> tuple[str, ...]:
-    paper, documents = experiment.recipe(System.PAPER), experiment.data.documents
+    paper, documents = experiment.recipe(BicvmSystem.PAPER), experiment.data.documents
     lengths = [len(text.split()) for train_and_test in documents.values() for text in train_and_test[0].texts]
     values = {
         "sizes": experiment.sizes,

@@ -25,11 +25,11 @@ from emu_core.methods.dual_encoder.settings import SUM_OF_WORDS, TUNED_DUAL_ENCO
 HARD_NEGATIVES = 5  # section 2.2
 # The paper's network (512 wide, batches of 16, 20 epochs) takes minutes, too long for a check.
 CLASSIFIER = TransferSettings(hidden=128, learning_rate=0.002, batch_size=32, epochs=10)
-MOST_SENTENCES = 6_000  # of a language, to train the classifier on, as in the paper
-LEAST_FOR_EIGEN = 10  # pairs, the paper's sample
+_MOST_SENTENCES = 6_000  # of a language, to train the classifier on, as in the paper
+_LEAST_FOR_EIGEN = 10  # pairs, the paper's sample
 
 
-class System(StrEnum):
+class DualEncoderSystem(StrEnum):
     """A system of the tables."""
 
     SUM_OF_WORDS = "sum-of-words"
@@ -45,22 +45,29 @@ class System(StrEnum):
 class DualExperiment(ParallelExperiment):
     """The dual encoder's experiments on parallel text and other tasks."""
 
-    plain: ClassVar[str] = System.SUM_OF_WORDS
+    plain: ClassVar[str] = DualEncoderSystem.SUM_OF_WORDS
     settings_class = DualBench
 
     @property
-    def systems(self) -> tuple[System, ...]:
+    def systems(self) -> tuple[DualEncoderSystem, ...]:
         """The systems that there is text for, and one of all tasks if there are two; the paper's last, if asked for."""
         tasks = self.data.tasks
         given = {
-            System.QUICK_THOUGHT: tasks.running_text,
-            System.DIALOGUES: tasks.dialogues,
-            System.NLI: tasks.nli,
+            DualEncoderSystem.QUICK_THOUGHT: tasks.running_text,
+            DualEncoderSystem.DIALOGUES: tasks.dialogues,
+            DualEncoderSystem.NLI: tasks.nli,
         }
         others = [system for system, is_given in given.items() if is_given]
-        together = [System.MULTI_TASK] if len(others) > 1 else []
-        paper = [System.PAPER] if self.settings.preset is Preset.PAPER else []
-        return System.SUM_OF_WORDS, System.TRANSLATION, System.HARD_NEGATIVES, *others, *together, *paper
+        together = [DualEncoderSystem.MULTI_TASK] if len(others) > 1 else []
+        paper = [DualEncoderSystem.PAPER] if self.settings.preset is Preset.PAPER else []
+        return (
+            DualEncoderSystem.SUM_OF_WORDS,
+            DualEncoderSystem.TRANSLATION,
+            DualEncoderSystem.HARD_NEGATIVES,
+            *others,
+            *together,
+            *paper,
+        )
 
     def cells(self) -> tuple[Cell, ...]:
         """Return every cell, starting with the plain sum of words; as in the paper, each pair has its own model."""
@@ -68,21 +75,21 @@ class DualExperiment(ParallelExperiment):
 
     def recipe(self, system: str) -> Recipe:
         """Return how a system is trained."""
-        kind = System(system)
-        base = SUM_OF_WORDS if kind is System.SUM_OF_WORDS else TUNED_DUAL_ENCODER
+        kind = DualEncoderSystem(system)
+        base = SUM_OF_WORDS if kind is DualEncoderSystem.SUM_OF_WORDS else TUNED_DUAL_ENCODER
         values = {
-            **({} if kind is System.PAPER else base),
+            **({} if kind is DualEncoderSystem.PAPER else base),
             "epochs": base["epochs"],
             **self.epochs_of(base["epochs"]),
         }
-        if kind is System.HARD_NEGATIVES:
+        if kind is DualEncoderSystem.HARD_NEGATIVES:
             values["hard_negatives"] = HARD_NEGATIVES
-        has_all_tasks = kind in (System.MULTI_TASK, System.PAPER)
+        has_all_tasks = kind in (DualEncoderSystem.MULTI_TASK, DualEncoderSystem.PAPER)
         return Recipe(
             DualEncoderConfig(**values),
-            dialogues=has_all_tasks or kind is System.DIALOGUES,
-            running=has_all_tasks or kind is System.QUICK_THOUGHT,
-            nli=has_all_tasks or kind is System.NLI,
+            dialogues=has_all_tasks or kind is DualEncoderSystem.DIALOGUES,
+            running=has_all_tasks or kind is DualEncoderSystem.QUICK_THOUGHT,
+            nli=has_all_tasks or kind is DualEncoderSystem.NLI,
         )
 
     def evaluate(self, cell: Cell, encoder: Encoder | None) -> CellResult:
@@ -104,7 +111,7 @@ def _translations(encoder: Encoder, text: ParallelText) -> dict[Key, Any]:
     """Measure translation ranking (section 3.4) and eigen-similarity (section 5)."""
     first, second = encode_pairs(encoder, text)
     values = rank_values(text, first, second, [DOT], min(PAPER_DISTRACTORS, len(text) - 1) or None)
-    if len(text) >= LEAST_FOR_EIGEN:
+    if len(text) >= _LEAST_FOR_EIGEN:
         spectra = eigen_similarity(first, second)
         for field in ("mean", "variance", "standard_error"):
             values["eigen", field, pair_name(*text.languages)] = getattr(spectra, field)
@@ -158,8 +165,8 @@ def _classified(encoder: Encoder, texts: BenchTexts, languages: tuple[str, str],
     train, test = dict[str, LabelledVectors](), dict[str, LabelledVectors]()
     for code in languages:
         for part, documents in zip((train, test), texts.documents[code], strict=True):
-            vectors = encode_in(encoder, documents.texts[:MOST_SENTENCES], code)
-            part[code] = LabelledVectors(vectors, documents.labels[:MOST_SENTENCES])
+            vectors = encode_in(encoder, documents.texts[:_MOST_SENTENCES], code)
+            part[code] = LabelledVectors(vectors, documents.labels[:_MOST_SENTENCES])
     values: dict[Key, Any] = {
         ("zero_shot", "", pair_name(source, target)): right
         for source in languages

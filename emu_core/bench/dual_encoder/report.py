@@ -7,19 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from emu_core.bench.dual_encoder.experiment import CLASSIFIER, DualExperiment, System
-from emu_core.bench.paper import Line, differences, grid, paper_figure, paper_table, words
+from emu_core.bench.dual_encoder.experiment import CLASSIFIER, DualEncoderSystem, DualExperiment
+from emu_core.bench.paper import GridLine, differences, grid, paper_figure, paper_table, paper_words
 from emu_core.bench.parallel.experiment import candidates_of, parallel_costs, precision, speed_table
 from emu_core.bench.pictures import Picture, bars_picture
-from emu_core.bench.report import Report
-from emu_core.bench.results import OverSeeds, Results, Score, both_ways, mean_score, pair_names
+from emu_core.bench.report import BenchReport
+from emu_core.bench.results import OverSeeds, Results, Score, directions, mean_score, pair_names
 from emu_core.bench.tables import Table, why_missing
 from emu_core.data.labelled.pairs import LanguagePair
 from emu_core.data.wording import counted
 from emu_core.evaluation.arrays import pair_name
 from emu_core.evaluation.translation_ranking import DOT, NS
 
-_WORDS = words("dual_encoder")
+_WORDS = paper_words("dual_encoder")
 LABELS, NOTES = _WORDS["labels"], _WORDS["notes"]
 PAPER_TABLES = ("table1", "section3.4", "table2", "table3", "table4", "table5", "table6", "table7")
 _EIGEN = ("variance", "standard_error")
@@ -27,7 +27,7 @@ _PAIR_HEADS = ("model", "trained on")
 _printed = partial(paper_figure, "dual_encoder")
 
 
-def report_of(experiment: DualExperiment, results: Results) -> Report:
+def report_of(experiment: DualExperiment, results: Results) -> BenchReport:
     """Return the report of finished cells."""
     systems, pairs = experiment.systems, experiment.pairs
     make = DualTables(results, systems, pairs)
@@ -43,17 +43,17 @@ def report_of(experiment: DualExperiment, results: Results) -> Report:
         speed_table(results, systems, experiment.plain, LABELS, make.names[0]),
         parallel_costs(results, systems, LABELS),
     ]
-    return Report(
+    return BenchReport(
         title=f"The dual encoder's experiments on {experiment.config.data}",
         facts=_facts(experiment),
         differences=_differences(experiment),
         tables=tuple(tables),
         pictures=_pictures(make),
-        paper=tuple(map(printed_table, PAPER_TABLES)),
+        paper=tuple(map(printed_dual_encoder_table, PAPER_TABLES)),
     )
 
 
-def printed_table(name: str) -> Table:
+def printed_dual_encoder_table(name: str) -> Table:
     """Return a table as printed."""
     head = "target language, training" if name == "table6" else "model"
     return paper_table("dual_encoder", name, (head,))
@@ -62,11 +62,13 @@ def printed_table(name: str) -> Table:
 class DualTables:
     """The tables of a report: of systems each trained on each of some language pairs."""
 
-    def __init__(self, results: Results, systems: Sequence[System], pairs: Sequence[LanguagePair]) -> None:
+    def __init__(
+        self, results: Results, systems: Sequence[DualEncoderSystem], pairs: Sequence[LanguagePair]
+    ) -> None:
         self.results, self.systems, self.pairs = results, tuple(systems), tuple(pairs)
         self.names = pair_names(pairs)
         # Pair and direction, both ways of each pair.
-        self.ways = [(pair_name(*pair), way) for pair in pairs for way in both_ways([pair])]
+        self.ways = [(pair_name(*pair), way) for pair in pairs for way in directions([pair])]
 
     def row(self, system: str, pair: str) -> OverSeeds:
         """Return a system trained on a pair, over its seeds."""
@@ -76,29 +78,31 @@ class DualTables:
         """Return P@1 of each pair and direction."""
         return [precision(self.row(system, pair), DOT, way) for pair, way in self.ways]
 
-    def paper_name(self, system: System) -> str:
+    def paper_name(self, system: DualEncoderSystem) -> str:
         """Return the paper's model that corresponds to a system; "" if there is none.
 
         The paper's translation ranking has hard negatives; its multi-task model corresponds to the system with the
         most tasks.
         """
-        if system is System.HARD_NEGATIVES:
+        if system is DualEncoderSystem.HARD_NEGATIVES:
             return "translation-ranking"
-        most = [candidate for candidate in self.systems if candidate is not System.PAPER][-1]
-        return "multi-task" if system in (most, System.PAPER) else ""
+        most = [candidate for candidate in self.systems if candidate is not DualEncoderSystem.PAPER][-1]
+        return "multi-task" if system in (most, DualEncoderSystem.PAPER) else ""
 
-    def _lines(self, columns: Iterable[str], score: Callable[[System, str], Score | None]) -> list[Line]:
+    def _lines(
+        self, columns: Iterable[str], score: Callable[[DualEncoderSystem, str], Score | None]
+    ) -> list[GridLine]:
         """Return a line for each system, with the first reason why one of its pairs is missing."""
         lines = []
         for system in self.systems:
             label, scores = LABELS[system], {column: score(system, column) for column in columns}
             reasons = why_missing([label], *(self.row(system, name) for name in self.names))
-            lines.append(Line((label,), system, scores, self.paper_name(system), reasons))
+            lines.append(GridLine((label,), system, scores, self.paper_name(system), reasons))
         return lines
 
     def _pair_lines(
         self, columns: Sequence[str], score: Callable[[OverSeeds, str], Score | None]
-    ) -> list[Line]:
+    ) -> list[GridLine]:
         """Return a line for each system and pair."""
         lines = []
         for system in self.systems:
@@ -106,14 +110,14 @@ class DualTables:
                 row, labels = self.row(system, name), (LABELS[system], name)
                 scores = {column: score(row, column) for column in columns}
                 paper = f"{self.paper_name(system)} {name}"
-                lines.append(Line(labels, f"{system} {name}", scores, paper, why_missing(labels, row)))
+                lines.append(GridLine(labels, f"{system} {name}", scores, paper, why_missing(labels, row)))
         return lines
 
     def ranking(self) -> Table:
         """Return section 3.4: P@1, P@3 and P@10 both ways."""
         columns = {f"{way} P@{n}": (pair, way, n) for pair, way in self.ways for n in NS}
 
-        def score(system: System, column: str) -> Score | None:
+        def score(system: DualEncoderSystem, column: str) -> Score | None:
             pair, way, n = columns[column]
             return precision(self.row(system, pair), DOT, way, n)
 
@@ -131,7 +135,7 @@ class DualTables:
 
     def _ranking_verdict(self) -> tuple[str, ...]:
         means = {system: mean_score(self.precision(system)) for system in self.systems}
-        plain, base = means.get(System.SUM_OF_WORDS), means.get(System.TRANSLATION)
+        plain, base = means.get(DualEncoderSystem.SUM_OF_WORDS), means.get(DualEncoderSystem.TRANSLATION)
         against_plain = (
             f"{LABELS[system]}: P@1 {system_mean:.1f}, mean of {len(self.ways)} directions, "
             f"{system_mean - plain:+.1f} points against the sum of words."
@@ -172,7 +176,7 @@ class DualTables:
             gains = [
                 ((correlation.mean - plain[where].mean) / 100, f"{where} ({name})")
                 for name in self.names
-                for plain in [scores[f"{System.SUM_OF_WORDS} {name}"]]
+                for plain in [scores[f"{DualEncoderSystem.SUM_OF_WORDS} {name}"]]
                 for where, correlation in scores[f"{system} {name}"].items()
                 if where in plain
             ]
@@ -189,7 +193,7 @@ class DualTables:
         """Return Table 5: a classifier trained in one language, tested in both."""
         ways = self.results.wheres("zero_shot")
 
-        def score(system: System, way: str) -> Score | None:
+        def score(system: DualEncoderSystem, way: str) -> Score | None:
             # English on English is measured with the model of every pair; the first pair's is shown.
             scores = (self.row(system, name).score("zero_shot", "", way) for name in self.names)
             return next(filter(None, scores), None)
@@ -207,13 +211,15 @@ class DualTables:
                 row = self.row(system, name)
                 for kind, labels in kinds.items():
                     scores = {column: row.score(kind, part, name) for column, part in shares.items()}
-                    lines.append(Line((LABELS[system], target, labels), f"{system} {target} {kind}", scores))
+                    lines.append(
+                        GridLine((LABELS[system], target, labels), f"{system} {target} {kind}", scores)
+                    )
         heads, measured = ("model", "tested in", "trained on"), [line for line in lines if line.measured]
         return grid("dual_encoder", "few_shot", heads, list(shares), measured)
 
     def eigen(self) -> Table:
         """Return Table 7: eigen-similarity and its variance."""
-        scores, data = dict[System, dict[str, Score | None]](), dict[str, Any]()
+        scores, data = dict[DualEncoderSystem, dict[str, Score | None]](), dict[str, Any]()
         for system in self.systems:
             scores[system], data[system] = {}, {}
             for name in self.names:
@@ -233,12 +239,12 @@ class DualTables:
 
     def _eigen_verdict(self, data: Mapping[str, Any]) -> tuple[str, ...]:
         last = self.systems[-1]
-        if last in (System.TRANSLATION, System.HARD_NEGATIVES):
+        if last in (DualEncoderSystem.TRANSLATION, DualEncoderSystem.HARD_NEGATIVES):
             return (
                 "No running text, dialogues or NLI was given, so that there is no multi-task model to compare with "
                 "translation ranking.",
             )
-        base, last_values = data.get(System.TRANSLATION, {}), data.get(last, {})
+        base, last_values = data.get(DualEncoderSystem.TRANSLATION, {}), data.get(last, {})
         parts = [
             f"{name} {last_values[name]['mean']:.3f} against {base[name]['mean']:.3f} "
             f"(standard errors {last_values[name]['standard_error']:.3f} and {base[name]['standard_error']:.3f})"
@@ -255,7 +261,10 @@ def _pictures(make: DualTables) -> tuple[Picture, ...]:
         for name, scores in precisions.items()
         if all(scores)
     }
-    plain, title = LABELS[System.SUM_OF_WORDS], "Translation ranking, P@1: means over the directions"
+    plain, title = (
+        LABELS[DualEncoderSystem.SUM_OF_WORDS],
+        "Translation ranking, P@1: means over the directions",
+    )
     label = "P@1, % (the line is the sum of words)"
     return (bars_picture("ranking", title, NOTES["bars"], whole, plain, label),) if plain in whole else ()
 
@@ -274,7 +283,7 @@ def _facts(experiment: DualExperiment) -> dict[str, Any]:
         "sentences_to_test_it": experiment.documents_facts(1),
         "classifier": asdict(CLASSIFIER) if texts.documents else {},
     }
-    config = asdict(experiment.recipe(System.TRANSLATION).config)
+    config = asdict(experiment.recipe(DualEncoderSystem.TRANSLATION).config)
     return {
         **experiment.shared_facts(),
         **{name: fact for name, fact in others.items() if fact},
@@ -285,7 +294,7 @@ def _facts(experiment: DualExperiment) -> dict[str, Any]:
 
 def _differences(experiment: DualExperiment) -> tuple[str, ...]:
     texts = experiment.data
-    config: Any = experiment.recipe(System.TRANSLATION).config
+    config: Any = experiment.recipe(DualEncoderSystem.TRANSLATION).config
     given = {
         "running text": texts.tasks.running_text,
         "dialogues": texts.tasks.dialogues,

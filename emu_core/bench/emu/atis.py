@@ -19,7 +19,7 @@ from emu_core.errors import DataError
 ATIS = "atis:"
 """The prefix of a folder where data are named."""
 ATIS_NAME = "ATIS"
-LEAST = 5  # sentences of an intent, in train and in test
+_LEAST = 5  # sentences of an intent, in train and in test
 EXCLUDED = "flight"  # the paper's "flights" class, three quarters of the sentences
 PAPER_COUNTS: Mapping[str, int] = {"classes": 13, "train": 1195, "test": 252}
 _IOB = ".iob"
@@ -55,11 +55,11 @@ def read_atis(folder: Path) -> LabelledSet:
     kept = sorted(
         intent
         for intent in set(counts[0].index) & set(counts[1].index)
-        if intent != EXCLUDED and min(count[intent] for count in counts) >= LEAST
+        if intent != EXCLUDED and min(count[intent] for count in counts) >= _LEAST
     )
     if len(kept) < 2:
         raise DataError(
-            f"{folder} has {len(kept)} intents with {LEAST} sentences or more in train and in test apart from "
+            f"{folder} has {len(kept)} intents with {_LEAST} sentences or more in train and in test apart from "
             f"'{EXCLUDED}'; the paper's selection needs the whole of ATIS"
         )
     # By the English label: translations may have none, or an outdated one.

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from emu_core.api.inputs import Data, as_list, labelled_set
+from emu_core.api.inputs import DataSource, as_list, labelled_set
 from emu_core.api.train import plan_training
 from emu_core.bench.emu.atis import ATIS, read_atis
 from emu_core.bench.emu.quora import QUORA, read_quora
@@ -56,7 +56,7 @@ MAP_SENTENCES = 1000
 _PEER = "peer."
 _ABLATION = ("emu", "emu-without-ld", "emu-without-ld-cl")
 _TABLE_3 = ("en", "de", "fr")
-TEST_SHARE = 0.3
+_TEST_SHARE = 0.3
 _TRANSLATIONS, _NOTE = "translations.parquet", "note.json"
 NOT_TRANSLATED = (
     "not every test sentence has a machine translation; add a column 'translation' to the data's files"
@@ -126,7 +126,7 @@ def bench_data(labelled: LabelledSet) -> BenchData:
     """Divide a labelled set into training and test rows.
 
     The test rows are split test, or dev if there is no test; no system needs dev to choose its epoch. A set without
-    splits is divided by id, so that translations stay together, with a share `TEST_SHARE` of every intent for testing.
+    splits is divided by id, so that translations stay together, with a share `_TEST_SHARE` of every intent for testing.
 
     Raises:
         DataError: a set with splits has none to train on or none to measure.
@@ -140,12 +140,12 @@ def bench_data(labelled: LabelledSet) -> BenchData:
             )
         note = f"trained on split train, measured on split {measured.splits[0]}"
     else:
-        divided = labelled.hold_out(TEST_SHARE)
+        divided = labelled.hold_out(_TEST_SHARE)
         measured = divided.held_out_part()
         if measured is None:
             raise DataError("no intent has two sentences, one of which could be measured; add some")
         note = (
-            f"the set has no splits: {TEST_SHARE:.0%} of every intent, translations together, drawn with seed 0, "
+            f"the set has no splits: {_TEST_SHARE:.0%} of every intent, translations together, drawn with seed 0, "
             "are measured and the rest is trained on"
         )
     train, test = divided.train_part().frame.assign(split="train"), measured.frame.assign(split="test")
@@ -158,7 +158,7 @@ def bench_data(labelled: LabelledSet) -> BenchData:
     return BenchData(LabelledSet(cut, labelled.name), note=note)
 
 
-def methods() -> tuple[str, ...]:
+def benchmarked_methods() -> tuple[str, ...]:
     """Return every method that learns from intents, the paper's first, in its order."""
     known = methods_that_need(Needs.INTENTS)
     return (*PAPER_ORDER, *(name for name in known if name not in PAPER_ORDER))
@@ -166,7 +166,7 @@ def methods() -> tuple[str, ...]:
 
 def compared_with_peers() -> tuple[str, ...]:
     """Return Emu and every method that is not in the paper."""
-    return tuple(name for name in methods() if name == "emu" or name not in PAPER_ORDER)
+    return tuple(name for name in benchmarked_methods() if name == "emu" or name not in PAPER_ORDER)
 
 
 def peer_system(peer: Peer) -> str:
@@ -190,7 +190,7 @@ class EmuExperiment(Experiment):
 
     @staticmethod
     def gather(
-        data: Data,
+        data: DataSource,
         settings: EmuBench,
         *,
         train_languages: Sequence[str] = ("en",),
@@ -251,7 +251,7 @@ class EmuExperiment(Experiment):
                 Fix("train_languages", languages[:1]),
             )
         of_parts = {
-            EmuPart.TABLE_2: cells_of(methods(), [train_on], self.seeds),
+            EmuPart.TABLE_2: cells_of(benchmarked_methods(), [train_on], self.seeds),
             EmuPart.TABLE_3: cells_of(["emu-without-ld"], training_sets(languages), self.seeds),
             EmuPart.TABLE_4: cells_of(["emu-without-ld"], [train_on], self.seeds),
             EmuPart.TABLE_5: cells_of(_ABLATION, [train_on], self.seeds),

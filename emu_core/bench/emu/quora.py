@@ -13,9 +13,9 @@ from emu_core.errors import DataError
 
 QUORA = "quora:"
 """The prefix of the file where data are named."""
-MOST_INTENTS = 50
+_MOST_INTENTS = 50
 TOO_LARGE = 30  # questions: a clique of this size is too general
-TEST_SHARE = 0.25  # the paper's 353 of 1,412
+QUORA_TEST_SHARE = 0.25  # the paper's 353 of 1,412
 _COLUMNS = ("question1", "question2", "is_duplicate")
 _LABELS = {"1": True, "1.0": True, "true": True, "0": False, "0.0": False, "false": False}
 
@@ -53,7 +53,7 @@ def read_quora(path: Path) -> LabelledSet:
     rows = pd.DataFrame(questions, columns=["text", "intent"], dtype="str")
     ids = [f"question-{number}" for number in range(1, len(rows) + 1)]
     whole = rows.assign(id=ids, language="en", split="", annotated="").astype("str")
-    return LabelledSet(whole[list(LABELLED_COLUMNS)], path.name).hold_out(TEST_SHARE)
+    return LabelledSet(whole[list(LABELLED_COLUMNS)], path.name).hold_out(QUORA_TEST_SHARE)
 
 
 def duplicate_cliques(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, ...]]:
@@ -80,5 +80,5 @@ def duplicate_cliques(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, ...]]
 def largest(cliques: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
     """Return the 50 largest cliques of fewer than 30 questions, the first among equals."""
     return sorted((clique for clique in cliques if len(clique) < TOO_LARGE), key=len, reverse=True)[
-        :MOST_INTENTS
+        :_MOST_INTENTS
     ]

@@ -15,22 +15,22 @@ from emu_core.bench.emu.experiment import (
     THEIRS,
     TRANSLATION,
     EmuExperiment,
+    benchmarked_methods,
     compared_with_peers,
-    methods,
     peer_system,
     training_sets,
 )
-from emu_core.bench.paper import differences, paper_numbers, paper_table, words
+from emu_core.bench.paper import differences, paper_numbers, paper_table, paper_words
 from emu_core.bench.papers import EmuPart, Preset
 from emu_core.bench.peers import Peer
 from emu_core.bench.pictures import IntentMaps, Picture, bars_picture
-from emu_core.bench.report import Report
+from emu_core.bench.report import BenchReport
 from emu_core.bench.results import COSTS, PAPER, OverSeeds, Results, Score, deviation, mean_score, spread
 from emu_core.bench.tables import MEMORY_NOTE, Row, Show, Table, system_table, warnings_of
 from emu_core.evaluation.arrays import pair_name
 from emu_core.evaluation.significance import binomial_interval, wilcoxon
 
-_WORDS = words("emu")
+_WORDS = paper_words("emu")
 LABELS, NOTES = _WORDS["labels"], _WORDS["notes"]
 _HEAD = ("mean", "against base", "directions below base")
 _COSTS_HEAD = ("seconds of training", "CPU seconds", "seconds in all", "peak MB", "as classifier")
@@ -44,7 +44,7 @@ _DATASETS = ("HotelQA", "ATIS", "Quora")
 _BARS = {EmuPart.TABLE_2: "Table 2", EmuPart.PEERS: "Peers"}
 
 
-def report_of(experiment: EmuExperiment, results: Results) -> Report:
+def report_of(experiment: EmuExperiment, results: Results) -> BenchReport:
     """Return the report of finished cells."""
     wanted, accuracies = set(experiment.settings.parts), Accuracies(experiment, results)
     tables = {part: make(accuracies) for part, make in _TABLES.items() if part in wanted}
@@ -52,7 +52,7 @@ def report_of(experiment: EmuExperiment, results: Results) -> Report:
     pictures = [_bars(tables[part], title, base) for part, title in _BARS.items() if part in tables]
     if EmuPart.FIGURE_2 in wanted:
         pictures += _figure_2(accuracies)
-    return Report(
+    return BenchReport(
         title=f"Emu's experiments on {experiment.config.data} with {experiment.config.encoder}",
         facts=_facts(experiment),
         differences=_differences(experiment),
@@ -154,7 +154,7 @@ def table_2(accuracies: Accuracies) -> Table:
     )
     if not accuracies.experiment.data.translations:
         translation = OverSeeds((), NOTES["no_translations"])
-    keys = [*methods(), *(f"{name}{_PAPERS}" for name in PAPER_ORDER if accuracies.with_papers)]
+    keys = [*benchmarked_methods(), *(f"{name}{_PAPERS}" for name in PAPER_ORDER if accuracies.with_papers)]
     systems = [
         ("mt", f"MT + {encoder} as a monolingual encoder", translation),
         (BASE, f"{encoder} ({LABELS[BASE]})", accuracies.base),

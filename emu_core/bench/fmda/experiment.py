@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from emu_core.api.inputs import Data, labelled_set
+from emu_core.api.inputs import DataSource, labelled_set
 from emu_core.bench.experiment import Experiment
 from emu_core.bench.papers import FmdaBench, FmdaPart, Preset
 from emu_core.bench.pictures import View
@@ -42,7 +42,7 @@ VIEW_PAIRS = 800  # Figure 4 (a) and (b)
 VIEW_TEMPLATES = 4  # Figure 4 (c): of one intent, 5 sentences each
 
 
-class System(StrEnum):
+class FmdaSystem(StrEnum):
     """A system of the tables."""
 
     BASE = "base"
@@ -62,7 +62,7 @@ class System(StrEnum):
     @property
     def parts(self) -> tuple[Part, ...]:
         """The system's embeddings."""
-        if self is System.BASE:
+        if self is FmdaSystem.BASE:
             return (Part.CLS, Part.MEAN)
         if self.method == "meaning-language":
             return (Part.LANGUAGE, Part.MEANING)
@@ -71,20 +71,22 @@ class System(StrEnum):
     @property
     def method(self) -> str:
         """The method that trains it."""
-        return "meaning-language" if self in (System.BASELINE, System.BASELINE_PAPER) else "fmda"
+        return "meaning-language" if self in (FmdaSystem.BASELINE, FmdaSystem.BASELINE_PAPER) else "fmda"
 
 
 _TARGETS = ("utterance", "template", "residual")
 _OFF = {  # the weights set to 0 in an ablation
-    System.WITHOUT_RECONSTRUCTION: [f"{it}_{way}" for it in _TARGETS for way in ("weight", "cross_weight")],
-    System.WITHOUT_UTTERANCE: ["utterance_weight", "utterance_cross_weight"],
-    System.WITHOUT_TEMPLATE: ["template_weight", "template_cross_weight"],
-    System.WITHOUT_RESIDUAL: ["residual_weight", "residual_cross_weight"],
-    System.WITHOUT_CONTRAST: ["template_contrast_weight", "meaning_contrast_weight"],
-    System.WITHOUT_UTTERANCE_CROSS: ["utterance_cross_weight"],
+    FmdaSystem.WITHOUT_RECONSTRUCTION: [
+        f"{it}_{way}" for it in _TARGETS for way in ("weight", "cross_weight")
+    ],
+    FmdaSystem.WITHOUT_UTTERANCE: ["utterance_weight", "utterance_cross_weight"],
+    FmdaSystem.WITHOUT_TEMPLATE: ["template_weight", "template_cross_weight"],
+    FmdaSystem.WITHOUT_RESIDUAL: ["residual_weight", "residual_cross_weight"],
+    FmdaSystem.WITHOUT_CONTRAST: ["template_contrast_weight", "meaning_contrast_weight"],
+    FmdaSystem.WITHOUT_UTTERANCE_CROSS: ["utterance_cross_weight"],
 }
-ABLATION = (*_OFF, System.EQUATION_5)
-PAPERS_OWN = (System.BASELINE_PAPER, System.FMDA_PAPER)  # trained with the paper's settings
+ABLATION = (*_OFF, FmdaSystem.EQUATION_5)
+PAPERS_OWN = (FmdaSystem.BASELINE_PAPER, FmdaSystem.FMDA_PAPER)  # trained with the paper's settings
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,7 +178,7 @@ class FmdaExperiment(Experiment):
 
     @staticmethod
     def gather(
-        data: Data,
+        data: DataSource,
         settings: FmdaBench,
         *,
         pairs: Sequence[LanguagePair | str] | None = None,
@@ -195,27 +197,29 @@ class FmdaExperiment(Experiment):
     def cells(self) -> tuple[Cell, ...]:
         """Return every cell that the parts need, the frozen encoder first."""
         parts, single_pairs = set(self.settings.parts), [pair_names([pair]) for pair in self.pairs]
-        cells = [Cell(System.BASE)]
+        cells = [Cell(FmdaSystem.BASE)]
         compared = {FmdaPart.TABLE_2, FmdaPart.TABLE_3, FmdaPart.TABLE_6, FmdaPart.TABLE_9, FmdaPart.PROBES}
         if parts & compared:
             papers_systems = PAPERS_OWN if self.settings.preset is Preset.PAPER else ()
-            cells += cells_of((System.BASELINE, System.FMDA, *papers_systems), single_pairs, self.seeds)
+            cells += cells_of(
+                (FmdaSystem.BASELINE, FmdaSystem.FMDA, *papers_systems), single_pairs, self.seeds
+            )
         if FmdaPart.TABLE_5 in parts:
-            cells += cells_of((System.FMDA, System.TWO_STAGE), single_pairs, self.seeds)
+            cells += cells_of((FmdaSystem.FMDA, FmdaSystem.TWO_STAGE), single_pairs, self.seeds)
         if FmdaPart.TABLE_4 in parts:
-            cells += cells_of((System.BASELINE, System.FMDA, *ABLATION), single_pairs[:1], self.seeds)
+            cells += cells_of((FmdaSystem.BASELINE, FmdaSystem.FMDA, *ABLATION), single_pairs[:1], self.seeds)
         if FmdaPart.TABLE_9 in parts and len(self.pairs) > 1:
-            cells += cells_of([System.FMDA], [pair_names(self.pairs)], self.seeds)
+            cells += cells_of([FmdaSystem.FMDA], [pair_names(self.pairs)], self.seeds)
         if FmdaPart.FIGURE_4 in parts:
-            cells += cells_of((System.FMDA, System.TWO_STAGE), single_pairs[:1], self.seeds[:1])
+            cells += cells_of((FmdaSystem.FMDA, FmdaSystem.TWO_STAGE), single_pairs[:1], self.seeds[:1])
         return tuple(dict.fromkeys(cells))
 
-    def settings_of(self, system: System) -> Settings:
+    def settings_of(self, system: FmdaSystem) -> Settings:
         """Return the hyper-parameters of a system that is trained."""
         changes = {**self.settings.changes, **dict.fromkeys(_OFF.get(system, ()), 0.0)}
-        if system is System.TWO_STAGE:
+        if system is FmdaSystem.TWO_STAGE:
             changes["two_stage"] = True
-        if system is System.EQUATION_5:  # the plain sum of the paper's losses
+        if system is FmdaSystem.EQUATION_5:  # the plain sum of the paper's losses
             printed = asdict(configure(system.method))
             changes |= {name: weight for name, weight in printed.items() if name.endswith("_weight")}
         encoder = None if system in PAPERS_OWN else encoder_kind(self.config.encoder)
@@ -223,8 +227,8 @@ class FmdaExperiment(Experiment):
 
     def hyperparameters(self, cell: Cell) -> dict[str, Any]:
         """Return the settings that a cell is trained with."""
-        system = System(cell.system)
-        return {} if system is System.BASE else asdict(self.settings_of(system))
+        system = FmdaSystem(cell.system)
+        return {} if system is FmdaSystem.BASE else asdict(self.settings_of(system))
 
     def pairs_of(self, cell: Cell) -> tuple[LanguagePair, ...]:
         """Return the pairs that a cell is measured on: those it is trained on, or all for the frozen encoder."""
@@ -233,14 +237,16 @@ class FmdaExperiment(Experiment):
     def measure(self, cell: Cell, folder: Path) -> CellResult:
         """Train a cell, and measure each of its embeddings on the test split."""
         embed, took, facts = self._trained(cell, folder)
-        values, draw = measured(self.data, self.pairs_of(cell), embed, System(cell.system).parts)
-        figure = cells_of((System.FMDA, System.TWO_STAGE), [pair_names(self.pairs[:1])], self.seeds[:1])
+        values, draw = measured(self.data, self.pairs_of(cell), embed, FmdaSystem(cell.system).parts)
+        figure = cells_of(
+            (FmdaSystem.FMDA, FmdaSystem.TWO_STAGE), [pair_names(self.pairs[:1])], self.seeds[:1]
+        )
         return CellResult(values, **took.costs(), facts=facts, draw=draw if cell in figure else None)
 
     def _trained(self, cell: Cell, folder: Path) -> tuple[PartsOf, Took, dict[str, Any]]:
         """Return the embeddings of a system: of the frozen encoder, or of a trained method."""
-        config, system = self.config, System(cell.system)
-        if system is System.BASE:
+        config, system = self.config, FmdaSystem(cell.system)
+        if system is FmdaSystem.BASE:
             base = require_transformer(load_encoder(config.encoder, device=config.device))
             # The layers are neither trained nor used: [CLS] and the mean are the frozen encoder's.
             layers = MeaningLanguage(base.state_dim, self.pairs[0])

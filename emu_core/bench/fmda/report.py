@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from emu_core.bench.fmda.experiment import ABLATION, NEW, PAPERS_OWN, FmdaExperiment, System
-from emu_core.bench.paper import Line, differences, grid, paper_numbers, paper_table, words
+from emu_core.bench.fmda.experiment import ABLATION, NEW, PAPERS_OWN, FmdaExperiment, FmdaSystem
+from emu_core.bench.paper import GridLine, differences, grid, paper_numbers, paper_table, paper_words
 from emu_core.bench.papers import FmdaPart
 from emu_core.bench.pictures import GroupMaps, Picture, bars_picture
-from emu_core.bench.report import Report
-from emu_core.bench.results import OverSeeds, Results, Score, Values, pair_names
+from emu_core.bench.report import BenchReport
+from emu_core.bench.results import CellValues, OverSeeds, Results, Score, pair_names
 from emu_core.bench.tables import NOT_MEASURED, Table, costs_table
 from emu_core.data.labelled.pairs import LanguagePair
 from emu_core.encoders.registry import encoder_kind
@@ -19,17 +19,17 @@ from emu_core.evaluation.arrays import pair_name
 from emu_core.evaluation.guard import language_change
 from emu_core.methods.fmda.parts import Part
 
-_WORDS = words("fmda")
+_WORDS = paper_words("fmda")
 LABELS, NOTES = _WORDS["labels"], _WORDS["notes"]
 _HEADS = ("model", "embedding")
 _PART_LABELS = {Part.CLS: "[CLS]", Part.MEAN: "mean pooling"}
 _SENSE = (Part.MEANING, Part.TEMPLATE, Part.RESIDUAL)
 
 
-class Place(NamedTuple):
+class _Place(NamedTuple):
     """An embedding of a system."""
 
-    system: System
+    system: FmdaSystem
     part: Part
 
     @property
@@ -52,13 +52,13 @@ class Column(NamedTuple):
     where: str  # the direction, the language or the pair
 
 
-_CLS, _MEAN = Place(System.BASE, Part.CLS), Place(System.BASE, Part.MEAN)
-_BASELINE = Place(System.BASELINE, Part.MEANING)
-_FMDA = tuple(Place(System.FMDA, part) for part in _SENSE)
-_TWO_STAGE = tuple(Place(System.TWO_STAGE, part) for part in _SENSE)
+_CLS, _MEAN = _Place(FmdaSystem.BASE, Part.CLS), _Place(FmdaSystem.BASE, Part.MEAN)
+_BASELINE = _Place(FmdaSystem.BASELINE, Part.MEANING)
+_FMDA = tuple(_Place(FmdaSystem.FMDA, part) for part in _SENSE)
+_TWO_STAGE = tuple(_Place(FmdaSystem.TWO_STAGE, part) for part in _SENSE)
 _FIVE_PLACES = (_CLS, _MEAN, _BASELINE, *_FMDA)
-_LANGUAGE = Place(System.FMDA, Part.LANGUAGE)
-_PROBED = (_CLS, _MEAN, Place(System.BASELINE, Part.LANGUAGE), _BASELINE, _LANGUAGE, *_FMDA)
+_LANGUAGE = _Place(FmdaSystem.FMDA, Part.LANGUAGE)
+_PROBED = (_CLS, _MEAN, _Place(FmdaSystem.BASELINE, Part.LANGUAGE), _BASELINE, _LANGUAGE, *_FMDA)
 _PROBES = {"probe": "{1}: probe", "neighbours": "{1}: neighbours in own language"}
 
 
@@ -67,12 +67,12 @@ class _Spec:
     """A table of embeddings."""
 
     measures: tuple[str, ...]  # of its columns
-    places: tuple[Place, ...] = _FIVE_PLACES  # its rows
+    places: tuple[_Place, ...] = _FIVE_PLACES  # its rows
     notes: tuple[str, ...] = ("templates",)
     pairs: int | None = None  # the number of language pairs; None for all
 
 
-_ABLATED = tuple(Place(system, Part.MEANING) for system in (System.FMDA, *ABLATION))
+_ABLATED = tuple(_Place(system, Part.MEANING) for system in (FmdaSystem.FMDA, *ABLATION))
 _TABLES = {
     FmdaPart.TABLE_2: _Spec(("translation",), notes=()),
     FmdaPart.TABLE_3: _Spec(("template",)),
@@ -83,13 +83,13 @@ _TABLES = {
 }
 _COMPARED = (FmdaPart.TABLE_2, FmdaPart.TABLE_3, FmdaPart.TABLE_6)  # of systems trained on each pair
 _PANELS = {
-    "a": (System.FMDA, "(a) language embeddings"),
-    "b": (System.FMDA, "(b) meaning embeddings"),
-    "c": (System.TWO_STAGE, "(c) template embeddings, two stages"),
+    "a": (FmdaSystem.FMDA, "(a) language embeddings"),
+    "b": (FmdaSystem.FMDA, "(b) meaning embeddings"),
+    "c": (FmdaSystem.TWO_STAGE, "(c) template embeddings, two stages"),
 }
 
 
-def report_of(experiment: FmdaExperiment, results: Results) -> Report:
+def report_of(experiment: FmdaExperiment, results: Results) -> BenchReport:
     """Return the report of finished cells."""
     wanted, make = set(experiment.settings.parts), FmdaTables(results, experiment.pairs)
     if len(experiment.pairs) < 2:
@@ -99,25 +99,25 @@ def report_of(experiment: FmdaExperiment, results: Results) -> Report:
     pictures = [_bars(tables[part]) for part in (FmdaPart.TABLE_2, FmdaPart.TABLE_3) if part in tables]
     if FmdaPart.FIGURE_4 in wanted:
         pictures += _figure_4(experiment, make)
-    return Report(
+    return BenchReport(
         title=f"FMDA's experiments on {experiment.config.data} with {experiment.config.encoder}",
         facts=_facts(experiment),
         differences=_differences(experiment),
         tables=(*tables.values(), *(table for table in new if any(table.data.values())), make.costs()),
         pictures=tuple(pictures),
-        paper=tuple(printed_table(part) for part in tables if f"table{part}" in paper_numbers("fmda")),
+        paper=tuple(printed_fmda_table(part) for part in tables if f"table{part}" in paper_numbers("fmda")),
     )
 
 
-def printed_table(number: str) -> Table:
+def printed_fmda_table(number: str) -> Table:
     """Return a table of the paper as printed, but in percent."""
     if number == FmdaPart.TABLE_9:
         return paper_table("fmda", "table9", ("task",))
 
     def labels(key: str) -> tuple[str, str]:
         system, part = key.split(" ")
-        label, embedding = Place(System(system), Part(part)).labels
-        return "XLM-R" if system == System.BASE else label, embedding
+        label, embedding = _Place(FmdaSystem(system), Part(part)).labels
+        return "XLM-R" if system == FmdaSystem.BASE else label, embedding
 
     return paper_table("fmda", f"table{number}", _HEADS, labels)
 
@@ -153,16 +153,18 @@ class FmdaTables:
         lines = [self._line(place, shown) for place in (*layout.places, *self._papers_own(part))]
         return grid("fmda", name, _HEADS, columns, lines, verdict=verdict, notes=notes, missing=NOT_MEASURED)
 
-    def _papers_own(self, part: str) -> tuple[Place, ...]:
+    def _papers_own(self, part: str) -> tuple[_Place, ...]:
         """Return the rows of systems with the paper's settings, if they were asked for."""
         if part not in _COMPARED or not self.results.trained(PAPERS_OWN):
             return ()
         baseline, fmda = PAPERS_OWN
-        return (Place(baseline, Part.MEANING), *(Place(fmda, sense) for sense in _SENSE))
+        return (_Place(baseline, Part.MEANING), *(_Place(fmda, sense) for sense in _SENSE))
 
     def row(self, system: str, on: Sequence[str]) -> OverSeeds:
         """Return a system trained on some pairs in one model, over its seeds; the frozen encoder has no pairs."""
-        return self.results.of(system, seeds=(0,)) if system == System.BASE else self.results.of(system, on)
+        return (
+            self.results.of(system, seeds=(0,)) if system == FmdaSystem.BASE else self.results.of(system, on)
+        )
 
     def _columns(self, measure: str, pairs: int | None = None) -> list[Column]:
         """Return both ways of each pair; for template retrieval, the pairs' first and then their second languages."""
@@ -176,21 +178,21 @@ class FmdaTables:
             Column(f"{pair[side]} ({on})", on, measure, pair[side]) for side in (0, 1) for pair, on in named
         ]
 
-    def _values(self, place: Place, column: Column) -> Values | None:
+    def _values(self, place: _Place, column: Column) -> CellValues | None:
         """Return an embedding's (seeds, queries) values from 0 to 1 in a column; None if it has none."""
         return self.row(place.system, [column.on]).values(column.measure, place.part, column.where)
 
-    def _score(self, place: Place, column: Column) -> Score | None:
+    def _score(self, place: _Place, column: Column) -> Score | None:
         if column.measure in _PROBES:
             row = self.row(place.system, [column.on])
             return row.score(column.measure, place.part, column.where)
         return Score.of(self._values(place, column))
 
-    def _scores(self, place: Place, columns: Sequence[Column]) -> dict[str, Score]:
+    def _scores(self, place: _Place, columns: Sequence[Column]) -> dict[str, Score]:
         """Return an embedding's measured scores by column."""
         return {column.name: score for column in columns if (score := self._score(place, column)) is not None}
 
-    def _line(self, place: Place, columns: Sequence[Column]) -> Line:
+    def _line(self, place: _Place, columns: Sequence[Column]) -> GridLine:
         reasons = []
         for on in dict.fromkeys(column.on for column in columns):
             row, label = self.row(place.system, [on]), f"{LABELS[place.system]} on {on}"
@@ -199,7 +201,7 @@ class FmdaTables:
             elif len(row.cells) < row.asked:
                 reasons.append(f"{label}: {len(row.cells)} of {row.asked} seeds.")
         printed = place.key.replace("-paper ", " ")
-        return Line(place.labels, place.key, self._scores(place, columns), printed, tuple(reasons))
+        return GridLine(place.labels, place.key, self._scores(place, columns), printed, tuple(reasons))
 
     def _table_9(self) -> Table:
         """Return Table 9: a model for each pair against one for all pairs."""
@@ -207,15 +209,17 @@ class FmdaTables:
         tasks = {c.name: ([c], Part.MEANING) for c in self._columns("translation") if c.name != c.on}
         for code in dict.fromkeys(column.where for column in templates):
             tasks[code] = ([column for column in templates if column.where == code], Part.TEMPLATE)
-        whole = self.row(System.FMDA, pair_names(self.pairs))
+        whole = self.row(FmdaSystem.FMDA, pair_names(self.pairs))
         lines = []
         for name, (asked, part) in tasks.items():
             scores = {
                 "baseline": _mean([self._values(_BASELINE, measure) for measure in asked]),
-                "one pair": _mean([self._values(Place(System.FMDA, part), measure) for measure in asked]),
+                "one pair": _mean(
+                    [self._values(_Place(FmdaSystem.FMDA, part), measure) for measure in asked]
+                ),
                 "all pairs": Score.of(whole.values(asked[0].measure, part, asked[0].where)),
             }
-            lines.append(Line((name,), name, scores, name))
+            lines.append(GridLine((name,), name, scores, name))
         missing = [] if whole.cells else [f"All pairs in one model, {NOT_MEASURED}: {whole.reason}"]
         columns = paper_numbers("fmda")["table9"]["columns"]
         notes = [NOTES["pairs"], *missing]
@@ -256,7 +260,7 @@ class FmdaTables:
             )
         return tuple(filter(None, sentences))
 
-    def _against(self, columns: Sequence[Column], other: Place) -> str:
+    def _against(self, columns: Sequence[Column], other: _Place) -> str:
         """Return a sentence that compares FMDA's meaning with another embedding, query by query."""
         changes = {}
         for column in columns:
@@ -278,7 +282,7 @@ class FmdaTables:
 
     def _two_stage_verdict(self) -> tuple[str, ...]:
         """Say by how much the two-stage template embedding leads in template retrieval."""
-        columns, led = self._columns("template"), Place(System.TWO_STAGE, Part.TEMPLATE)
+        columns, led = self._columns("template"), _Place(FmdaSystem.TWO_STAGE, Part.TEMPLATE)
         scores_by_place = {place: self._scores(place, columns) for place in (*_FIVE_PLACES, *_TWO_STAGE)}
         whole = {place: scores for place, scores in scores_by_place.items() if len(scores) == len(columns)}
         led_scores = whole.pop(led, None)
@@ -294,7 +298,7 @@ class FmdaTables:
         )
 
 
-def _mean(values: Sequence[Values | None]) -> Score | None:
+def _mean(values: Sequence[CellValues | None]) -> Score | None:
     """Return the score of several models' values on the same queries; None if one is missing."""
     present = [value for value in values if value is not None]
     if not present or len(present) < len(values):
@@ -335,7 +339,7 @@ def _facts(experiment: FmdaExperiment) -> dict[str, Any]:
         "pairs_measured": {pair_name(pair.source, pair.target): f"{len(pair):,}" for pair in tested},
         "templates_measured": {code: f"{len(data.templates(code, 1)):,}" for code in languages},
         "split": data.note,
-        "settings": asdict(experiment.settings_of(System.FMDA)),
+        "settings": asdict(experiment.settings_of(FmdaSystem.FMDA)),
         "protocol": "nearest neighbours by cosine on the test split; among equals (within 1e-6) the first in the pool",
     }
 

@@ -11,9 +11,9 @@ import numpy as np
 
 from emu_core.api.pretrain import Texts
 from emu_core.bench.experiment import Experiment
-from emu_core.bench.paper import words
+from emu_core.bench.paper import paper_words
 from emu_core.bench.papers import ParallelBench
-from emu_core.bench.parallel.texts import BenchTexts, read_texts
+from emu_core.bench.parallel.texts import BenchTexts, read_bench_texts
 from emu_core.bench.results import Cell, CellResult, Key, OverSeeds, Results, Score, numbers, pair_names
 from emu_core.bench.tables import Row, Table, costs_table
 from emu_core.data.parallel.held_out import hold_out, usual_count, with_language
@@ -33,7 +33,7 @@ from emu_core.training.fit import Fitted, Trainer, fit
 
 QUICK_EPOCHS = 5
 MISSING = "–"
-_NOTES = words("parallel")["notes"]
+_NOTES = paper_words("parallel")["notes"]
 
 
 @dataclass(frozen=True)
@@ -86,8 +86,8 @@ class ParallelExperiment(Experiment):
 
     @staticmethod
     def gather(files: Texts, settings: ParallelBench, **others: Any) -> tuple[BenchTexts, dict[str, Any]]:
-        """Return the texts and the fields of the configuration that follow from them; `others` are of `read_texts`."""
-        texts = read_texts(files, quick=settings.quick, **others)
+        """Return the texts and the configuration's fields that follow from them; `others`: see `read_bench_texts`."""
+        texts = read_bench_texts(files, quick=settings.quick, **others)
         return texts, {"data": names_of(texts.train), "pairs": texts.pairs}
 
     @abstractmethod

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import pandas as pd
 
-from emu_core.api.inputs import Data, labelled_set
+from emu_core.api.inputs import DataSource, labelled_set
 from emu_core.api.pretrain import File, Texts, parallel_texts, read_each
 from emu_core.bench.results import pair_names
 from emu_core.data.parallel.held_out import hold_out, matching_test_texts, merged, usual_count
@@ -141,13 +141,13 @@ class BenchTexts:
         )
 
 
-def read_texts(
+def read_bench_texts(
     files: Texts,
     *,
     test: Texts = (),
     languages: Sequence[str] | None = None,
     drop_empty: bool = False,
-    labelled: Data | None = None,
+    labelled: DataSource | None = None,
     documents: Mapping[str, File] | None = None,
     test_documents: Mapping[str, File] | None = None,
     sts: File | None = None,

@@ -20,13 +20,13 @@ from emu_core.methods.bicvm.settings import BicvmConfig, Composition
 from emu_core.methods.bicvm.vocabulary import Vocabulary, words
 
 VOCABULARY = "vocabulary.json"
-IMPORTS = """\
+_IMPORTS = """\
 import json
 from pathlib import Path
 
 from emu_core.methods.bicvm.vocabulary import Vocabulary, words
 """
-TO_IDS = """\
+_TO_IDS = """\
 vocabulary = Vocabulary.parse(json.loads(Path("{file}").read_text("utf-8")))
 
 
@@ -137,11 +137,11 @@ class BicvmEncoder(EncoderByLanguage):
         """Write the vocabulary, and return the graph."""
         self._write_vocabulary(folder)
         graph = partial(compose_padded, self.table, self.composition)
-        token_ids = TO_IDS.format(file=VOCABULARY, max_tokens=self.max_tokens)
+        token_ids = _TO_IDS.format(file=VOCABULARY, max_tokens=self.max_tokens)
         # Its own words, too, because it may not know those of the texts.
         known = range(1, min(len(self.vocabulary), len(CHECK_TEXTS)) + 1)
         check_ids = [*self.token_ids(CHECK_TEXTS), *([*range(1, last + 1)] for last in known)]
-        return OnnxParts(graph, IMPORTS, token_ids, check_ids)
+        return OnnxParts(graph, _IMPORTS, token_ids, check_ids)
 
     def _write_vocabulary(self, folder: Path) -> str:
         """Write vocabulary.json, and return its checksum."""

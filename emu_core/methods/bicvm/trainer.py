@@ -19,21 +19,21 @@ from emu_core.methods.bicvm.encoder import BicvmEncoder, compose
 from emu_core.methods.bicvm.settings import BicvmConfig
 from emu_core.training.fit import Stage, Trainer
 
-Rows = NDArray[np.int64]
+_Rows = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class Side:
+class _Side:
     """N sentences, or documents, in one language."""
 
-    words: Rows  # (2, T) the words of all, and the word before each in its sentence, 0 for the first
-    begins: Rows  # (N,) where each sentence begins
-    ends: Rows  # (N,) where it ends
+    words: _Rows  # (2, T) the words of all, and the word before each in its sentence, 0 for the first
+    begins: _Rows  # (N,) where each sentence begins
+    ends: _Rows  # (N,) where it ends
 
     def __len__(self) -> int:
         return len(self.begins)
 
-    def take(self, rows: Rows) -> tuple[Rows, Rows]:
+    def take(self, rows: _Rows) -> tuple[_Rows, _Rows]:
         """Return `words` of the given rows, and where each row begins."""
         begin, lengths = self.begins[rows], self.ends[rows] - self.begins[rows]
         offsets = np.cumsum(lengths) - lengths
@@ -46,8 +46,8 @@ class Corpus:
     """N sentences or documents of one language pair."""
 
     name: str  # such as en-de
-    first: Side
-    second: Side  # their translations
+    first: _Side
+    second: _Side  # their translations
     left_out: int = 0  # number of pairs that were left out, since one side has no known word
 
     def __len__(self) -> int:
@@ -82,7 +82,7 @@ def corpus_of(encoder: BicvmEncoder, text: ParallelText, config: BicvmConfig) ->
     return Corpus(f"{text.source}-{text.target}", first, second, left_out)
 
 
-def document_starts(text: ParallelText, sentences: int) -> Rows:
+def document_starts(text: ParallelText, sentences: int) -> _Rows:
     """Return the rows where documents of `sentences` sentences begin, or for 0 the text's own documents."""
     if sentences == 0:
         if not text.documents:
@@ -96,17 +96,17 @@ def document_starts(text: ParallelText, sentences: int) -> Rows:
     return np.concatenate([np.arange(a, b, sentences) for a, b in zip(documents, ends, strict=True)])
 
 
-def _side(encoder: BicvmEncoder, texts: Sequence[str], language: str, starts: Rows) -> Side:
+def _side(encoder: BicvmEncoder, texts: Sequence[str], language: str, starts: _Rows) -> _Side:
     sentences = encoder.token_ids(texts, [language] * len(texts))
     lengths = np.fromiter(map(len, sentences), np.int64, len(sentences))
     ids = np.fromiter((word for sentence in sentences for word in sentence), np.int64, lengths.sum())
     at = np.concatenate([[0], np.cumsum(lengths)])
     before = np.roll(ids, 1)
     before[at[:-1][lengths > 0]] = 0
-    return Side(np.stack([ids, before]), at[starts], at[np.append(starts[1:], len(texts))])
+    return _Side(np.stack([ids, before]), at[starts], at[np.append(starts[1:], len(texts))])
 
 
-def other_rows(rows: Rows, count: int, pairs: int, rng: np.random.Generator) -> Rows:
+def other_rows(rows: _Rows, count: int, pairs: int, rng: np.random.Generator) -> _Rows:
     """Draw `count` other rows for each of B rows, uniformly and with replacement: (B, count)."""
     return (rows[:, None] + rng.integers(1, pairs, (len(rows), count))) % pairs
 
@@ -121,13 +121,13 @@ Numbers = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Batch:
+class BicvmBatch:
     """Pairs of one corpus, and noise for each."""
 
     corpus: Corpus
-    rows: Rows  # (B,) the pairs
-    second_noise: Rows  # (B, k) in the second language; (B, 0) if the rest of the batch is the noise
-    first_noise: Rows  # the same in the first language; (B, 0) without `both_ways`, too
+    rows: _Rows  # (B,) the pairs
+    second_noise: _Rows  # (B, k) in the second language; (B, 0) if the rest of the batch is the noise
+    first_noise: _Rows  # the same in the first language; (B, 0) without `both_ways`, too
     draws: np.random.Generator  # for word dropout
 
     def __len__(self) -> int:
@@ -170,7 +170,7 @@ class AdaGrad:
         self._table.index_add_(0, rows, change, alpha=-self._learning_rate)
 
 
-class BicvmTrainer(Trainer[Batch]):
+class BicvmTrainer(Trainer[BicvmBatch]):
     """Trains the word vectors of a BiCVM encoder.
 
     Attributes:
@@ -215,7 +215,7 @@ class BicvmTrainer(Trainer[Batch]):
         # The number of occurrences of each word, at least 1: (words + 1,).
         self._counts = np.maximum(_counts(self.corpora, len(self.table)), 1)
 
-    def batches(self, epoch: int, done: int) -> Iterator[Batch]:
+    def batches(self, epoch: int, done: int) -> Iterator[BicvmBatch]:
         """Draw batches of all corpora in random order, with new noise."""
         config, order = self.config, np.random.default_rng((self.seed, epoch))
         batches = [
@@ -231,9 +231,9 @@ class BicvmTrainer(Trainer[Batch]):
             draws = np.random.default_rng((self.seed, epoch, number))
             second = other_rows(rows, config.noise, len(corpus), draws)
             first = other_rows(rows, config.noise if config.both_ways else 0, len(corpus), draws)
-            yield Batch(corpus, rows, second, first, draws)
+            yield BicvmBatch(corpus, rows, second, first, draws)
 
-    def step(self, batch: Batch) -> dict[str, float]:
+    def step(self, batch: BicvmBatch) -> dict[str, float]:
         """Update the vectors of the batch's words; the losses are averages over pairs."""
         config, device = self.config, self.table.device
         both_sides = [
@@ -259,7 +259,7 @@ class BicvmTrainer(Trainer[Batch]):
         self.optimizer.step(numbers, gradient)
         return {"hinge": hinge.item() / len(batch), "loss": loss.item() / len(batch)}
 
-    def facts(self, batch: Batch) -> dict[str, str]:
+    def facts(self, batch: BicvmBatch) -> dict[str, str]:
         """Return the language pair."""
         return {"pair": batch.corpus.name}
 
@@ -276,7 +276,7 @@ class BicvmTrainer(Trainer[Batch]):
             if corpus.left_out
         ]
 
-    def shortened(self, batch: Batch, size: int) -> Batch:
+    def shortened(self, batch: BicvmBatch, size: int) -> BicvmBatch:
         """Return the first pairs, with their noise."""
         rows, second, first = batch.rows[:size], batch.second_noise[:size], batch.first_noise[:size]
         return replace(batch, rows=rows, second_noise=second, first_noise=first)
@@ -286,11 +286,11 @@ class BicvmTrainer(Trainer[Batch]):
 class _Words:
     """One side of a batch: the words of its distinct sentences, as for `compose`."""
 
-    words: Rows
-    offsets: Rows
-    which: Rows  # (B + noise,) the number of each pair's sentence, then of each noise sentence
+    words: _Rows
+    offsets: _Rows
+    which: _Rows  # (B + noise,) the number of each pair's sentence, then of each noise sentence
 
-    def vectors(self, part: Tensor, row_in_table: Rows, encoder: BicvmEncoder) -> Tensor:
+    def vectors(self, part: Tensor, row_in_table: _Rows, encoder: BicvmEncoder) -> Tensor:
         """Compose the vectors (B + noise, d) from the batch's rows of the table."""
         (ids, before), offsets, which = (
             tensor(values, part.device) for values in (row_in_table[self.words], self.offsets, self.which)
@@ -298,7 +298,7 @@ class _Words:
         return F.embedding(which, compose(part, ids, before, offsets, encoder.composition))
 
 
-def _words(batch: Batch, side: Side, noise: Rows, dropout: float) -> _Words:
+def _words(batch: BicvmBatch, side: _Side, noise: _Rows, dropout: float) -> _Words:
     distinct, which = np.unique(np.concatenate([batch.rows, noise.ravel()]), return_inverse=True)
     words, offsets = side.take(distinct)
     if dropout:
@@ -307,7 +307,7 @@ def _words(batch: Batch, side: Side, noise: Rows, dropout: float) -> _Words:
     return _Words(words, offsets, which)
 
 
-def _counts(corpora: Sequence[Corpus], words: int, rows: Rows | slice = slice(None)) -> Numbers:
+def _counts(corpora: Sequence[Corpus], words: int, rows: _Rows | slice = slice(None)) -> Numbers:
     """Count each word in the given rows of corpora: (words,)."""
     counts = np.zeros(words)
     for corpus in corpora:
@@ -317,7 +317,7 @@ def _counts(corpora: Sequence[Corpus], words: int, rows: Rows | slice = slice(No
     return counts
 
 
-def _hinge(first: Tensor, second: Tensor, batch: Batch, config: BicvmConfig) -> Tensor:
+def _hinge(first: Tensor, second: Tensor, batch: BicvmBatch, config: BicvmConfig) -> Tensor:
     """Compute eq. 7's first term, from the vectors of a batch's sentences followed by those of their noise."""
     count = len(batch.rows)
     a, b = first[:count], second[:count]

@@ -12,14 +12,14 @@ Ints = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
 
 
 @dataclass(frozen=True, eq=False)
-class Sentences:
+class SentenceBatch:
     """The concatenated token ids of sentences."""
 
     ids: np.ndarray[tuple[int, ...], np.dtype[np.int32]]  # of all sentences, by `Hashing.token_ids`
     ends: Ints  # (N,), where each sentence ends in `ids`
 
     @classmethod
-    def of(cls, ids: Sequence[TokenIds]) -> "Sentences":
+    def of(cls, ids: Sequence[TokenIds]) -> "SentenceBatch":
         """Concatenate sentences tokenised by `Encoder.token_ids`."""
         flat = np.fromiter((i for sentence in ids for i in sentence), np.int32, sum(map(len, ids)))
         return cls(flat, np.cumsum([len(sentence) for sentence in ids], dtype=np.int64))
@@ -27,11 +27,11 @@ class Sentences:
     def __len__(self) -> int:
         return len(self.ends)
 
-    def take(self, rows: Ints) -> "Sentences":
+    def take(self, rows: Ints) -> "SentenceBatch":
         """Return the sentences of some rows, in that order."""
         ends = self.ends[rows]
         counts = ends - np.where(rows > 0, self.ends[rows - 1], 0)
-        return Sentences(self.ids[_ranges(ends - counts, counts)], np.cumsum(counts))
+        return SentenceBatch(self.ids[_ranges(ends - counts, counts)], np.cumsum(counts))
 
     def batch(self, words: int, drop: np.ndarray | None = None) -> Features:
         """Return the features for the dual encoder's `forward`, on the CPU.
@@ -71,10 +71,10 @@ class Sentences:
         }
 
 
-def joined(parts: Sequence[Sentences]) -> Sentences:
+def joined(parts: Sequence[SentenceBatch]) -> SentenceBatch:
     """Concatenate sentences."""
     shifts = np.cumsum([0, *(len(part.ids) for part in parts[:-1])])
-    return Sentences(
+    return SentenceBatch(
         np.concatenate([part.ids for part in parts]),
         np.concatenate([part.ends + shift for part, shift in zip(parts, shifts, strict=True)]),
     )

@@ -16,13 +16,13 @@ from torch import Tensor, nn
 from emu_core.encoders.base import BATCH_TOKENS, Encoder, Features, TokenIds, batches_by_length
 from emu_core.encoders.onnx_parts import CHECK_TEXTS, OnnxParts
 from emu_core.encoders.saved import WEIGHTS, opening, read_config, write_encoder
-from emu_core.methods.dual_encoder.batch import Sentences
+from emu_core.methods.dual_encoder.batch import SentenceBatch
 from emu_core.methods.dual_encoder.hashing import Hashing
 from emu_core.methods.dual_encoder.relations import Relations
 from emu_core.methods.dual_encoder.settings import DualEncoderConfig, architecture
 
-IMPORTS = "from emu_core.methods.dual_encoder.hashing import Hashing"
-TO_IDS = """\
+_IMPORTS = "from emu_core.methods.dual_encoder.hashing import Hashing"
+_TO_IDS = """\
 hashing = {hashing}
 
 
@@ -162,9 +162,9 @@ class DualEncoder(Encoder):
 
     def onnx_parts(self, folder: Path) -> OnnxParts:
         """Return the graph; hashing needs no files."""
-        token_ids = TO_IDS.format(hashing=self.hashing, max_tokens=self.max_tokens)
+        token_ids = _TO_IDS.format(hashing=self.hashing, max_tokens=self.max_tokens)
         ids = self.token_ids(CHECK_TEXTS)
-        return OnnxParts(self.padded_vectors, IMPORTS, token_ids, ids, counted="words with their n-grams")
+        return OnnxParts(self.padded_vectors, _IMPORTS, token_ids, ids, counted="words with their n-grams")
 
     def token_ids(self, texts: Sequence[str]) -> list[TokenIds]:
         """Return `Hashing.token_ids` of each text, truncated to `max_tokens` words."""
@@ -172,9 +172,9 @@ class DualEncoder(Encoder):
 
     def collate(self, ids: Sequence[TokenIds]) -> Features:
         """Return `Sentences.batch` on this encoder's device."""
-        return self.batch(Sentences.of(ids))
+        return self.batch(SentenceBatch.of(ids))
 
-    def batch(self, sentences: Sentences, drop: np.ndarray | None = None) -> Features:
+    def batch(self, sentences: SentenceBatch, drop: np.ndarray | None = None) -> Features:
         """Return `sentences.batch(...)` on this encoder's device."""
         features = sentences.batch(self.hashing.words, drop)
         return {name: tensor.to(self.device) for name, tensor in features.items()}

@@ -16,7 +16,7 @@ from emu_core.errors import EncoderError, Fix
 from emu_core.losses.inference import relation
 from emu_core.methods.dual_encoder.heads import nli_layers
 
-FILE = "nli.safetensors"
+RELATIONS_FILE = "nli.safetensors"
 _GAIN = "gain"
 
 
@@ -47,7 +47,7 @@ class Relations:
         weights = {
             name: weight.detach().cpu().contiguous() for name, weight in self.layers.named_parameters()
         }
-        save_file({**weights, _GAIN: torch.tensor([self.gain])}, folder / FILE)
+        save_file({**weights, _GAIN: torch.tensor([self.gain])}, folder / RELATIONS_FILE)
 
     @classmethod
     def open(cls, folder: Path) -> Self:
@@ -56,13 +56,13 @@ class Relations:
         Raises:
             EncoderError: the encoder was not trained on inference pairs, or the file is incomplete.
         """
-        if not (folder / FILE).is_file():
+        if not (folder / RELATIONS_FILE).is_file():
             raise EncoderError(
-                f"{folder} has no {FILE}: it was not trained on inference pairs; train it with ",
+                f"{folder} has no {RELATIONS_FILE}: it was not trained on inference pairs; train it with ",
                 Fix("nli"),
             )
         with opening(folder, "of inference pairs"):
-            state = load_file(folder / FILE)
+            state = load_file(folder / RELATIONS_FILE)
             gain = state.pop(_GAIN).item()
             layers = nli_layers(state["0.weight"].shape[1] // 4, len(state["0.weight"]))
             layers.load_state_dict(state)

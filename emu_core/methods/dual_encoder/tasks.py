@@ -15,39 +15,39 @@ from emu_core.encoders.base import evaluation_mode
 from emu_core.errors import TrainingError
 from emu_core.losses.inference import inference_loss
 from emu_core.losses.ranking import ranking_loss
-from emu_core.methods.dual_encoder.batch import Ints, Sentences
+from emu_core.methods.dual_encoder.batch import Ints, SentenceBatch
 from emu_core.methods.dual_encoder.encoder import DualEncoder
 from emu_core.methods.dual_encoder.heads import TaskHeads
 from emu_core.methods.dual_encoder.settings import DualEncoderConfig
 
-Vectors = Sequence[Tensor]
+_Vectors = Sequence[Tensor]
 
 
 @dataclass(eq=False)
-class Task(ABC):
+class PreparedTask(ABC):
     """A task with its text."""
 
     name: str  # for the log
-    columns: tuple[Sentences, ...]  # parallel columns of sentences, or what `sides` selects from
+    columns: tuple[SentenceBatch, ...]  # parallel columns of sentences, or what `sides` selects from
     size: int  # number of examples
 
-    def sides(self, rows: Ints) -> list[Sentences]:
+    def sides(self, rows: Ints) -> list[SentenceBatch]:
         """Return the sentences of examples, in lists; `loss` takes their vectors."""
         return [column.take(rows) for column in self.columns]
 
     @abstractmethod
-    def loss(self, vectors: Vectors, rows: Ints, heads: TaskHeads, config: DualEncoderConfig) -> Tensor:
+    def loss(self, vectors: _Vectors, rows: Ints, heads: TaskHeads, config: DualEncoderConfig) -> Tensor:
         """Compute the loss of examples from the vectors of their `sides`."""
 
 
 @dataclass(eq=False)
-class Translation(Task):
+class Translation(PreparedTask):
     """P(source | target), and also P(target | source) if `config.bidirectional`."""
 
     # For each ranked side, source first, the rows (N, H) of hard negatives on that side; empty until they are mined.
     negatives: list[Ints] = field(default_factory=list)
 
-    def sides(self, rows: Ints) -> list[Sentences]:
+    def sides(self, rows: Ints) -> list[SentenceBatch]:
         """Return sources, targets, and the hard negatives of all pairs on each ranked side."""
         hard = [
             column.take(mined[rows].ravel())
@@ -55,7 +55,7 @@ class Translation(Task):
         ]
         return [*super().sides(rows), *hard]
 
-    def loss(self, vectors: Vectors, rows: Ints, heads: TaskHeads, config: DualEncoderConfig) -> Tensor:
+    def loss(self, vectors: _Vectors, rows: Ints, heads: TaskHeads, config: DualEncoderConfig) -> Tensor:
         """Rank the encoder's own vectors, without heads."""
         first, second, *hard = vectors
         wrong = [part.unflatten(0, (len(rows), -1)) for part in hard] or [None, None]
@@ -66,27 +66,27 @@ class Translation(Task):
 
 
 @dataclass(eq=False)
-class Conversation(Task):
+class Conversation(PreparedTask):
     """P(response | comment)."""
 
-    def loss(self, vectors: Vectors, rows: Ints, heads: TaskHeads, config: DualEncoderConfig) -> Tensor:
+    def loss(self, vectors: _Vectors, rows: Ints, heads: TaskHeads, config: DualEncoderConfig) -> Tensor:
         """Rank with a head on the responses only."""
         comments, responses = vectors
         return ranking_loss(comments, _phi(heads.conversation(responses), config), scale=config.scale)
 
 
 @dataclass(eq=False)
-class QuickThought(Task):
+class QuickThought(PreparedTask):
     """P(predecessor | sentence) and P(successor | sentence)."""
 
     middle: Ints  # (size,), rows that have neighbours on both sides
 
-    def sides(self, rows: Ints) -> list[Sentences]:
+    def sides(self, rows: Ints) -> list[SentenceBatch]:
         """Return predecessors, sentences, successors."""
         at = self.middle[rows]
         return [self.columns[0].take(at + shift) for shift in (-1, 0, 1)]
 
-    def loss(self, vectors: Vectors, rows: Ints, heads: TaskHeads, config: DualEncoderConfig) -> Tensor:
+    def loss(self, vectors: _Vectors, rows: Ints, heads: TaskHeads, config: DualEncoderConfig) -> Tensor:
         """Add the two negative log-likelihoods."""
         before, middle, after = (_phi(part, config) for part in heads.quick_thought(*vectors))
         return ranking_loss(middle, after, scale=config.scale) + ranking_loss(
@@ -95,28 +95,28 @@ class QuickThought(Task):
 
 
 @dataclass(eq=False)
-class Inference(Task):
+class Inference(PreparedTask):
     """Classification of a hypothesis's relation to its premise."""
 
     labels: Ints  # (size,), in the order of `Nli`
 
-    def loss(self, vectors: Vectors, rows: Ints, heads: TaskHeads, config: DualEncoderConfig) -> Tensor:
+    def loss(self, vectors: _Vectors, rows: Ints, heads: TaskHeads, config: DualEncoderConfig) -> Tensor:
         """Compute the cross-entropy of the relation."""
         logits = heads.inference(*vectors)
         return inference_loss(logits, torch.from_numpy(self.labels[rows]).to(logits.device))
 
 
-def prepare(encoder: DualEncoder, tasks: Tasks) -> list[Task]:
+def prepare_tasks(encoder: DualEncoder, tasks: Tasks) -> list[PreparedTask]:
     """Tokenise the tasks; translation comes first.
 
     Raises:
         TrainingError: a task has fewer than two examples.
     """
 
-    def read(texts: Sequence[str]) -> Sentences:
-        return Sentences.of(encoder.token_ids(texts))
+    def read(texts: Sequence[str]) -> SentenceBatch:
+        return SentenceBatch.of(encoder.token_ids(texts))
 
-    prepared: list[Task] = []
+    prepared: list[PreparedTask] = []
     for pairs in tasks.translation:
         columns = read(pairs.first), read(pairs.second)
         prepared.append(Translation(f"{pairs.source}-{pairs.target}", columns, len(pairs)))
@@ -137,7 +137,7 @@ def prepare(encoder: DualEncoder, tasks: Tasks) -> list[Task]:
     return prepared
 
 
-def _quick_thought(text: RunningText, read: Callable[[Sequence[str]], Sentences]) -> QuickThought:
+def _quick_thought(text: RunningText, read: Callable[[Sequence[str]], SentenceBatch]) -> QuickThought:
     sentences = read([sentence for document in text.documents for sentence in document])
     middle, begin = [np.empty(0, dtype=np.int64)], 0
     for document in text.documents:
@@ -156,7 +156,10 @@ ROWS = 256
 
 
 def mine(
-    encoder: DualEncoder, columns: Sequence[Sentences], config: DualEncoderConfig, rng: np.random.Generator
+    encoder: DualEncoder,
+    columns: Sequence[SentenceBatch],
+    config: DualEncoderConfig,
+    rng: np.random.Generator,
 ) -> list[Ints]:
     """Find hard negatives: for each pair, the nearest neighbours by cosine on the same side.
 
@@ -173,10 +176,10 @@ def mine(
     pool = np.sort(rng.permutation(len(columns[0]))[: config.mining_pool])
     same = [_numbers(column) for column in columns]
     ranked = columns if config.bidirectional else columns[:1]
-    return [neighbours(encode(encoder, column), pool, same, config.hard_negatives) for column in ranked]
+    return [nearest_in_pool(encode(encoder, column), pool, same, config.hard_negatives) for column in ranked]
 
 
-def neighbours(vectors: Tensor, pool: Ints, same: Sequence[Ints], count: int) -> Ints:
+def nearest_in_pool(vectors: Tensor, pool: Ints, same: Sequence[Ints], count: int) -> Ints:
     """Return the rows (N, `count` or fewer) of each row's nearest neighbours among `pool`, excluding equal rows.
 
     Args:
@@ -200,7 +203,7 @@ def neighbours(vectors: Tensor, pool: Ints, same: Sequence[Ints], count: int) ->
 
 
 @torch.no_grad()
-def encode(encoder: DualEncoder, sentences: Sentences) -> Tensor:
+def encode(encoder: DualEncoder, sentences: SentenceBatch) -> Tensor:
     """Return vectors (N, dim), computed without gradient in evaluation mode."""
     counts = np.diff(sentences.ends, prepend=0)
     out = torch.empty(len(sentences), encoder.dim, device=encoder.device)
@@ -212,7 +215,7 @@ def encode(encoder: DualEncoder, sentences: Sentences) -> Tensor:
     return out
 
 
-def _numbers(sentences: Sentences) -> Ints:
+def _numbers(sentences: SentenceBatch) -> Ints:
     """Number the sentences; those of the same words have the same number."""
     seen: dict[bytes, int] = {}
     parts = np.split(sentences.ids, sentences.ends[:-1])

@@ -13,14 +13,14 @@ from torch import Tensor, nn
 
 from emu_core.data.texts.tasks import Tasks
 from emu_core.errors import TrainingError
-from emu_core.methods.dual_encoder.batch import Ints, Sentences, joined
+from emu_core.methods.dual_encoder.batch import Ints, SentenceBatch, joined
 from emu_core.methods.dual_encoder.encoder import DualEncoder
 from emu_core.methods.dual_encoder.heads import TaskHeads
 from emu_core.methods.dual_encoder.relations import Relations
 from emu_core.methods.dual_encoder.settings import DualEncoderConfig, Optimizer
-from emu_core.methods.dual_encoder.tasks import Inference, Translation, mine, prepare
-from emu_core.runs.checkpoint import State
-from emu_core.runs.log import Values
+from emu_core.methods.dual_encoder.tasks import Inference, Translation, mine, prepare_tasks
+from emu_core.runs.checkpoint import CheckpointState
+from emu_core.runs.log import LogValues
 from emu_core.training.fit import Stage, Trainer, Weights
 
 _BETAS = (0.9, 0.98)
@@ -28,7 +28,7 @@ _NLI = "heads.nli."
 
 
 @dataclass(frozen=True)
-class Plan:
+class TaskPlan:
     """The schedule of the tasks."""
 
     steps: int  # in total
@@ -38,7 +38,7 @@ class Plan:
     tasks: int  # number of tasks
 
     @classmethod
-    def of(cls, tasks: Tasks, config: DualEncoderConfig) -> "Plan":
+    def of(cls, tasks: Tasks, config: DualEncoderConfig) -> "TaskPlan":
         """Make a plan; an epoch is a pass over the largest translation set, or else over the largest set.
 
         Raises:
@@ -68,7 +68,7 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Batch:
+class DualEncoderBatch:
     """The examples of a step."""
 
     step: int  # from 0
@@ -79,7 +79,7 @@ class Batch:
         return len(self.rows)
 
 
-class DualEncoderTrainer(Trainer[Batch]):
+class DualEncoderTrainer(Trainer[DualEncoderBatch]):
     """Trains a dual encoder (Chidambaram et al. 2019, sections 2.2 and 3.2).
 
     With hard negatives, the first steps train translation ranking only; the resulting encoder mines the negatives, as
@@ -107,7 +107,7 @@ class DualEncoderTrainer(Trainer[Batch]):
         Raises:
             TrainingError: there is no task, or one is too small.
         """
-        self.plan, self.tasks = Plan.of(tasks, config), prepare(encoder, tasks)
+        self.plan, self.tasks = TaskPlan.of(tasks, config), prepare_tasks(encoder, tasks)
         self.stages = [Stage(math.ceil(self.plan.steps / self.plan.epoch), self.plan.epoch, score)]
         self.model = self.encoder = encoder
         self.config, self.seed = config, seed
@@ -153,7 +153,7 @@ class DualEncoderTrainer(Trainer[Batch]):
         if nli:
             self.heads.nli.load_state_dict(nli)
 
-    def batches(self, epoch: int, done: int) -> Iterator[Batch]:
+    def batches(self, epoch: int, done: int) -> Iterator[DualEncoderBatch]:
         """Draw the examples of each step's task, in a new order for each pass over the task."""
         first, size = (epoch - 1) * self.plan.epoch, self.config.batch_size
         for step in range(first + done, min(first + self.plan.epoch, self.plan.steps)):
@@ -163,11 +163,11 @@ class DualEncoderTrainer(Trainer[Batch]):
             if number not in self._orders or self._orders[number][0] != passes:
                 order = np.random.default_rng((self.seed, number, passes)).permutation(task.size)
                 self._orders[number] = passes, order
-            yield Batch(
+            yield DualEncoderBatch(
                 step, number, self._orders[number][1][step_of_pass * size : (step_of_pass + 1) * size]
             )
 
-    def step(self, batch: Batch) -> dict[str, float]:
+    def step(self, batch: DualEncoderBatch) -> dict[str, float]:
         """Update encoder and heads once, for one task."""
         if batch.step == self.plan.alone and self.plan.alone and not self._mined:
             self._mine()
@@ -191,11 +191,11 @@ class DualEncoderTrainer(Trainer[Batch]):
         self._losses[batch.task] = total + value, count + 1
         return {"loss": value}
 
-    def facts(self, batch: Batch) -> dict[str, str]:
+    def facts(self, batch: DualEncoderBatch) -> dict[str, str]:
         """Return the task's name."""
         return {"task": self.tasks[batch.task].name}
 
-    def end_epoch(self) -> Values:
+    def end_epoch(self) -> LogValues:
         """Return each task's mean loss."""
         named = list(zip(self.tasks, self._losses, strict=True))
         self._losses = [(0.0, 0)] * len(self.tasks)
@@ -211,7 +211,7 @@ class DualEncoderTrainer(Trainer[Batch]):
                 task.negatives = hard_negatives if all(rows.shape[1] for rows in hard_negatives) else []
         self._mined = True
 
-    def _vectors(self, sides: Sequence[Sentences], step: int) -> Sequence[Tensor]:
+    def _vectors(self, sides: Sequence[SentenceBatch], step: int) -> Sequence[Tensor]:
         sentences, drop = joined(sides), None
         if self.config.word_dropout:
             words = int((sentences.ids < self.encoder.hashing.words).sum())
@@ -223,7 +223,7 @@ class DualEncoderTrainer(Trainer[Batch]):
         """Return encoder and heads."""
         return {"encoder": self.encoder, "heads": self.heads}
 
-    def state_dict(self) -> State:
+    def state_dict(self) -> CheckpointState:
         """Return weights, optimisers, hard negatives and the epoch's losses."""
         return super().state_dict() | {
             "optimizers": [optimizer.state_dict() for optimizer in self.optimizers],
@@ -235,7 +235,7 @@ class DualEncoderTrainer(Trainer[Batch]):
             "losses": self._losses,
         }
 
-    def load_state_dict(self, state: State) -> None:
+    def load_state_dict(self, state: CheckpointState) -> None:
         """Restore what `state_dict` returned."""
         super().load_state_dict(state)
         for optimizer, its_state in zip(self.optimizers, state["optimizers"], strict=True):
@@ -245,7 +245,7 @@ class DualEncoderTrainer(Trainer[Batch]):
                 task.negatives = [rows.numpy() for rows in negatives]
         self._mined, self._losses = state["mined"], state["losses"]
 
-    def shortened(self, batch: Batch, size: int) -> Batch:
+    def shortened(self, batch: DualEncoderBatch, size: int) -> DualEncoderBatch:
         """Return the first examples."""
         return replace(batch, rows=batch.rows[:size])
 

@@ -19,7 +19,7 @@ from emu_core.training.labels import labelled_rows, rows_by_class
 
 
 @dataclass(frozen=True)
-class Batch:
+class EmuBatch:
     """Labelled sentences of one training language."""
 
     language: str
@@ -40,10 +40,10 @@ class Labelled:
     labels: list[int]
     keys: list[str]
 
-    def batch(self, language: str, rows: Sequence[int]) -> Batch:
+    def batch(self, language: str, rows: Sequence[int]) -> EmuBatch:
         """Return the sentences at `rows`."""
         rows = list(rows)
-        return Batch(language, rows, [self.ids[r] for r in rows], [self.labels[r] for r in rows])
+        return EmuBatch(language, rows, [self.ids[r] for r in rows], [self.labels[r] for r in rows])
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class TrainingData:
     tokens: Callable[[str], TokenIds]  # remembers the sentences that were drawn
 
 
-def prepare(
+def prepare_batches(
     token_ids: Callable[[Sequence[str]], list[TokenIds]],
     labelled: LabelledSet,
     unlabelled: UnlabelledSet | None,
@@ -155,7 +155,7 @@ def _check_parallel(labelled: dict[str, Labelled], translations: dict[str, dict[
 
 def epoch_batches(
     labelled: Mapping[str, Labelled], batch_size: int, rng: np.random.Generator
-) -> Iterator[Batch]:
+) -> Iterator[EmuBatch]:
     """Yield the batches of one pass over all labelled sentences in random order, each in a single language.
 
     The random order implements Emu's random choice of t without leaving out any sentence.
@@ -177,7 +177,7 @@ def draw_rows(pool: int, count: int, rng: np.random.Generator) -> list[int]:
     return rng.choice(pool, size=count, replace=pool < count).tolist()
 
 
-def partners(batch: Batch, labelled: Labelled, rng: np.random.Generator) -> Batch:
+def partners(batch: EmuBatch, labelled: Labelled, rng: np.random.Generator) -> EmuBatch:
     """Draw a partner for each sentence of the batch, alternately of the same and of another class (contrastive loss).
 
     A sentence that is the only one of its class gets a partner of another class.
@@ -200,7 +200,7 @@ def n_pairs(labelled: Labelled, count: int, rng: np.random.Generator) -> tuple[l
     return [a for a, _ in pairs], [p for _, p in pairs]
 
 
-MOST_SENTENCES = 64
+WATCHED_MAX_SENTENCES = 64
 """Size of the watched sample; a larger one would noticeably slow down epochs over a few hundred rows."""
 
 CLOSE, NEARER = 0.95, 0.5
@@ -230,7 +230,7 @@ class Spread:
     effective_rank: float  # effective number of dimensions that the vectors vary in; 0 if all are equal
 
 
-def spread(vectors: NDArray[np.float32]) -> Spread:
+def vector_spread(vectors: NDArray[np.float32]) -> Spread:
     """Measure the spread of vectors (N, d), N at least 2, normalised to length 1.
 
     The effective rank is exp(H(p)) (Roy and Vetterli 2007), with p the shares of variance: of the squared singular
@@ -262,7 +262,7 @@ def spread(vectors: NDArray[np.float32]) -> Spread:
 def watched(labelled: Mapping[str, Labelled], seed: int) -> list[TokenIds]:
     """Draw a fixed sample of the training sentences, by a generator of its own, to measure the spread of."""
     ids = [sentence for sentences in labelled.values() for sentence in sentences.ids]
-    rows = np.random.default_rng([seed, MOST_SENTENCES]).permutation(len(ids))[:MOST_SENTENCES]
+    rows = np.random.default_rng([seed, WATCHED_MAX_SENTENCES]).permutation(len(ids))[:WATCHED_MAX_SENTENCES]
     return [ids[row] for row in sorted(rows.tolist())]
 
 

@@ -22,14 +22,14 @@ def _train(job: "Job", config: EmuConfig) -> "Outcome":
     """Fine-tune the encoder in place; dev rows in the training languages choose the epoch."""
     from emu_core.devices import Precision
     from emu_core.evaluation.run_metrics import measure_accuracy
-    from emu_core.methods.emu.batches import prepare
+    from emu_core.methods.emu.batches import prepare_batches
     from emu_core.methods.emu.trainer import EmuTrainer
     from emu_core.training.job import Outcome
 
     labelled, languages = job.labelled_data.labelled, job.config.train_languages
     encode = job.encode_with(job.encoder)
     unlabelled = job.labelled_data.unlabelled
-    data = prepare(job.encoder.token_ids, labelled.train_part(), unlabelled, languages, config)
+    data = prepare_batches(job.encoder.token_ids, labelled.train_part(), unlabelled, languages, config)
     job.measure_base(encode)
     dev = labelled.dev_part()
     chooses = (
@@ -53,17 +53,17 @@ def _train(job: "Job", config: EmuConfig) -> "Outcome":
 
 
 def _check(data: "LabelledData", config: "RunConfig", settings: EmuConfig) -> None:
-    from emu_core.methods.emu.batches import prepare
+    from emu_core.methods.emu.batches import prepare_batches
 
     def no_tokens(texts: Sequence[str]) -> list[list[int]]:  # only the numbers of sentences are checked
         return [[] for _ in texts]
 
-    prepare(no_tokens, data.labelled.train_part(), data.unlabelled, config.train_languages, settings)
+    prepare_batches(no_tokens, data.labelled.train_part(), data.unlabelled, config.train_languages, settings)
 
 
 def _memory(data: "LabelledData", config: "RunConfig", settings: EmuConfig) -> int | None:
     """Add the token ids; None for settings that train more weights or larger batches than were measured."""
-    from emu_core.training.intent_regression import MOST_SENTENCES
+    from emu_core.training.intent_regression import REGRESSION_MAX_SENTENCES
 
     base_bytes = process_memory(data, config)
     if (
@@ -73,7 +73,7 @@ def _memory(data: "LabelledData", config: "RunConfig", settings: EmuConfig) -> i
     ):
         return None
     numbers = 1000 * (len(data.labelled) + (0 if data.unlabelled is None else len(data.unlabelled.frame)))
-    probed = min(len(data.labelled), MOST_SENTENCES) if settings.linear_probe else 0
+    probed = min(len(data.labelled), REGRESSION_MAX_SENTENCES) if settings.linear_probe else 0
     return (
         base_bytes + _TRAINED.get(config.encoder, 0) + numbers + 16_000 * probed
     )  # embeddings in float64, three times

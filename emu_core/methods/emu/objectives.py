@@ -9,7 +9,7 @@ from torch import Tensor
 from emu_core.losses.contrastive import contrastive_loss
 from emu_core.losses.n_pair import n_pair_loss
 from emu_core.losses.softmax import l2_constrained_softmax_loss, softmax_loss
-from emu_core.methods.emu.batches import Batch, Labelled, n_pairs, partners
+from emu_core.methods.emu.batches import EmuBatch, Labelled, n_pairs, partners
 from emu_core.methods.emu.settings import EmuConfig, Objective
 
 
@@ -25,20 +25,20 @@ class LossInputs:
 
 
 def _batch_alone(
-    batch: Batch, labelled: Labelled, _config: EmuConfig, _rng: np.random.Generator
-) -> tuple[Batch, Batch]:
+    batch: EmuBatch, labelled: Labelled, _config: EmuConfig, _rng: np.random.Generator
+) -> tuple[EmuBatch, EmuBatch]:
     return batch, labelled.batch(batch.language, [])
 
 
 def _with_partners(
-    batch: Batch, labelled: Labelled, _config: EmuConfig, rng: np.random.Generator
-) -> tuple[Batch, Batch]:
+    batch: EmuBatch, labelled: Labelled, _config: EmuConfig, rng: np.random.Generator
+) -> tuple[EmuBatch, EmuBatch]:
     return batch, partners(batch, labelled, rng)
 
 
 def _n_pairs(
-    batch: Batch, labelled: Labelled, config: EmuConfig, rng: np.random.Generator
-) -> tuple[Batch, Batch]:
+    batch: EmuBatch, labelled: Labelled, config: EmuConfig, rng: np.random.Generator
+) -> tuple[EmuBatch, EmuBatch]:
     anchors, positives = n_pairs(labelled, config.batch_size, rng)
     return labelled.batch(batch.language, anchors), labelled.batch(batch.language, positives)
 
@@ -56,7 +56,9 @@ class LabelledLoss:
 
     name: str
     loss: Callable[[LossInputs, EmuConfig], Tensor]
-    draw: Callable[[Batch, Labelled, EmuConfig, np.random.Generator], tuple[Batch, Batch]] = _batch_alone
+    draw: Callable[[EmuBatch, Labelled, EmuConfig, np.random.Generator], tuple[EmuBatch, EmuBatch]] = (
+        _batch_alone
+    )
 
 
 LABELLED_LOSSES: Mapping[Objective, LabelledLoss] = {

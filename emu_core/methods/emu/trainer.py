@@ -17,16 +17,16 @@ from emu_core.losses.center import center_loss, move_centers
 from emu_core.losses.language import language_cross_entropy, language_wasserstein
 from emu_core.losses.softmax import scale_to_sphere
 from emu_core.methods.emu.batches import (
-    Batch,
+    EmuBatch,
     Spread,
     TrainingData,
     draw_rows,
     epoch_batches,
     gradient_length,
     one_class_warning,
-    spread,
     spread_alarms,
     step_alarms,
+    vector_spread,
     watched,
 )
 from emu_core.methods.emu.objectives import LABELLED_LOSSES, LossInputs
@@ -39,8 +39,8 @@ from emu_core.methods.emu.settings import (
     has_classifier,
 )
 from emu_core.processes import SINGLE_PROCESS, Processes
-from emu_core.runs.checkpoint import State
-from emu_core.runs.log import Values
+from emu_core.runs.checkpoint import CheckpointState
+from emu_core.runs.log import LogValues
 from emu_core.threads import one_thread_for_small_products
 from emu_core.training.fit import Stage, Trainer, Weights
 from emu_core.training.intent_regression import sampled_rows, weights_of_all
@@ -149,7 +149,7 @@ class LanguageDiscriminator(nn.Sequential):
             parameter.clamp_(-limit, limit)
 
 
-class EmuTrainer(Trainer[Batch]):
+class EmuTrainer(Trainer[EmuBatch]):
     """Trains encoder E, classifier C and a discriminator D_t for each training language t.
 
     Attributes:
@@ -262,7 +262,7 @@ class EmuTrainer(Trainer[Batch]):
         self.classifier.weight.copy_(torch.from_numpy(weight / length))
         self.classifier.bias.copy_(torch.from_numpy(bias))
 
-    def batches(self, epoch: int, done: int) -> list[Batch]:
+    def batches(self, epoch: int, done: int) -> list[EmuBatch]:
         """Draw the order of all labelled sentences."""
         rng = self.rng
         if epoch == self._drawn:  # resumed: draw it again
@@ -271,7 +271,7 @@ class EmuTrainer(Trainer[Batch]):
         self._drawn, self._draws_before = epoch, rng.bit_generator.state
         return list(epoch_batches(self.data.labelled, self.config.batch_size, rng))[done:]
 
-    def step(self, batch: Batch) -> dict[str, float]:
+    def step(self, batch: EmuBatch) -> dict[str, float]:
         """Update the critic k times, then E and C once; return the parts of the loss by name.
 
         If `adversary_every` is n > 1, the critic takes part only in every n-th step.
@@ -308,11 +308,11 @@ class EmuTrainer(Trainer[Batch]):
         for group, rate in zip(self.optimizer.param_groups, rates, strict=True):
             group["lr"] = rate * left
 
-    def facts(self, batch: Batch) -> dict[str, str]:
+    def facts(self, batch: EmuBatch) -> dict[str, str]:
         """Return the batch's language."""
         return {"language": batch.language}
 
-    def _loss_parts(self, batch: Batch, critic: LanguageDiscriminator | None) -> dict[str, Tensor]:
+    def _loss_parts(self, batch: EmuBatch, critic: LanguageDiscriminator | None) -> dict[str, Tensor]:
         """Compute L_C - gamma L_D (eq. 4) in named parts, from a single forward pass."""
         config, row = self.config, LABELLED_LOSSES[self.config.objective]
         drawn, partners = row.draw(batch, self.data.labelled[batch.language], config, self.rng)
@@ -383,7 +383,7 @@ class EmuTrainer(Trainer[Batch]):
             keys = draw_rows(len(pool), len(rows), self.rng)
         return [self.data.tokens(pool[key]) for key in keys]
 
-    def end_epoch(self) -> Values:
+    def end_epoch(self) -> LogValues:
         """Return the spread of the vectors, the shares of useless steps, and the alarms."""
         self._spread = self._measured()
         alarms = self._alarms(self._spread)
@@ -403,7 +403,7 @@ class EmuTrainer(Trainer[Batch]):
         return messages
 
     def _measured(self) -> Spread:
-        return spread(self.encoder.encode_ids(watched(self.data.labelled, self.seed)))
+        return vector_spread(self.encoder.encode_ids(watched(self.data.labelled, self.seed)))
 
     def _alarms(self, now: Spread) -> list[str]:
         return [
@@ -437,7 +437,7 @@ class EmuTrainer(Trainer[Batch]):
             },
         }
 
-    def state_dict(self) -> State:
+    def state_dict(self) -> CheckpointState:
         """Return the parts, the encoder's trained weights, generator states and counts."""
         return super().state_dict() | {
             "encoder": self.weights(),
@@ -445,14 +445,14 @@ class EmuTrainer(Trainer[Batch]):
             "counts": (self.steps, self.one_class, self.dead),
         }
 
-    def load_state_dict(self, state: State) -> None:
+    def load_state_dict(self, state: CheckpointState) -> None:
         """Restore what `state_dict` returned."""
         super().load_state_dict(state)
         self.load_weights(state["encoder"])
         self._drawn, self._draws_before, self.rng.bit_generator.state = state["drawn"]
         self.steps, self.one_class, self.dead = state["counts"]
 
-    def shortened(self, batch: Batch, size: int) -> Batch:
+    def shortened(self, batch: EmuBatch, size: int) -> EmuBatch:
         """Return the first sentences, and make the next step one with the discriminator, which takes most memory."""
         self.config, self.steps = replace(self.config, batch_size=size), 0
-        return Batch(batch.language, batch.rows[:size], batch.ids[:size], batch.labels[:size])
+        return EmuBatch(batch.language, batch.rows[:size], batch.ids[:size], batch.labels[:size])

@@ -32,7 +32,7 @@ from emu_core.methods.fmda.settings import FmdaConfig, MeaningLanguageConfig
 
 
 @dataclass(frozen=True)
-class Sentences:
+class FmdaSentences:
     """N sentences encoded by the frozen encoder. For the baseline, the targets are empty (0, d)."""
 
     states: TokenStates
@@ -61,7 +61,7 @@ class DisentangleData:
     """The data that training reads."""
 
     languages: tuple[str, ...]  # codes, in the order of `Sentences.language`
-    sentences: Sentences  # of the training pairs, and of the template pairs if there are any
+    sentences: FmdaSentences  # of the training pairs, and of the template pairs if there are any
     pairs: Tensor  # (P, 2), rows of translations, of all language pairs together
     template_pairs: Tensor | None  # (T, 2), rows of one template in one language; None for one stage
     held_out: HeldOut | None  # None if nothing was held out
@@ -146,7 +146,7 @@ def prepare_disentangling(
     number = {code: language_number for language_number, code in enumerate(languages)}
     return DisentangleData(
         languages=languages,
-        sentences=Sentences(
+        sentences=FmdaSentences(
             states=joined_states(states[:2]),
             language=torch.tensor([number[utterance.language] for utterance in utterances], device=device),
             template_target=template_target,

@@ -25,12 +25,12 @@ Model = Fmda | MeaningLanguage
 Config = FmdaConfig | MeaningLanguageConfig
 Losses = dict[str, Tensor]
 Terms = dict[str, Callable[[], Tensor]]
-Score = Callable[[], float]
+_Score = Callable[[], float]
 BATCH = 1024  # sentences encoded at a time
 
 
 @dataclass(frozen=True, kw_only=True)
-class Objective(Stage):
+class FmdaObjective(Stage):
     """A stage with the losses that it minimises."""
 
     weights: list[nn.Parameter]  # to train; all others are frozen
@@ -46,7 +46,7 @@ class DisentangleTrainer(Trainer[Tensor]):
 
     weighs_by_size = True
     model: Model
-    stages: Sequence[Objective]
+    stages: Sequence[FmdaObjective]
 
     def __init__(
         self, encoder: TransformerEncoder, data: DisentangleData, config: Config, *, seed: int
@@ -109,7 +109,7 @@ class DisentangleTrainer(Trainer[Tensor]):
         return batch[:size]
 
 
-def _score(model: Model, held_out: HeldOut | None, part: Part) -> Score | None:
+def _score(model: Model, held_out: HeldOut | None, part: Part) -> _Score | None:
     """Return a function that measures the mean Acc@1 of an embedding in percent, or None without held-out data.
 
     Meanings retrieve translations, in both directions of each language pair; templates retrieve sentences of the same
@@ -146,12 +146,12 @@ def _objective(
     pairs: Tensor,
     losses: Callable[[Tensor], Losses],
     score: Callable[[], float] | None,
-) -> Objective:
+) -> FmdaObjective:
     stage = config.epochs, -(-len(pairs) // config.batch_size), score, config.patience, name
-    return Objective(*stage, weights=weights, pairs=pairs, losses=losses)
+    return FmdaObjective(*stage, weights=weights, pairs=pairs, losses=losses)
 
 
-def _objectives(model: Fmda, data: DisentangleData, config: FmdaConfig) -> list[Objective]:
+def _objectives(model: Fmda, data: DisentangleData, config: FmdaConfig) -> list[FmdaObjective]:
     """Return one objective with all losses, or the template encoder's and then the rest's."""
     score, losses = _score(model, data.held_out, Part.MEANING), partial(_losses, model, data, config)
     weights = list(model.parameters())

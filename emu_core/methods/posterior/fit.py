@@ -31,7 +31,7 @@ from emu_core.methods.posterior.head import (
     spread_out,
 )
 from emu_core.methods.posterior.settings import PosteriorConfig
-from emu_core.methods.posterior.whitening import Gain, gain_of_new_intents, learn_spread, means
+from emu_core.methods.posterior.whitening import NewIntentGain, gain_of_new_intents, learn_spread, means
 from emu_core.threads import one_thread_for_small_products
 from emu_core.training.intent_regression import (
     GROUP,
@@ -44,12 +44,12 @@ from emu_core.training.intent_regression import (
     weights_of_all,
 )
 
-Rows = NDArray[np.intp] | Sequence[int]
+_Rows = NDArray[np.intp] | Sequence[int]
 
-BLOCK = 1024  # rows of cosines in memory at once
+_BLOCK = 1024  # rows of cosines in memory at once
 SENTENCES = 4  # parts of the sentences, one of which is left out together with a part of the intents
 OPEN = -1e4  # a nearness that every sentence exceeds
-FEW = 200  # of many intents, those on which penalty and gate are learnt and the guard is measured
+FEW_SENTENCES = 200  # of many intents, those on which penalty and gate are learnt and the guard is measured
 CROSS_VALIDATED = 2_000  # sentences at most: five heads are fitted on four fifths of them
 DENSE = 2**24  # largest size of a dense matrix of sentences and intents (64 MB)
 MOST_WHITENING = 0.9  # that may be chosen: at 1, there must be more sentences than dimensions
@@ -72,7 +72,7 @@ class Examples:
         """The labels (N,)."""
         return np.asarray(self.labels, dtype=np.int64)
 
-    def take(self, rows: Rows) -> "Examples":
+    def take(self, rows: _Rows) -> "Examples":
         """Return some rows, with their classes numbered from 0."""
         labels = np.unique(self.classes[rows], return_inverse=True)[1].tolist()
         ids = [self.ids[row] for row in rows] if self.ids else ()
@@ -130,7 +130,7 @@ class Strength:
     """The settings to fit with, and what left-out intents would gain by the stronger ones; None if not measured."""
 
     settings: PosteriorConfig
-    gain: Gain | None
+    gain: NewIntentGain | None
 
     @property
     def is_stronger(self) -> bool:
@@ -155,7 +155,7 @@ def choose_strength(examples: Examples, config: PosteriorConfig) -> Strength:
     if stronger <= config.whitening:
         return Strength(weak, None)
     rows = _few_intents(examples.classes)
-    rows = np.sort(np.random.default_rng(0).permutation(rows)[:MOST_ROWS])
+    rows = np.sort(np.random.default_rng(0).permutation(rows)[:GATE_MAX_ROWS])
     few = examples.take(rows)
     x = _neutral(few, config)[0].numpy().astype(np.float64)
     group = _groups(few.ids or [""] * len(x))
@@ -187,15 +187,15 @@ def samples(labels: Sequence[int]) -> tuple[str, ...]:
     if k > MANY:
         cautions.append(
             f"{k:,} intents are told apart in groups of at most {GROUP}; penalty, gate and new-intent guard come from "
-            f"{FEW} of them, drawn with seed 0"
+            f"{FEW_SENTENCES} of them, drawn with seed 0"
         )
     return tuple(cautions)
 
 
 def _few_intents(classes: Classes) -> NDArray[np.intp]:
-    """Return the rows of all intents, or of `FEW` drawn ones of many."""
+    """Return the rows of all intents, or of `FEW_SENTENCES` drawn ones of many."""
     k = int(classes.max()) + 1
-    drawn = np.arange(k) if k <= MANY else np.random.default_rng(0).permutation(k)[:FEW]
+    drawn = np.arange(k) if k <= MANY else np.random.default_rng(0).permutation(k)[:FEW_SENTENCES]
     return np.flatnonzero(np.isin(classes, drawn))
 
 
@@ -234,7 +234,7 @@ def _left_out(
         return lambda asked: head.in_parts(torch.from_numpy(asked)).numpy()
 
     names = list(map(str, examples.labels))
-    return measure(examples.vectors, names, languages, examples.ids, refit, most_rows=MOST_ROWS)
+    return measure(examples.vectors, names, languages, examples.ids, refit, most_rows=GATE_MAX_ROWS)
 
 
 def _space(examples: Examples, config: PosteriorConfig) -> tuple[Tensor, Tensor, Tensor, Tensor]:
@@ -291,7 +291,7 @@ def _nearness(x: Tensor, temperature: float) -> NDArray[np.float32]:
     near, rows = [], torch.arange(len(x))
     if len(x) > 2 * NEAR_ROWS:
         rows = torch.from_numpy(np.random.default_rng(0).permutation(len(x))[:NEAR_ROWS])
-    for part in rows.split(BLOCK):
+    for part in rows.split(_BLOCK):
         cosines = x[part] @ x.T
         cosines[torch.arange(len(part)), part] = -torch.inf
         near.append(nearness(cosines, temperature)[:, 0])
@@ -305,9 +305,9 @@ def _unit(vectors: FloatArray) -> NDArray[np.float64]:
 
 
 INVERSE_PENALTIES = (10.0, 30.0, 100.0, 300.0, 1000.0)  # C of the logistic regression
-USUAL = 10.0
-FOLDS = 5
-MOST_ROWS = 1500  # held out in turn; of more, this many are drawn
+USUAL_PENALTY = 10.0
+HEAD_FOLDS = 5
+GATE_MAX_ROWS = 1500  # held out in turn; of more, this many are drawn
 ALIKE = 0.02
 """Nats of cross-entropy, a fiftieth of the right intent's probability, by which a posterior may be worse than the best.
 
@@ -324,16 +324,16 @@ def choose_inverse_penalty(
     The measure is the cross-entropy at the temperature that calibrates each (Guo et al. 2017, section 4.2), so that not
     the confidence of a posterior decides, but its ranking. Of those that are worse than the best by no more than
     `ALIKE`, or than the standard error of the difference, the smallest C is taken: the smoother a posterior, the closer
-    it leaves two translations. `USUAL` is returned if each class has one sentence, so that none can be held out.
+    it leaves two translations. `USUAL_PENALTY` is returned if each class has one sentence, and none can be held out.
     """
     group = _groups(ids or [""] * len(x))
     group = np.random.default_rng(0).permutation(group.max() + 1)[group]
-    rows = np.argsort(group, kind="stable")[:MOST_ROWS]
+    rows = np.argsort(group, kind="stable")[:GATE_MAX_ROWS]
     x, classes = x[rows], classes[rows]
     scores = _held_out_scores(x, classes, group[rows], kernel_temperature)
     usable = np.flatnonzero(~np.isnan(scores[0]).any(axis=1))
     if not len(usable):
-        return USUAL
+        return USUAL_PENALTY
     losses = np.stack([_calibrated_losses(of[usable], classes[usable]) for of in scores])
     worse = losses - losses[int(np.argmin(losses.mean(axis=1)))]
     error = worse.std(axis=1) / np.sqrt(len(usable))
@@ -368,7 +368,7 @@ def _held_out_scores(x: Matrix, classes: Classes, group: Classes, kernel_tempera
     k = int(classes.max()) + 1
     scores = [np.full((len(x), k), np.nan) for _ in INVERSE_PENALTIES]
     names = np.unique(group)
-    for held_out in np.array_split(names, min(FOLDS, len(names))):
+    for held_out in np.array_split(names, min(HEAD_FOLDS, len(names))):
         held = np.isin(group, held_out)
         part, others = np.flatnonzero(held), np.flatnonzero(~held)
         classes_there = np.unique(classes[others])
@@ -412,7 +412,7 @@ def learn_known(
     drawn = np.random.default_rng(0)
     group = _groups(ids or [""] * len(x))
     part_of_group = drawn.permutation(group.max() + 1) % SENTENCES
-    rows = np.sort(drawn.permutation(len(x))[:MOST_ROWS])
+    rows = np.sort(drawn.permutation(len(x))[:GATE_MAX_ROWS])
     x, classes, sentence_part = x[torch.from_numpy(rows)], classes[rows], part_of_group[group[rows]]
     k = int(classes.max()) + 1
     parts = max(1, min(config.intent_parts, k))

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 COSINES = 2**23  # held at once (32 MB, and as much again for each step of their arithmetic)
 KNOWN = 3  # weights of the gate
-LEAST = 1e-6  # of a length: at 0 its root has no gradient
+_LEAST = 1e-6  # of a length: at 0 its root has no gradient
 NUMBERS = ("share", "temperature", "softening", "gate_temperature", "gate_at", "gate_slope")
 TINY = 1e-30  # a sentence may be too far from all of them for float32
 
@@ -112,10 +112,10 @@ class PosteriorHead(nn.Module):
         posterior = self._posterior(logits, cosines)  # (B, k)
         k = posterior.shape[1]
         known = math.sqrt(k / (k - 1)) * (posterior - 1 / k)
-        length = known.norm(dim=1, keepdim=True).clamp_min(LEAST)
+        length = known.norm(dim=1, keepdim=True).clamp_min(_LEAST)
         share = self.share * self._gate(logits, cosines) * length  # (B, 1)
-        kept = (1 - share).clamp_min(LEAST).sqrt() * x
-        towards = F.normalize(known @ self.intent_vectors, dim=1, eps=LEAST)
+        kept = (1 - share).clamp_min(_LEAST).sqrt() * x
+        towards = F.normalize(known @ self.intent_vectors, dim=1, eps=_LEAST)
         return F.normalize(kept + (share + TINY).sqrt() * towards, dim=1)
 
     def mapped(self, vectors: Tensor) -> Tensor:

@@ -83,7 +83,7 @@ def means(x: Matrix, classes: Classes) -> Matrix:
 
 
 @dataclass(frozen=True)
-class Gain:
+class NewIntentGain:
     """The gain by a stronger whitening of sentences whose intents were left out, in points of `own_share`."""
 
     mean: float
@@ -97,7 +97,7 @@ class Gain:
 
 def gain_of_new_intents(
     x: Matrix, classes: Classes, group: Classes, whitening: float, stronger: float
-) -> Gain | None:
+) -> NewIntentGain | None:
     """Learn two maps on random halves of the intents, and compare the other halves' sentences under them.
 
     Whether a sentence's nearest neighbour has its intent is too coarse for the comparison on a few hundred sentences:
@@ -130,7 +130,9 @@ def gain_of_new_intents(
             ]
             of_division[new] = 100 * (shares[1] - shares[0])
     sentence_gains = gains.mean(axis=0)
-    return Gain(float(sentence_gains.mean()), float(sentence_gains.std() / np.sqrt(len(sentence_gains))))
+    return NewIntentGain(
+        float(sentence_gains.mean()), float(sentence_gains.std() / np.sqrt(len(sentence_gains)))
+    )
 
 
 def own_share(x: Matrix, classes: Classes, group: Classes) -> Matrix:

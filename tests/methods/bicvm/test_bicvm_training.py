@@ -13,7 +13,7 @@ from emu_core.methods.bicvm.encoder import BicvmEncoder, compose
 from emu_core.methods.bicvm.settings import BicvmConfig, Composition
 from emu_core.methods.bicvm.trainer import (
     AdaGrad,
-    Batch,
+    BicvmBatch,
     BicvmTrainer,
     corpus_of,
     other_rows,
@@ -52,7 +52,7 @@ def fitted(
     return encoder, records
 
 
-def batches_of(config: BicvmConfig, seed: int = 0) -> list[Batch]:
+def batches_of(config: BicvmConfig, seed: int = 0) -> list[BicvmBatch]:
     """The batches that training makes, in their order."""
     pairs = [text("de")]
     trainer = BicvmTrainer(untrained_encoder(pairs, config, seed=seed), pairs, config, seed=seed)
@@ -60,7 +60,7 @@ def batches_of(config: BicvmConfig, seed: int = 0) -> list[Batch]:
 
 
 def by_loops(
-    encoder: BicvmEncoder, pairs: ParallelText, batches: list[Batch], config: BicvmConfig
+    encoder: BicvmEncoder, pairs: ParallelText, batches: list[BicvmBatch], config: BicvmConfig
 ) -> np.ndarray:
     """Eq. 7 and AdaGrad with derivatives written out, sentence by sentence, in float64."""
     table = encoder.table.detach().numpy().astype(np.float64)
@@ -277,7 +277,7 @@ def test_dropout_leaves_words_out_in_training_only() -> None:
     rows, none = np.arange(16), np.zeros((16, 0), dtype=np.int64)
     kept = []
     for seed in range(200):
-        batch = Batch(corpus, rows, none, none, np.random.default_rng(seed))
+        batch = BicvmBatch(corpus, rows, none, none, np.random.default_rng(seed))
         words = bicvm._words(batch, corpus.first, none, 0.5)
         ids = words.words[0]
         ends = np.append(words.offsets[1:], len(ids))

@@ -21,7 +21,7 @@ from emu_core.methods.dual_encoder.settings import (
     DualEncoderConfig,
     Optimizer,
 )
-from emu_core.methods.emu.batches import prepare
+from emu_core.methods.emu.batches import prepare_batches
 from emu_core.methods.emu.settings import Adversary, EmuConfig, Trained
 from emu_core.methods.emu.trainer import EmuTrainer
 from emu_core.training.fit import fit
@@ -258,7 +258,7 @@ def test_settings_are_the_papers_and_checked() -> None:
 def test_emu_specialises_it(trained: Trained) -> None:
     model, before = encoder(), encoder()
     config = EmuConfig(epochs=1, adversary=Adversary.NONE, trained=trained)
-    data = prepare(model.token_ids, small_set(("en", "de")), None, ["en"], config)
+    data = prepare_batches(model.token_ids, small_set(("en", "de")), None, ["en"], config)
     trainer = EmuTrainer(model, data, config, seed=0)
     fit(trainer, on_record=lambda _: None, should_stop=lambda: False)
     moved = {

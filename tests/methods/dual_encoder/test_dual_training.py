@@ -19,10 +19,10 @@ from emu_core.errors import EncoderError, TrainingError
 from emu_core.losses.ranking import ranking_loss
 from emu_core.methods.dual_encoder import trainer as training
 from emu_core.methods.dual_encoder.encoder import DualEncoder
-from emu_core.methods.dual_encoder.relations import FILE, Relations
+from emu_core.methods.dual_encoder.relations import RELATIONS_FILE, Relations
 from emu_core.methods.dual_encoder.settings import DualEncoderConfig, Optimizer
-from emu_core.methods.dual_encoder.tasks import Translation, mine, neighbours, prepare
-from emu_core.methods.dual_encoder.trainer import DualEncoderTrainer, Plan, rate_factor
+from emu_core.methods.dual_encoder.tasks import Translation, mine, nearest_in_pool, prepare_tasks
+from emu_core.methods.dual_encoder.trainer import DualEncoderTrainer, TaskPlan, rate_factor
 from emu_core.runs.log import Record
 from emu_core.training.fit import fit as fit_trainer
 from tests.support.toy_tasks import (
@@ -143,7 +143,7 @@ def test_the_learning_rate_rises_and_falls() -> None:
 
 def test_translation_is_ranked_towards_the_source_or_both_ways() -> None:
     model = dual_encoder()
-    (task,) = prepare(model, Tasks([EN_DE]))
+    (task,) = prepare_tasks(model, Tasks([EN_DE]))
     torch.manual_seed(0)
     first, second, hard, other = (torch.randn(n, 8) for n in (4, 4, 8, 8))
     heads, rows = None, np.arange(4)
@@ -160,7 +160,7 @@ def test_translation_is_ranked_towards_the_source_or_both_ways() -> None:
 
 def test_quick_thought_keeps_to_documents() -> None:
     model = dual_encoder()
-    (task,) = prepare(model, Tasks(running_text=[TEXT]))
+    (task,) = prepare_tasks(model, Tasks(running_text=[TEXT]))
     lines = model.token_ids(GERMAN)
     before, own, after = (part.ids.tolist() for part in task.sides(np.arange(task.size)))
     middle = [*range(1, 6), 8, *range(11, 15)]  # of documents of 7, 3 and 6 sentences
@@ -173,12 +173,12 @@ def test_hard_negatives_are_the_nearest_that_are_not_equal() -> None:
     vectors = torch.randn(12, 4, generator=torch.Generator().manual_seed(0))
     texts, others = np.arange(12) // 2, np.array([0, *range(1, 11), 0])
     pool = np.array([0, 1, 2, 3, 5, 6, 8, 9, 11])
-    found = neighbours(vectors, pool, [texts, others], 3)
+    found = nearest_in_pool(vectors, pool, [texts, others], 3)
     units = vectors / vectors.norm(dim=1, keepdim=True)
     for row in range(12):
         wrong = [j for j in pool if texts[j] != texts[row] and others[j] != others[row]]
         assert found[row].tolist() == sorted(wrong, key=lambda j: -float(units[row] @ units[j]))[:3]
-    assert neighbours(vectors, pool[:3], [texts, others], 3).shape == (
+    assert nearest_in_pool(vectors, pool[:3], [texts, others], 3).shape == (
         12,
         1,
     )  # rows 0 and 1 have only row 2 left
@@ -189,7 +189,7 @@ def test_a_true_translation_is_never_a_hard_negative() -> None:
         "en", "de", (*ENGLISH, "A  DOG runs", "the bird"), (*GERMAN, "der hund rennt", GERMAN[3]), "d"
     )
     model = dual_encoder()
-    (task,) = prepare(model, Tasks([doubled]))
+    (task,) = prepare_tasks(model, Tasks([doubled]))
     config = replace(TINY, bidirectional=True, hard_negatives=5, mining_pool=1000)
     sources, targets = mine(model, task.columns, config, np.random.default_rng(0))
     for mined in (sources, targets):
@@ -258,7 +258,12 @@ def test_what_can_not_be_trained_on_is_refused() -> None:
 
 
 def test_the_turns_of_each_task_are_counted() -> None:
-    for plan in (Plan(40, 12, 7, 2, 5), Plan(40, 12, 0, 0, 3), Plan(40, 12, 0, 2, 2), Plan(9, 9, 9, 1, 1)):
+    for plan in (
+        TaskPlan(40, 12, 7, 2, 5),
+        TaskPlan(40, 12, 0, 0, 3),
+        TaskPlan(40, 12, 0, 2, 2),
+        TaskPlan(9, 9, 9, 1, 1),
+    ):
         had = [0] * plan.tasks
         for step in range(plan.steps):
             assert plan.turns(step) == had[plan.task(step)]
@@ -267,8 +272,8 @@ def test_the_turns_of_each_task_are_counted() -> None:
 
 def test_an_epoch_without_translation_is_a_pass_over_the_largest_set() -> None:
     tasks = Tasks(dialogues=[TALK], nli=[PREMISES])
-    assert tasks.sizes == [task.size for task in prepare(dual_encoder(), tasks)]
-    assert Plan.of(tasks, TINY) == Plan(steps=8, epoch=4, alone=0, translations=0, tasks=2)
+    assert tasks.sizes == [task.size for task in prepare_tasks(dual_encoder(), tasks)]
+    assert TaskPlan.of(tasks, TINY) == TaskPlan(steps=8, epoch=4, alone=0, translations=0, tasks=2)
 
 
 def test_other_tasks_weigh_less_beside_translation_only() -> None:
@@ -318,9 +323,9 @@ def test_the_head_of_inference_pairs_is_kept_beside_the_encoder(tmp_path: Path) 
     assert not {id(weight) for weight in model.parameters()} & {id(w) for w in head.layers.parameters()}
     write_checksums(tmp_path)
     check_files(tmp_path)
-    spoilt = bytearray((tmp_path / FILE).read_bytes())
+    spoilt = bytearray((tmp_path / RELATIONS_FILE).read_bytes())
     spoilt[-1] ^= 1
-    (tmp_path / FILE).write_bytes(spoilt)
+    (tmp_path / RELATIONS_FILE).write_bytes(spoilt)
     with pytest.raises(EncoderError, match="differs from what was saved"):
         check_files(tmp_path)
 
@@ -338,11 +343,11 @@ def test_without_inference_pairs_there_is_no_head(tmp_path: Path) -> None:
     model = dual_encoder()
     fit(model, replace(ALL, nli=[]))
     model.save(tmp_path)
-    assert model.relations is None and not (tmp_path / FILE).exists()
+    assert model.relations is None and not (tmp_path / RELATIONS_FILE).exists()
     with pytest.raises(EncoderError, match="not trained on inference pairs"):
         Relations.open(tmp_path)
     for wrong in ({"0.weight": torch.zeros(2, 8)}, {"0.weight": torch.zeros(2), "gain": torch.zeros(1)}):
-        save_file(wrong, tmp_path / FILE)
+        save_file(wrong, tmp_path / RELATIONS_FILE)
         with pytest.raises(EncoderError, match="whole"):
             Relations.open(tmp_path)
 

@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from emu_core.methods.dual_encoder.batch import Sentences, joined
+from emu_core.methods.dual_encoder.batch import SentenceBatch, joined
 from emu_core.methods.dual_encoder.hashing import MAX_LETTERS, NO_WORD, Hashing, split_words
 
 HASHING = Hashing(words=1000, ngrams=500, shortest=3, longest=4)
@@ -93,7 +93,7 @@ def test_words_without_ngrams() -> None:
 def test_a_batch_holds_each_word_and_ngram_once() -> None:
     texts = ["der hund", "", "der der kater und der hund", "hunde"]
     ids = [HASHING.token_ids(text, 9) for text in texts]
-    batch = {name: tensor.numpy() for name, tensor in Sentences.of(ids).batch(1000).items()}
+    batch = {name: tensor.numpy() for name, tensor in SentenceBatch.of(ids).batch(1000).items()}
     assert len(batch["words"]) == 6  # no word at all, der, hund, kater, und, hunde
     assert len(set(batch["ngram_rows"])) == len(batch["ngram_rows"])
     ends = [*batch["ngram_begins"][1:], len(batch["ngrams"])]
@@ -107,21 +107,21 @@ def test_a_batch_holds_each_word_and_ngram_once() -> None:
 
 def test_words_of_one_bucket_stay_apart() -> None:
     one = Hashing(words=2, ngrams=500, shortest=3, longest=4)
-    batch = Sentences.of([one.token_ids("dog cat", 9)]).batch(2)
+    batch = SentenceBatch.of([one.token_ids("dog cat", 9)]).batch(2)
     assert batch["words"].tolist() == [1, 1]
 
 
 def test_rows_are_taken_and_joined_in_order() -> None:
     ids = [[3, 1001], [4], [5, 1002, 1003], [6]]
-    taken = Sentences.of(ids).take(np.array([2, 0, 2]))
-    both = joined([taken, Sentences.of(ids).take(np.array([3]))])
+    taken = SentenceBatch.of(ids).take(np.array([2, 0, 2]))
+    both = joined([taken, SentenceBatch.of(ids).take(np.array([3]))])
     assert both.ids.tolist() == [5, 1002, 1003, 3, 1001, 5, 1002, 1003, 6]
     assert both.ends.tolist() == [3, 5, 8, 9]
 
 
 def test_dropped_words_are_gone_unless_they_are_all_there_is() -> None:
     ids = [[3, 1001], [4], [5, 1002, 6]]  # words 3 | 4 | 5 6
-    batch = Sentences.of(ids).batch(1000, np.array([True, False, True, False]))
+    batch = SentenceBatch.of(ids).batch(1000, np.array([True, False, True, False]))
     kept = [
         batch["words"][row[mask]].tolist()
         for row, mask in zip(batch["input_ids"], batch["attention_mask"], strict=True)

@@ -18,14 +18,14 @@ from emu_core.errors import CancelledError, TrainingError
 from emu_core.methods.emu import batches as emu_data
 from emu_core.methods.emu import trainer as emu
 from emu_core.methods.emu.batches import (
-    Batch,
+    EmuBatch,
     Spread,
     TrainingData,
     gradient_length,
-    prepare,
-    spread,
+    prepare_batches,
     spread_alarms,
     step_alarms,
+    vector_spread,
     watched,
 )
 from emu_core.methods.emu.settings import EmuConfig
@@ -47,7 +47,7 @@ def encoder() -> Encoder:
 
 @pytest.fixture
 def data(encoder: Encoder) -> TrainingData:
-    return prepare(encoder.token_ids, small_set().train_part(), None, ["en"], SETTINGS)
+    return prepare_batches(encoder.token_ids, small_set().train_part(), None, ["en"], SETTINGS)
 
 
 def fitted(
@@ -65,7 +65,7 @@ def fitted(
 def test_the_mean_cosine_is_that_of_plain_loops() -> None:
     vectors = np.random.default_rng(0).normal(size=(12, 5)).astype(np.float32) + 1
     pairs = [cosine(vectors[i], vectors[j]) for i, j in itertools.combinations(range(12), 2)]
-    assert spread(vectors).mean_cosine == pytest.approx(sum(pairs) / len(pairs), abs=1e-6)
+    assert vector_spread(vectors).mean_cosine == pytest.approx(sum(pairs) / len(pairs), abs=1e-6)
 
 
 @pytest.mark.parametrize("variances", [(1.0, 1.0, 1.0), (0.9, 0.1, 0.0), (0.6, 0.3, 0.1)])
@@ -80,15 +80,15 @@ def test_the_effective_rank_is_the_exponential_of_the_entropy_of_the_variances(
         for sign in (1, -1)
     ]
     expected = math.exp(-sum(v / sum(variances) * math.log(v / sum(variances)) for v in variances if v))
-    assert spread(np.array(rows, dtype=np.float64)).effective_rank == pytest.approx(expected, rel=1e-3)  # type: ignore[arg-type]
+    assert vector_spread(np.array(rows, dtype=np.float64)).effective_rank == pytest.approx(expected, rel=1e-3)  # type: ignore[arg-type]
 
 
 def test_equal_vectors_have_no_rank_and_odd_ones_no_crash() -> None:
-    same = spread(np.tile(np.random.default_rng(0).normal(size=(1, 512)).astype(np.float32), (256, 1)))
+    same = vector_spread(np.tile(np.random.default_rng(0).normal(size=(1, 512)).astype(np.float32), (256, 1)))
     assert same.effective_rank == 0 and same.mean_cosine == pytest.approx(1)
-    assert math.isfinite(spread(np.zeros((3, 4), dtype=np.float32)).mean_cosine)
+    assert math.isfinite(vector_spread(np.zeros((3, 4), dtype=np.float32)).mean_cosine)
     with pytest.raises(TrainingError, match="lower learning_rate"):
-        spread(np.array([[1, 2], [np.nan, 1]], dtype=np.float32))
+        vector_spread(np.array([[1, 2], [np.nan, 1]], dtype=np.float32))
 
 
 @pytest.mark.parametrize(
@@ -150,9 +150,9 @@ def test_each_epoch_says_how_far_apart_the_vectors_are(
     data: TrainingData, encoder: Encoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ids = data.labelled["en"].ids
-    monkeypatch.setattr(emu_data, "MOST_SENTENCES", len(ids))
+    monkeypatch.setattr(emu_data, "WATCHED_MAX_SENTENCES", len(ids))
     done, epochs, trained = fitted(data)
-    before, after = spread(encoder.encode_ids(ids)), spread(trained.encode_ids(ids))
+    before, after = vector_spread(encoder.encode_ids(ids)), vector_spread(trained.encode_ids(ids))
     assert len(epochs) == 2
     for record in epochs:
         assert record.figures["base_mean_cosine"] == pytest.approx(before.mean_cosine)
@@ -169,7 +169,7 @@ def test_watching_draws_nothing_from_the_trainings_generators(
     data: TrainingData, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     weights = fitted(data)[2].state_dict()
-    monkeypatch.setattr(emu_data, "MOST_SENTENCES", 7)
+    monkeypatch.setattr(emu_data, "WATCHED_MAX_SENTENCES", 7)
     others = fitted(data)[2].state_dict()
     assert all(torch.equal(weight, others[name]) for name, weight in weights.items())
 
@@ -177,7 +177,7 @@ def test_watching_draws_nothing_from_the_trainings_generators(
 def test_the_sample_is_fixed_by_the_seed_and_no_larger_than_it_may_be(
     data: TrainingData, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(emu_data, "MOST_SENTENCES", 10)
+    monkeypatch.setattr(emu_data, "WATCHED_MAX_SENTENCES", 10)
     first, again, other = (watched(data.labelled, seed) for seed in (0, 0, 1))
     assert first == again != other and len(first) == 10
 
@@ -186,7 +186,7 @@ def spoil(monkeypatch: pytest.MonkeyPatch, from_step: int, **gradients: float) -
     """Make every step from one on put all sentences in one place, or have a gradient of a length of its own."""
     step, steps = EmuTrainer.step, itertools.count(1)
 
-    def spoilt(self: EmuTrainer, batch: Batch) -> dict[str, float]:
+    def spoilt(self: EmuTrainer, batch: EmuBatch) -> dict[str, float]:
         bad = next(steps) >= from_step
         if bad and "gradient" in gradients:
             monkeypatch.setattr(emu, "gradient_length", lambda weights: gradients["gradient"])
@@ -262,7 +262,9 @@ def test_unlabelled_sentences_are_tokenised_once_and_only_when_they_are_drawn() 
         return [[len(text)] for text in texts]
 
     labelled = small_set().train_part()
-    data = prepare(lengths, labelled, unlabelled_from(labelled, ["de"]), ["en"], configure("emu", "use"))
+    data = prepare_batches(
+        lengths, labelled, unlabelled_from(labelled, ["de"]), ["en"], configure("emu", "use")
+    )
     assert set(asked) == set(labelled.select(languages=["en"]).frame["text"])
     asked.clear()
     first, second, *_ = data.unlabelled["de"].values()

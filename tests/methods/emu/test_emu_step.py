@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from emu_core.encoders.base import TokenIds
 from emu_core.losses.softmax import scale_to_sphere
-from emu_core.methods.emu.batches import Batch, TrainingData
+from emu_core.methods.emu.batches import EmuBatch, TrainingData
 from emu_core.methods.emu.settings import Adversary, EmuConfig
 from emu_core.methods.emu.trainer import EmuTrainer
 from emu_core.methods.registry import configure
@@ -85,7 +85,7 @@ def trainer_of(
     return trainer, encoder
 
 
-def batch_of(trainer: EmuTrainer, language: str = "en", start: int = 0) -> Batch:
+def batch_of(trainer: EmuTrainer, language: str = "en", start: int = 0) -> EmuBatch:
     return trainer.data.labelled[language].batch(language, range(start, start + SIZE))
 
 

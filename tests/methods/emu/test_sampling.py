@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from emu_core.methods.emu.batches import Batch, Labelled, draw_rows, epoch_batches, n_pairs, partners
+from emu_core.methods.emu.batches import EmuBatch, Labelled, draw_rows, epoch_batches, n_pairs, partners
 
 CLASSES = 4
 
@@ -105,7 +105,7 @@ def test_n_pairs_are_of_different_classes_of_two_sentences_or_more() -> None:
 def test_the_same_seed_gives_the_same_draws_and_another_seed_others(seed: int) -> None:
     def draws(seed: int) -> list[object]:
         generator, labelled = rng(seed), {"en": sentences(40), "de": sentences(40, start=1000)}
-        batches: list[Batch] = list(epoch_batches(labelled, 16, generator))
+        batches: list[EmuBatch] = list(epoch_batches(labelled, 16, generator))
         return [
             batches,
             draw_rows(40, 16, generator),

@@ -28,7 +28,7 @@ from emu_core.methods.posterior import fit as posterior
 from emu_core.methods.posterior import head as posterior_head
 from emu_core.methods.posterior.encoder import PosteriorEncoder
 from emu_core.methods.posterior.fit import (
-    USUAL,
+    USUAL_PENALTY,
     Examples,
     choose_inverse_penalty,
     fit_head,
@@ -38,7 +38,7 @@ from emu_core.methods.posterior.fit import (
 from emu_core.methods.posterior.head import PosteriorHead, neutral
 from emu_core.methods.posterior.method import as_functions
 from emu_core.methods.posterior.settings import PosteriorConfig
-from emu_core.methods.posterior.whitening import Gain
+from emu_core.methods.posterior.whitening import NewIntentGain
 from emu_core.methods.registry import configure
 from emu_core.runs.run import Run, RunState, Status
 from emu_core.training import intent_regression
@@ -294,7 +294,7 @@ def test_one_intent_is_too_few() -> None:
 def test_as_few_sentences_as_intents_are_enough() -> None:
     """Nothing can be held out then: the usual penalty is taken."""
     x = np.eye(3, dtype=np.float32)
-    assert choose_inverse_penalty(x.astype(np.float64), np.arange(3), 0.05) == USUAL
+    assert choose_inverse_penalty(x.astype(np.float64), np.arange(3), 0.05) == USUAL_PENALTY
     out = fit_head(Examples(x, [0, 1, 2]), PLAIN)(torch.from_numpy(x))
     assert out.isfinite().all() and out.argmax(dim=1).tolist() == [0, 1, 2]
 
@@ -362,11 +362,11 @@ def test_translations_are_held_out_together() -> None:
 
 def test_of_very_many_sentences_some_are_held_out(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
-    monkeypatch.setattr(posterior, "MOST_ROWS", 40)
+    monkeypatch.setattr(posterior, "GATE_MAX_ROWS", 40)
     monkeypatch.setattr(posterior, "regression", lambda c: seen.append(c) or regression(c))
     x, labels = classes(200, 3, 8)
     assert choose_inverse_penalty(x, np.array(labels), 0.05) in posterior.INVERSE_PENALTIES
-    assert len(seen) == posterior.FOLDS
+    assert len(seen) == posterior.HEAD_FOLDS
 
 
 def test_reference_sentences_are_parallel_and_never_tested_on() -> None:
@@ -426,7 +426,7 @@ def test_it_is_the_method_where_none_is_named(run: Run) -> None:
 def test_the_settings_that_were_chosen_are_those_of_the_head_and_of_the_guard(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    chosen = Gain(mean=9.0, error=0.1)
+    chosen = NewIntentGain(mean=9.0, error=0.1)
     monkeypatch.setattr(posterior, "gain_of_new_intents", lambda *_: chosen)
     guarded = []
     guard = posterior.new_intents
@@ -588,7 +588,7 @@ def test_many_intents_are_told_apart_in_groups_and_kept_by_number(
     monkeypatch.setattr(posterior, "MANY", 6)
     monkeypatch.setattr(intent_regression, "MANY", 6)
     monkeypatch.setattr(intent_regression, "GROUP", 4)
-    monkeypatch.setattr(posterior, "FEW", 5)
+    monkeypatch.setattr(posterior, "FEW_SENTENCES", 5)
     seen = []
     monkeypatch.setattr(intent_regression, "regression", lambda c: seen.append(c) or regression(c))
     grouped = fit_head(Examples(vectors, labels), PLAIN, 10.0)

@@ -95,7 +95,7 @@ def test_the_stronger_settings_are_used_where_left_out_intents_gain(nuisance: fl
     ("mean", "error", "clear"), [(0.6, 0.1, True), (0.6, 0.31, False), (0.4, 0.1, False), (-2.0, 0.1, False)]
 )
 def test_a_gain_must_be_large_and_not_by_chance(mean: float, error: float, clear: bool) -> None:
-    assert whitening.Gain(mean, error).is_clear is clear
+    assert whitening.NewIntentGain(mean, error).is_clear is clear
 
 
 def test_without_four_intents_or_a_stronger_whitening_there_is_no_choice(
@@ -120,7 +120,7 @@ def test_of_many_sentences_some_are_drawn(monkeypatch: pytest.MonkeyPatch) -> No
     seen = []
     gain = posterior.gain_of_new_intents
     monkeypatch.setattr(posterior, "gain_of_new_intents", lambda x, *of: seen.append(len(x)) or gain(x, *of))
-    monkeypatch.setattr(posterior, "MOST_ROWS", 150)
+    monkeypatch.setattr(posterior, "GATE_MAX_ROWS", 150)
     choose_strength(sentences(2.0), CONFIG)
     assert seen == [150]
 
