@@ -157,17 +157,19 @@ def compare(
         RunError: a run is damaged or not finished.
         EncoderError: an encoder can't be opened.
     """
-    runs = [finished_run(one, "compare") for one in (run, other) if one is not None]
+    runs = [
+        finished_run(run_or_folder, "compare") for run_or_folder in (run, other) if run_or_folder is not None
+    ]
     specs = _specs(runs, [encoder] if isinstance(encoder, str) else list(encoder or ()))
     labelled = divided_as(runs, labelled_set(data, mapping=mapping, language=language)[0])
     part, notes = choose_rows(labelled, split, languages)
     split = split or usual_split(labelled)
-    for one in runs:
-        notes += training_notes(one, labelled, split)
-    place, texts = pick_device(device), part.frame["text"].tolist()
+    for run_or_folder in runs:
+        notes += training_notes(run_or_folder, labelled, split)
+    chosen_device, texts = pick_device(device), part.frame["text"].tolist()
     distinct = DistinctTexts(texts)
     rows = distinct.rows(texts)
-    base, new = (load_encoder(spec, device=place).encode(distinct.texts)[rows] for spec in specs)
+    base, new = (load_encoder(spec, device=chosen_device).encode(distinct.texts)[rows] for spec in specs)
     alone = len(runs) == 1 and specs[0] == runs[0].config().encoder
     return RunComparison(
         part.frame,

@@ -70,9 +70,9 @@ def embed(
     frame = read_inputs(data, mapping, language)
     if frame.empty:
         raise DataError("the files have no sentences; check that they have rows")
-    place = pick_device(device)
-    processes = join_processes(place)
-    model = load_encoder(encoder, device=place)
+    chosen_device = pick_device(device)
+    processes = join_processes(chosen_device)
+    model = load_encoder(encoder, device=chosen_device)
     encode = shared_encode(model, processes) if part is None else splitting_encoder(model).encode_part(part)
     columns = [(name, pa.string()) for name in TEXT_COLUMNS]
     schema = pa.schema([*columns, ("vector", pa.list_(pa.float32(), model.dim))])

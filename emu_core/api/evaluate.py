@@ -77,34 +77,34 @@ def evaluate(
     pooled = None if pool is None else labelled_set(pool, mapping=mapping, language=language)[0]
     asked = labelled.select(languages=languages, splits=None if split in (None, ALL) else [split])
     part, notes = (asked, list[str]()) if run is None else _not_trained_on(run, labelled, asked, split)
-    place = pick_device(device)
-    model = load_encoder(encoder, device=place)
+    chosen_device = pick_device(device)
+    model = load_encoder(encoder, device=chosen_device)
 
     def measure(model: Encoder) -> NeighbourAccuracy:
         if pooled is None:
             return measure_accuracy(part, model.encode)
         return against_pool(part, pooled, model.encode)
 
-    found = measure(model)
+    accuracies = measure(model)
     out: dict[str, Any] = {
         "protocol": "leave-one-out" if pooled is None else "pool",
         "encoder": encoder,
-        "accuracy": found.accuracy,
-        "mean": found.mean,
-        "counts": found.counts,
-        "intervals": {pair: list(accuracy_interval(right)) for pair, right in found.correct.items()},
+        "accuracy": accuracies.accuracy,
+        "mean": accuracies.mean,
+        "counts": accuracies.counts,
+        "intervals": {pair: list(accuracy_interval(right)) for pair, right in accuracies.correct.items()},
         "left_out": len(asked) - len(part),
         "notes": notes,
     }
-    if isinstance(found, PoolAccuracy) and pooled is not None:
+    if isinstance(accuracies, PoolAccuracy) and pooled is not None:
         notes.append(POOL_NOTE)
         if run is not None and _trained_on(run, pooled):
             notes.append(f"The run {run.name} was trained on the pool's sentences.")
-        out["by_language"] = found.by_language
+        out["by_language"] = accuracies.by_language
         out["classifier"] = _classifier(part, pooled, model)
-    elif isinstance(found, LeaveOneOut) and "en" in part.languages:
-        out["mean_with_en"] = found.mean_with("en")
-    return out if run is None else out | _guarded(run, place, measure, found)
+    elif isinstance(accuracies, LeaveOneOut) and "en" in part.languages:
+        out["mean_with_en"] = accuracies.mean_with("en")
+    return out if run is None else out | _guarded(run, chosen_device, measure, accuracies)
 
 
 def _trained_on(run: Run, labelled: LabelledSet) -> bool:
@@ -139,7 +139,7 @@ def _not_trained_on(
 
 
 def _guarded(
-    run: Run, device: str, measure: Callable[[Encoder], NeighbourAccuracy], found: NeighbourAccuracy
+    run: Run, device: str, measure: Callable[[Encoder], NeighbourAccuracy], accuracies: NeighbourAccuracy
 ) -> dict[str, Any]:
     """Return the guard of what was found with a run's encoder, or why there is none; nothing for a run from scratch."""
     try:
@@ -149,7 +149,9 @@ def _guarded(
     except EmuError as error:
         reason = f"the encoder it was trained from can't be opened: {error.message.worded(in_words)}"
         return {"guard": None, "guard_note": reason}
-    return {"guard": {language: asdict(change) for language, change in guard(measure(base), found).items()}}
+    return {
+        "guard": {language: asdict(change) for language, change in guard(measure(base), accuracies).items()}
+    }
 
 
 def _classifier(queries: LabelledSet, pool: LabelledSet, model: Encoder) -> dict[str, Any] | None:
@@ -168,8 +170,8 @@ def _classifier(queries: LabelledSet, pool: LabelledSet, model: Encoder) -> dict
     )
     right = fitted.predict(model.encode(queries.frame["text"].tolist())) == queries.frame["intent"].to_numpy()
     by_language = {
-        code: 100 * float(right[own].mean())
-        for code, own in rows_by_language(queries.frame["language"].tolist(), len(right)).items()
+        code: 100 * float(right[language_rows].mean())
+        for code, language_rows in rows_by_language(queries.frame["language"].tolist(), len(right)).items()
     }
     return {
         "name": "logistic regression on the same vectors",
@@ -181,9 +183,9 @@ def _classifier(queries: LabelledSet, pool: LabelledSet, model: Encoder) -> dict
 
 def against_pool(queries: LabelledSet, pool: LabelledSet, encode: Encode) -> PoolAccuracy:
     """Measure how often a query's nearest sentence in a pool has its intent, by an encoder's `encode`."""
-    (asked, *own, query_ids), (known, *others, pool_ids) = (
+    (asked, *query_labels, query_ids), (known, *others, pool_ids) = (
         [part.frame[column].tolist() for column in COMPARED_COLUMNS] for part in (queries, pool)
     )
     vectors = encode([*asked, *known])
-    there = vectors[: len(asked)], *own, vectors[len(asked) :], *others
-    return pool_accuracy(*there, query_ids=query_ids, pool_ids=pool_ids)
+    arguments = vectors[: len(asked)], *query_labels, vectors[len(asked) :], *others
+    return pool_accuracy(*arguments, query_ids=query_ids, pool_ids=pool_ids)

@@ -88,15 +88,15 @@ def _tokens(encoder: DisentangledEncoder, text: str) -> tuple[Token, ...]:
     prompt = encoder.base.prompt
     whole = prompt + text
     _, (places,) = encoder.base.tokens_with_offsets([text])
-    found = []
+    tokens = []
     for (name, *shares), (start, end) in zip(encoder.attention(text), places, strict=True):
         letters = whole[start:end]
         begin = start + len(letters) - len(letters.lstrip())  # a token may include the space before its word
         word = letters.strip() or (BLANK if letters else name)
         added = end <= len(prompt)
         where = (0, 0) if added else (max(begin - len(prompt), 0), end - len(prompt))
-        found.append(Token(word, *where, added, *shares))
-    return tuple(found)
+        tokens.append(Token(word, *where, added, *shares))
+    return tuple(tokens)
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +112,7 @@ class Pool:
     @property
     def texts(self) -> list[str]:
         """The texts of the N sentences."""
-        return [one.text for one in self.utterances]
+        return [utterance.text for utterance in self.utterances]
 
     def rows(self, language: str) -> list[int]:
         """Return the row numbers of a language's sentences."""
@@ -145,30 +145,36 @@ def read_pool(key: str, frame: pd.DataFrame) -> Pool:
 def language_pairs(pool: Pool, fewest: int) -> list[tuple[str, str]]:
     """Return the pairs of languages with at least `fewest` translations in the pool."""
     ids: dict[str, set[str]] = defaultdict(set)
-    for one in pool.utterances:
-        if one.id:
-            ids[one.language].add(one.id)
+    for utterance in pool.utterances:
+        if utterance.id:
+            ids[utterance.language].add(utterance.id)
     return [(a, b) for a, b in combinations(ordered(ids), 2) if len(ids[a] & ids[b]) >= fewest]
 
 
 def pairs_of(pool: Pool, first: str, second: str) -> list[int]:
     """Return the row numbers of up to `MOST_PAIRS` translations of two languages: both sentences of each."""
     rows = [
-        {one.id: row for row, one in enumerate(pool.utterances) if one.language == code and one.id}
+        {
+            utterance.id: row
+            for row, utterance in enumerate(pool.utterances)
+            if utterance.language == code and utterance.id
+        }
         for code in (first, second)
     ]
-    both = [key for key in rows[0] if key in rows[1]]
-    drawn = sorted(np.random.default_rng(0).permutation(len(both))[:MOST_PAIRS].tolist())
-    return [row[both[at]] for row in rows for at in drawn]
+    shared_ids = [key for key in rows[0] if key in rows[1]]
+    drawn = sorted(np.random.default_rng(0).permutation(len(shared_ids))[:MOST_PAIRS].tolist())
+    return [row[shared_ids[at]] for row in rows for at in drawn]
 
 
 def intents_with_templates(pool: Pool, language: str) -> list[str]:
     """Return the intents with at least `TEMPLATES` templates with slots in a language."""
     templates: dict[str, set[str]] = defaultdict(set)
-    for one in pool.utterances:
-        if one.language == language and one.slots:
-            templates[one.intent].add(one.template.casefold())
-    return sorted(intent for intent, own in templates.items() if len(own) >= TEMPLATES)
+    for utterance in pool.utterances:
+        if utterance.language == language and utterance.slots:
+            templates[utterance.intent].add(utterance.template.casefold())
+    return sorted(
+        intent for intent, intent_templates in templates.items() if len(intent_templates) >= TEMPLATES
+    )
 
 
 def template_sample(pool: Pool, language: str, intent: str) -> tuple[list[Utterance], int]:
@@ -176,24 +182,28 @@ def template_sample(pool: Pool, language: str, intent: str) -> tuple[list[Uttera
 
     If a template has too few sentences in the pool, more are made by filling in other values of its slots.
     """
-    of_language = [one for one in pool.utterances if one.language == language]
+    of_language = [utterance for utterance in pool.utterances if utterance.language == language]
     by_template: dict[str, dict[str, int]] = defaultdict(dict)
-    for row, one in enumerate(of_language):
-        if one.intent == intent and one.slots:
-            by_template[one.template.casefold()].setdefault(one.text, row)
+    for row, utterance in enumerate(of_language):
+        if utterance.intent == intent and utterance.slots:
+            by_template[utterance.template.casefold()].setdefault(utterance.text, row)
     made = _made(of_language)
     filled = []
     for rows in by_template.values():
-        own = [of_language[row] for row in rows.values()][:EACH]
-        there = {one.text for one in own}
-        new = [one for one in made.get(next(iter(rows.values())), ()) if one.text not in there][
-            : EACH - len(own)
-        ]
-        filled.append((own, new))
+        originals = [of_language[row] for row in rows.values()][:EACH]
+        known_texts = {utterance.text for utterance in originals}
+        new = [
+            utterance
+            for utterance in made.get(next(iter(rows.values())), ())
+            if utterance.text not in known_texts
+        ][: EACH - len(originals)]
+        filled.append((originals, new))
     # Prefer templates with the most sentences, then those with the fewest new ones.
-    filled.sort(key=lambda found: (-len(found[0]) - len(found[1]), len(found[1])))
+    filled.sort(key=lambda group: (-len(group[0]) - len(group[1]), len(group[1])))
     chosen = filled[:TEMPLATES]
-    return [one for own, new in chosen for one in (*own, *new)], sum(len(new) for _, new in chosen)
+    return [utterance for originals, new in chosen for utterance in (*originals, *new)], sum(
+        len(new) for _, new in chosen
+    )
 
 
 def neighbours(
@@ -215,10 +225,10 @@ def neighbours(
     columns = ["embedding", "rank", "cosine", "sentence", "language", "intent", "what it shares"]
     rows: list[tuple[object, ...]] = []
     candidates = np.flatnonzero(allowed)
-    for (part, own), of_pool in zip(parts.items(), vectors, strict=True):
+    for (part, part_vectors), of_pool in zip(parts.items(), vectors, strict=True):
         others = of_pool[candidates]
-        lengths = np.linalg.norm(others, axis=1) * np.linalg.norm(own)
-        cosines = others @ own / np.maximum(lengths, np.finfo(np.float32).tiny)
+        lengths = np.linalg.norm(others, axis=1) * np.linalg.norm(part_vectors)
+        cosines = others @ part_vectors / np.maximum(lengths, np.finfo(np.float32).tiny)
         for rank, at in enumerate(np.argsort(-cosines, kind="stable")[:SHOWN_NEIGHBOURS], start=1):
             other = pool.utterances[candidates[at]]
             facts = other.text, other.language, other.intent, shared(one, other)
@@ -230,16 +240,16 @@ def shared(one: Utterance, other: Utterance) -> str:
     """Return in words what two utterances have in common, at most two things."""
     if one.id and one.id == other.id and one.language != other.language:
         return "translation"
-    found = []
+    parts = []
     # Languages need not be compared: a template in another language has another text.
     if one.slots and other.slots and one.template.casefold() == other.template.casefold():
-        found.append("same template")
-    theirs = {(slot.name, slot.value.casefold()) for slot in other.slots}
-    same = [slot for slot in one.slots if (slot.name, slot.value.casefold()) in theirs]
-    found += [f"same {slot.name}: {slot.value}" for slot in same]
+        parts.append("same template")
+    other_slots = {(slot.name, slot.value.casefold()) for slot in other.slots}
+    same = [slot for slot in one.slots if (slot.name, slot.value.casefold()) in other_slots]
+    parts += [f"same {slot.name}: {slot.value}" for slot in same]
     if one.intent and one.intent == other.intent:
-        found.append("same intent")
-    return ", ".join(found[:2])
+        parts.append("same intent")
+    return ", ".join(parts[:2])
 
 
 def points_of(sentences: Sequence[Utterance]) -> pd.DataFrame:
@@ -249,15 +259,20 @@ def points_of(sentences: Sequence[Utterance]) -> pd.DataFrame:
     """
     first: dict[str, str] = {}
     templates = [
-        first.setdefault(one.id, one.template) if one.id else one.template for one in sentences if one.slots
+        first.setdefault(utterance.id, utterance.template) if utterance.id else utterance.template
+        for utterance in sentences
+        if utterance.slots
     ]
     named = {template for template, _ in Counter(templates).most_common(MAX_NAMED_TEMPLATES)}
-    of_each = [first.get(one.id, one.template) if one.slots else OTHER_TEMPLATES for one in sentences]
+    of_each = [
+        first.get(utterance.id, utterance.template) if utterance.slots else OTHER_TEMPLATES
+        for utterance in sentences
+    ]
     return pd.DataFrame(
         {
-            "text": [one.text for one in sentences],
-            "intent": [one.intent for one in sentences],
-            "language": [one.language for one in sentences],
+            "text": [utterance.text for utterance in sentences],
+            "intent": [utterance.intent for utterance in sentences],
+            "language": [utterance.language for utterance in sentences],
             "template": [template if template in named else OTHER_TEMPLATES for template in of_each],
             "row": np.arange(len(sentences), dtype=np.int32),
         }
@@ -289,11 +304,11 @@ def direction(pair: str) -> str:
 
 def _made(utterances: Sequence[Utterance]) -> dict[int, tuple[Utterance, ...]]:
     """Return new sentences of the same template with other values by row number, at most `EACH` - 1."""
-    found: dict[int, tuple[Utterance, ...]] = {}
-    for each in range(1, EACH):
+    targets_by_row: dict[int, tuple[Utterance, ...]] = {}
+    for count in range(1, EACH):
         try:
-            made = template_pairs(utterances, target_count=each)
+            made = template_pairs(utterances, target_count=count)
         except DataError:  # no sentence has so many other values
             break
-        found |= dict(zip(made.rows, made.targets, strict=True))
-    return found
+        targets_by_row |= dict(zip(made.rows, made.targets, strict=True))
+    return targets_by_row

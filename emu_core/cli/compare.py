@@ -98,9 +98,9 @@ def _print(comparison: "Comparison") -> None:
     for across in (False, True):
         for row in comparison.triples(across_languages=across).head(MOST_SHOWN).to_dict("records"):
             print(f"\nS1 {_cut(row['s1'])} ({row['intent']})")
-            for place, intent in ((2, row["intent_s2"]), (3, row["intent"])):
-                cosines = f"{row[f'base_s1{place}']:.2f}, {row[f'other_s1{place}']:.2f}"
-                print(f"  S{place} {cosines}: {_cut(row[f's{place}'])} ({intent})")
+            for number, intent in ((2, row["intent_s2"]), (3, row["intent"])):
+                cosines = f"{row[f'base_s1{number}']:.2f}, {row[f'other_s1{number}']:.2f}"
+                print(f"  S{number} {cosines}: {_cut(row[f's{number}'])} ({intent})")
     if comparison.forgetting is not None:
         print("\nForgetting\n")
         print_table(*rows.forgetting_table(comparison.forgetting))

@@ -120,8 +120,10 @@ def choose_sentences(
         for code in shares
         if len(rows := np.flatnonzero((clusters.labels_ == cluster) & (codes == code)))
     }
-    every = range(len(slots))
-    costs = [[far[nearest[c, code], c] if (c, code) in nearest else _FAR for code in slots] for c in every]
+    slot_numbers = range(len(slots))
+    costs = [
+        [far[nearest[c, code], c] if (c, code) in nearest else _FAR for code in slots] for c in slot_numbers
+    ]
     chosen = [
         nearest[c, slots[slot]]
         for c, slot in zip(*linear_sum_assignment(costs), strict=True)

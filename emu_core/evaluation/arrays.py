@@ -133,7 +133,7 @@ def rows_by_language(languages: Sequence[str], rows: int) -> dict[str, NDArray[n
         DataError: there are more or fewer languages than vectors.
     """
     numbers = codes(languages, rows, "languages")
-    places = {language: place for place, language in enumerate(dict.fromkeys(languages))}
+    places = {language: rank for rank, language in enumerate(dict.fromkeys(languages))}
     return {language: np.flatnonzero(numbers == places[language]) for language in ordered(places)}
 
 

@@ -44,12 +44,12 @@ def logistic_regression(
     right = dict.fromkeys(C_VALUES, 0)
     with one_thread_for_small_products():
         for fold in range(PENALTY_FOLDS):
-            held, rest = folds == fold, (folds != fold) & (folds != NOT_DRAWN)
-            if not held.any() or len(set(y[rest])) < 2:
+            held, fitted_on = folds == fold, (folds != fold) & (folds != NOT_DRAWN)
+            if not held.any() or len(set(y[fitted_on])) < 2:
                 continue
             model = regression(C_VALUES[0])
             for value in C_VALUES:
-                model.set_params(C=value).fit(x[rest], y[rest])
+                model.set_params(C=value).fit(x[fitted_on], y[fitted_on])
                 right[value] += int((model.predict(x[held]) == y[held]).sum())
         chosen = max(right, key=right.__getitem__) if any(right.values()) else USUAL_C
         return regression(chosen).fit(x, y)
@@ -64,9 +64,9 @@ def held_out_folds(labels: Sequence[str], ids: Sequence[str] = ()) -> NDArray[np
             classes[label].append(key)
     fold_of: dict[int, int] = {}
     drawn = np.random.default_rng(0)
-    for own in classes.values():
-        for place in drawn.permutation(len(own)) if len(own) > 1 else ():
-            fold_of.setdefault(own[place], len(fold_of) % PENALTY_FOLDS)
+    for groups_of_class in classes.values():
+        for number in drawn.permutation(len(groups_of_class)) if len(groups_of_class) > 1 else ():
+            fold_of.setdefault(groups_of_class[number], len(fold_of) % PENALTY_FOLDS)
     return np.array([fold_of.get(key, ALWAYS) for key in keys.tolist()], dtype=np.int64)
 
 

@@ -159,15 +159,20 @@ class Comparison:
         `difference_high`), `fixed` and `broken` (sentences that only one encoder has right) and `p_value`, all of the
         paired test (exact McNemar).
         """
-        both = [measured.accuracy for measured in self.measured]
+        accuracies = [measured.accuracy for measured in self.measured]
         rows = []
         for source, target in product(self.languages, repeat=2):
             pair = pair_name(source, target)
-            row: dict[str, Any] = {"pair": pair, "queries": source, "pool": target, "n": both[0].counts[pair]}
-            for name, found in zip(("base", "other"), both, strict=True):
-                low, high = accuracy_interval(found.correct[pair])
-                row |= {name: found.accuracy[pair], f"{name}_low": low, f"{name}_high": high}
-            test = paired_test(both[0].correct[pair], both[1].correct[pair])
+            row: dict[str, Any] = {
+                "pair": pair,
+                "queries": source,
+                "pool": target,
+                "n": accuracies[0].counts[pair],
+            }
+            for name, measured_accuracy in zip(("base", "other"), accuracies, strict=True):
+                low, high = accuracy_interval(measured_accuracy.correct[pair])
+                row |= {name: measured_accuracy.accuracy[pair], f"{name}_low": low, f"{name}_high": high}
+            test = paired_test(accuracies[0].correct[pair], accuracies[1].correct[pair])
             row |= {"difference": test.difference, "difference_low": test.low, "difference_high": test.high}
             rows.append(row | {"fixed": test.gained, "broken": test.lost, "p_value": test.p_value})
         return pd.DataFrame(rows)
@@ -255,7 +260,9 @@ class Comparison:
             pool: the language of the neighbours; None for all languages together.
         """
         intents = self.sentences["intent"].to_numpy()
-        (old, _), (new, _) = found = [self._nearest(measured.accuracy, pool) for measured in self.measured]
+        (old, _), (new, _) = nearest_by_encoder = [
+            self._nearest(measured.accuracy, pool) for measured in self.measured
+        ]
         was_right, is_right = intents[old] == intents, intents[new] == intents
         change = np.select(
             [~was_right & is_right, was_right & ~is_right, old != new],
@@ -264,7 +271,7 @@ class Comparison:
         )
         table = self.sentences[["text", "language", "intent"]].rename(columns={"text": "sentence"})
         table.insert(0, "change", change)
-        for name, (rows, cosines) in zip(("base", "other"), found, strict=True):
+        for name, (rows, cosines) in zip(("base", "other"), nearest_by_encoder, strict=True):
             for column, title in (("text", "neighbour"), ("language", "language"), ("intent", "intent")):
                 table[f"{name}_{title}"] = self.sentences[column].to_numpy()[rows]
             table[f"{name}_cosine"] = cosines
@@ -296,12 +303,14 @@ class Comparison:
         counts = counts.fillna(0).astype(int).rename_axis(["intent", "neighbour"]).sort_index().reset_index()
         return counts.assign(difference=counts["other"] - counts["base"])
 
-    def _nearest(self, found: LeaveOneOut, pool: str | None) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    def _nearest(
+        self, accuracy: LeaveOneOut, pool: str | None
+    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Return each sentence's nearest row and the cosine, (N,) each; of equal cosines the row that comes first."""
         nearest = np.empty(len(self.sentences), dtype=np.int64)
         cosines = np.empty(len(self.sentences), dtype=np.float32)
-        for source, queries in found.queries.items():
-            nearest[queries], cosines[queries], _ = found.best(source, None if pool is None else (pool,))
+        for source, queries in accuracy.queries.items():
+            nearest[queries], cosines[queries], _ = accuracy.best(source, None if pool is None else (pool,))
         return nearest, cosines
 
     def triples(self, *, across_languages: bool = False) -> pd.DataFrame:
@@ -314,20 +323,22 @@ class Comparison:
         Args:
             across_languages: S3 in another language than S1 and S2.
         """
-        found = self.suggested[across_languages]
+        triple_rows = self.suggested[across_languages]
         text, intent, language = (
             self.sentences[column].to_numpy() for column in ("text", "intent", "language")
         )
-        table = {f"s{place}": text[found[:, place - 1]] for place in (1, 2, 3)}
-        table |= {"intent": intent[found[:, 0]], "intent_s2": intent[found[:, 1]]}
-        table |= {"language": language[found[:, 0]], "language_s3": language[found[:, 2]]}
-        table |= {f"row{place}": found[:, place - 1] for place in (1, 2, 3)}
+        table = {f"s{number}": text[triple_rows[:, number - 1]] for number in (1, 2, 3)}
+        table |= {"intent": intent[triple_rows[:, 0]], "intent_s2": intent[triple_rows[:, 1]]}
+        table |= {"language": language[triple_rows[:, 0]], "language_s3": language[triple_rows[:, 2]]}
+        table |= {f"row{number}": triple_rows[:, number - 1] for number in (1, 2, 3)}
         for name, vectors in (("base", self.base), ("other", self.other)):
-            scored = [triple(vectors[rows]) for rows in found]
-            for place, (i, j) in enumerate(PAIRS):
-                table[f"{name}_s{i}{j}"] = np.array([one.cosines[place] for one in scored])
+            scored = [triple(vectors[rows]) for rows in triple_rows]
+            for number, (i, j) in enumerate(PAIRS):
+                table[f"{name}_s{i}{j}"] = np.array(
+                    [scored_triple.cosines[number] for scored_triple in scored]
+                )
             table[f"{name}_closest"] = np.array(
-                ["-".join(map(str, one.closest)) for one in scored], dtype=object
+                ["-".join(map(str, scored_triple.closest)) for scored_triple in scored], dtype=object
             )
         return pd.DataFrame(table)
 
@@ -336,8 +347,8 @@ class Comparison:
         if not len(self.suggested[False]):
             return []
         rows = self.suggested[False][0].tolist()
-        own = self.sentences["language"].iloc[rows[0]]
-        spoken = [own, *(code for code in self.languages if code != own)][:EXAMPLE_LANGUAGES]
+        language = self.sentences["language"].iloc[rows[0]]
+        spoken = [language, *(code for code in self.languages if code != language)][:EXAMPLE_LANGUAGES]
         ids = set(self.sentences["id"].iloc[rows]) - {""}
         translated = self.sentences["id"].isin(ids) & self.sentences["language"].isin(spoken)
         return list(dict.fromkeys([*rows, *np.flatnonzero(translated).tolist()]))

@@ -52,16 +52,16 @@ class DisentangledMetrics:
     def to_json(self) -> dict[str, Any]:
         """Return plain values, with the embeddings beside counts and notes."""
         measured = {
-            name: {measure: value for measure, value in asdict(one).items() if value is not None}
-            for name, one in self.embeddings.items()
+            name: {measure: value for measure, value in asdict(figures).items() if value is not None}
+            for name, figures in self.embeddings.items()
         }
         return {**measured, "counts": asdict(self.counts), "notes": list(self.notes)}
 
     @staticmethod
     def fields_of(values: Mapping[str, Any]) -> dict[str, Any]:
         """Return the fields in the output of `to_json`."""
-        own = {name: value for name, value in values.items() if name in ("counts", "notes")}
-        return {**own, "embeddings": {name: value for name, value in values.items() if name not in own}}
+        known = {name: value for name, value in values.items() if name in ("counts", "notes")}
+        return {**known, "embeddings": {name: value for name, value in values.items() if name not in known}}
 
 
 PartsOf = Callable[[Sequence[str]], Mapping[Any, Vectors]]  # by the name of the embedding
@@ -84,11 +84,11 @@ class Embedded:
 
     def translations(self, part: str, pair: SlotPairs) -> dict[str, TranslationRetrieval]:
         """Return cross-lingual retrieval by an embedding in both directions, by "s-t"."""
-        first, second = ([one.text for one in side] for side in (pair.first, pair.second))
-        there, back = self.of(part, first), self.of(part, second)
+        first, second = ([utterance.text for utterance in side] for side in (pair.first, pair.second))
+        first_vectors, second_vectors = self.of(part, first), self.of(part, second)
         return {
-            pair_name(pair.source, pair.target): translation_retrieval(there, back, second),
-            pair_name(pair.target, pair.source): translation_retrieval(back, there, first),
+            pair_name(pair.source, pair.target): translation_retrieval(first_vectors, second_vectors, second),
+            pair_name(pair.target, pair.source): translation_retrieval(second_vectors, first_vectors, first),
         }
 
     def templates(self, part: str, made: TemplatePairs) -> TemplateRetrieval:
@@ -98,8 +98,10 @@ class Embedded:
 
     def leakage(self, part: str, spoken: Sequence[Utterance]) -> Leakage:
         """Return how well a probe predicts the language of utterances from an embedding."""
-        vectors = self.of(part, [one.text for one in spoken])
-        return language_leakage(vectors, [one.language for one in spoken], [one.id for one in spoken])
+        vectors = self.of(part, [utterance.text for utterance in spoken])
+        return language_leakage(
+            vectors, [utterance.language for utterance in spoken], [utterance.id for utterance in spoken]
+        )
 
 
 def disentangled_metrics(
@@ -131,14 +133,14 @@ def disentangled_metrics(
         for code, side in ((pair.source, pair.first), (pair.target, pair.second)):
             utterances.setdefault(code, {}).update({one.id: one for one in side})
     templates: dict[str, TemplatePairs] = {}
-    for code, own in utterances.items():
+    for code, by_id in utterances.items():
         try:
-            templates[code] = template_pairs(list(own.values()), distinct_templates=True)
+            templates[code] = template_pairs(list(by_id.values()), distinct_templates=True)
         except DataError as error:
             notes.append(f"{code}: {error.message.worded(in_words)}")
-    every = [one for own in utterances.values() for one in own.values()]
+    all_utterances = [one for by_id in utterances.values() for one in by_id.values()]
     made = [text for one in templates.values() for text in (*one.source_texts, *one.target_texts)]
-    embedded = Embedded(embed, parts, [*(one.text for one in every), *made])
+    embedded = Embedded(embed, parts, [*(one.text for one in all_utterances), *made])
     for pair in paired:
         for part in parts:
             for way, right in embedded.translations(part, pair).items():
@@ -150,7 +152,7 @@ def disentangled_metrics(
             template[part][code] = round(embedded.templates(part, one).accuracy, 2)
     try:
         for part in parts:
-            probe[part] = round(embedded.leakage(part, every).probe, 2)
+            probe[part] = round(embedded.leakage(part, all_utterances).probe, 2)
     except DataError as error:
         notes.append(error.message.worded(in_words))
     return measured()

@@ -81,11 +81,13 @@ def _accuracy(
     rows = []
     try:
         for frame in units:
-            found = leave_one_out(frame, intents, languages, ids)
+            accuracies = leave_one_out(frame, intents, languages, ids)
             means = {}
-            for source in found.languages:
-                pools = [pool for pool in found.languages if not translations or pool != source]
-                means[source] = float(np.mean([found.accuracy[pair_name(source, pool)] for pool in pools]))
+            for source in accuracies.languages:
+                pools = [pool for pool in accuracies.languages if not translations or pool != source]
+                means[source] = float(
+                    np.mean([accuracies.accuracy[pair_name(source, pool)] for pool in pools])
+                )
             rows.append(means)
     except DataError:  # a language has too few sentences
         return pd.DataFrame(index=range(len(units)))

@@ -179,10 +179,10 @@ def new_intent_guard(
                 asked = np.flatnonzero(new & (spoken == language))
                 if len(asked) < 2:
                     continue
-                own, labels = vectors[rows[asked]], codes[asked].astype(str).tolist()
-                for side, space in ((before, own), (after, specialise(own))):
-                    found = leave_one_out(space, labels, spoken[asked].tolist(), keys[asked].tolist())
-                    side[division, asked] = found.correct[pair_name(language, language)]
+                query_vectors, labels = vectors[rows[asked]], codes[asked].astype(str).tolist()
+                for side, space in ((before, query_vectors), (after, specialise(query_vectors))):
+                    accuracies = leave_one_out(space, labels, spoken[asked].tolist(), keys[asked].tolist())
+                    side[division, asked] = accuracies.correct[pair_name(language, language)]
     return _left_out(before, after, divisions)
 
 
@@ -226,13 +226,13 @@ def cross_validation(
             pool = known[spoken[known] == language]
             if not (len(queries) and len(pool)):
                 continue
-            for side, of in ((before, lambda own: own), (after, specialise)):
+            for side, of in ((before, lambda unchanged: unchanged), (after, specialise)):
                 asked_of, among = (
                     (of(vectors[rows]), names[rows].tolist(), spoken[rows].tolist())
                     for rows in (queries, pool)
                 )
-                found = pool_accuracy(*asked_of, *among)
-                side[queries] = found.correct[pair_name(language, language)]
+                accuracies = pool_accuracy(*asked_of, *among)
+                side[queries] = accuracies.correct[pair_name(language, language)]
             asked[queries] = True
     return _left_out(before[None, asked], after[None, asked], folds)
 

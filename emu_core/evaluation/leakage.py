@@ -75,17 +75,17 @@ def language_leakage(
     present = rows_by_language([languages[row] for row in rows], len(rows))
     if len(present) < 2:
         raise DataError("leakage can't be measured in one language; give sentences of two languages or more")
-    for language, own in present.items():
-        if len(np.unique(keys[own])) < 2:
+    for language, language_rows in present.items():
+        if len(np.unique(keys[language_rows])) < 2:
             raise DataError(
                 f"language '{language}' has sentences of one id only, and a probe needs others to be tested on; add "
                 "some, or leave the language out"
             )
-    found, expected = _neighbours(units, labels, keys)
+    same_language, expected = _neighbours(units, labels, keys)
     return Leakage(
         probe=_probe(units, labels, keys, seed),
         probe_chance=100 / len(present),
-        neighbours=found,
+        neighbours=same_language,
         neighbours_chance=expected,
         sentences=len(rows),
         languages=len(present),
@@ -130,10 +130,12 @@ def _neighbours(
     # Any sentence may be a neighbour except those of the sentence's own id.
     groups, group = np.unique(keys, return_inverse=True)
     sizes = np.bincount(group)[group]
-    own = np.zeros((len(groups), labels.max() + 1), dtype=np.int64)
-    np.add.at(own, (group, labels), 1)
+    counts_by_group = np.zeros((len(groups), labels.max() + 1), dtype=np.int64)
+    np.add.at(counts_by_group, (group, labels), 1)
     others = len(units) - sizes
-    of_language = np.bincount(labels)[labels] - own[group, labels]
-    some = met.any(axis=1)
-    share = same[some].sum(axis=1) / met[some].sum(axis=1)
-    return 100 * float(share.mean()), 100 * float((of_language[some] / others[some]).mean())
+    of_language = np.bincount(labels)[labels] - counts_by_group[group, labels]
+    has_neighbours = met.any(axis=1)
+    share = same[has_neighbours].sum(axis=1) / met[has_neighbours].sum(axis=1)
+    return 100 * float(share.mean()), 100 * float(
+        (of_language[has_neighbours] / others[has_neighbours]).mean()
+    )

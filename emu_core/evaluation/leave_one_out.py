@@ -77,7 +77,8 @@ class NeighbourAccuracy:
         """
         pairs = [pair_name(source, target) for target in pools or self.pools]
         rows, cosines, correct = (
-            np.stack([found[pair] for pair in pairs]) for found in (self.nearest, self.cosines, self.correct)
+            np.stack([by_pair[pair] for pair in pairs])
+            for by_pair in (self.nearest, self.cosines, self.correct)
         )
         equal = cosines >= cosines.max(axis=0) - TIE
         first = np.where(equal, rows, np.iinfo(np.int64).max).argmin(axis=0)[None]
@@ -221,7 +222,7 @@ _Kind = TypeVar("_Kind", bound=NeighbourAccuracy)
 def _neighbour_accuracy(kind: type[_Kind], asked: _Labelled, pool: _Labelled, title: str) -> _Kind:
     """Find the nearest neighbour of each query in each language of the pool; `title` names a language in errors."""
     parts = {language: pool.units[rows] for language, rows in pool.rows.items()}
-    found = kind(asked.rows, tuple(pool.rows), {}, {}, {})
+    accuracies = kind(asked.rows, tuple(pool.rows), {}, {}, {})
     for source, queries in asked.rows.items():
         part = asked.units[queries]
         for target, rows in pool.rows.items():
@@ -232,7 +233,7 @@ def _neighbour_accuracy(kind: type[_Kind], asked: _Labelled, pool: _Labelled, ti
                     f"the sentence of row {alone[0]} (from 0) has no sentence of another id in {title} '{target}' to "
                     "be compared with; add some, or leave that language out"
                 )
-            found.nearest[pair] = rows[near[:, 0]]
-            found.cosines[pair] = cosines[:, 0]
-            found.correct[pair] = pool.labels[found.nearest[pair]] == asked.labels[queries]
-    return found
+            accuracies.nearest[pair] = rows[near[:, 0]]
+            accuracies.cosines[pair] = cosines[:, 0]
+            accuracies.correct[pair] = pool.labels[accuracies.nearest[pair]] == asked.labels[queries]
+    return accuracies

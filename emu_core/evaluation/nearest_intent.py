@@ -103,10 +103,10 @@ class NearestIntent:
             votes: self._elected(first.rows[:, :votes], first.cosines[:, :votes]) == truth for votes in VOTES
         }
         self.votes_ = max(VOTES, key=lambda votes: (right[votes].sum(), -votes))
-        found = self._search(units, self.votes_, self.votes_, self._keys[asked])
-        is_right = found.labels == truth
+        neighbours = self._search(units, self.votes_, self.votes_, self._keys[asked])
+        is_right = neighbours.labels == truth
         self.accuracy_ = 100 * float(is_right.mean())
-        nearest = found.cosines[:, 0]
+        nearest = neighbours.cosines[:, 0]
         if self.threshold_ is None and is_right.any():
             self.threshold_ = float(np.quantile(nearest[is_right], 1 - _KEPT, method="lower"))
         if len(self.intents_) == 1:
@@ -117,9 +117,9 @@ class NearestIntent:
         if min(is_right.sum(), (~is_right).sum()) >= LEAST_OF_A_KIND:
             from sklearn.isotonic import IsotonicRegression
 
-            known = np.isfinite(found.margins)
+            known = np.isfinite(neighbours.margins)
             self.calibration_ = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip").fit(
-                found.margins[known], is_right[known]
+                neighbours.margins[known], is_right[known]
             )
 
     def predict(self, vectors: Vectors, k: int = 3) -> Answers:
@@ -132,8 +132,10 @@ class NearestIntent:
         check_dimensions(units, self._units)
         if k < 1:
             raise DataError(f"can't find {k} neighbours; ask for 1 or more")
-        found = self._search(units, max(k, self.votes_), self.votes_)
-        return Answers(found.labels, found.margins, found.rows[:, :k], found.cosines[:, :k])
+        neighbours = self._search(units, max(k, self.votes_), self.votes_)
+        return Answers(
+            neighbours.labels, neighbours.margins, neighbours.rows[:, :k], neighbours.cosines[:, :k]
+        )
 
     def is_known(self, answers: Answers) -> NDArray[np.bool_]:
         """Return whether the cosine of each sentence's nearest neighbour reaches the threshold, (Q,)."""
@@ -144,9 +146,9 @@ class NearestIntent:
     def confidence(self, answers: Answers) -> NDArray[np.float64]:
         """Return the probability that each answer is right, (Q,), if its intent is in the pool; NaN if unknown."""
         out = np.full(len(answers.labels), np.nan)
-        told = np.isfinite(answers.margins)
-        if self.calibration_ is not None and told.any():
-            out[told] = self.calibration_.predict(answers.margins[told])
+        is_calibrated = np.isfinite(answers.margins)
+        if self.calibration_ is not None and is_calibrated.any():
+            out[is_calibrated] = self.calibration_.predict(answers.margins[is_calibrated])
         return out
 
     def _search(
@@ -159,23 +161,23 @@ class NearestIntent:
     ) -> Answers:
         """Answer unit vectors (Q, d); with keys (Q,), none meets a row of the pool with the same of `pool_keys`."""
         pool_keys = self._keys if pool_keys is None else pool_keys
-        found, k = [], min(k, len(self._units))
+        blocks_found, k = [], min(k, len(self._units))
         for block in blocks(len(units), len(self._units)):
             cosines = units[block] @ self._units.T  # (B, P)
             if keys is not None:
                 cosines[keys[block, None] == pool_keys] = -np.inf
             rows, best = best_columns(cosines, k, TIE)  # which overwrites them with -inf
             labels = self._elected(rows[:, :votes], best[:, :votes])
-            own = self._labels[rows] == labels[:, None]  # (B, k)
+            has_label = self._labels[rows] == labels[:, None]  # (B, k)
             cosines[self._labels == labels[:, None]] = -np.inf
-            other = np.maximum(cosines.max(axis=1), np.where(own, -np.inf, best).max(axis=1))
+            other = np.maximum(cosines.max(axis=1), np.where(has_label, -np.inf, best).max(axis=1))
             with np.errstate(invalid="ignore"):  # -inf - -inf where there is no neighbour
-                margins = np.where(own, best, -np.inf).max(axis=1) - other
+                margins = np.where(has_label, best, -np.inf).max(axis=1) - other
             none = np.isneginf(best)
             rows[none], best[none] = -1, np.nan
             margins[~np.isfinite(margins)] = np.nan
-            found.append((labels, margins, rows, np.clip(best, -1, 1)))
-        return Answers(*map(np.concatenate, zip(*found, strict=True)))
+            blocks_found.append((labels, margins, rows, np.clip(best, -1, 1)))
+        return Answers(*map(np.concatenate, zip(*blocks_found, strict=True)))
 
     def _elected(self, rows: NDArray[np.int64], cosines: NDArray[np.float32]) -> NDArray[np.int64]:
         """Return the intent with the largest sum of cosines over (B, v) rows, (B,); of equals the nearest one's."""

@@ -172,8 +172,8 @@ def place_on_map(
             "a sentence is placed by 1 neighbour or more; give the map's sentences, and a k of 1 or more"
         )
     units, others, k = unit_vectors(vectors), unit_vectors(new_vectors), min(k, len(points))
-    found = [_highest(others[block] @ units.T, k) for block in blocks(len(others), len(units))]
-    rows, cosines = map(np.concatenate, zip(*found, strict=True))
+    nearest_blocks = [_highest(others[block] @ units.T, k) for block in blocks(len(others), len(units))]
+    rows, cosines = map(np.concatenate, zip(*nearest_blocks, strict=True))
     # A cosine below 0 would push away; if none is above, all count alike.
     weights = np.maximum(cosines, 1e-6)
     weights /= weights.sum(axis=1, keepdims=True)
@@ -234,10 +234,13 @@ def sample_together(
     sizes = np.bincount(group, minlength=len(first))
     if n <= cap:
         return np.arange(n)
-    there: list[set[str]] = [set() for _ in first]
+    languages_of_group: list[set[str]] = [set() for _ in first]
     for number, language in zip(group.tolist(), languages, strict=True):
-        there[number].add(language)
-    kinds, meanings = [" ".join(sorted(one)) for one in there], [intents[row] for row in first]
+        languages_of_group[number].add(language)
+    kinds, meanings = (
+        [" ".join(sorted(group_languages)) for group_languages in languages_of_group],
+        [intents[row] for row in first],
+    )
     most = len(first)
     while most > 1 and sizes[(drawn := stratified_sample(kinds, meanings, most, seed))].sum() > cap:
         most = min(most - 1, int(most * cap / sizes[drawn].sum()))
@@ -249,9 +252,9 @@ def principal_axes(covariance: NDArray[np.float64]) -> NDArray[np.float64]:
     d = len(covariance)
     with one_thread_for_small_products():
         _, axes = eigh(covariance, subset_by_index=(max(0, d - 2), d - 1))  # columns, the less variance first
-    found = np.zeros((d, 2))
-    found[:, : axes.shape[1]] = axes[:, ::-1]
-    return found
+    coordinates = np.zeros((d, 2))
+    coordinates[:, : axes.shape[1]] = axes[:, ::-1]
+    return coordinates
 
 
 def with_a_sign(points: Vectors) -> Vectors:
@@ -294,9 +297,9 @@ def _neighbours(
 def _highest(cosines: NDArray[np.float32], k: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
     """Return the columns and values of the k highest of each row (B, N), the highest first, (B, k) each."""
     columns = np.argpartition(cosines, -k, axis=1)[:, -k:]
-    found = np.take_along_axis(cosines, columns, axis=1)
-    order = np.argsort(-found, axis=1, kind="stable")
-    return np.take_along_axis(columns, order, axis=1), np.take_along_axis(found, order, axis=1)
+    highest = np.take_along_axis(cosines, columns, axis=1)
+    order = np.argsort(-highest, axis=1, kind="stable")
+    return np.take_along_axis(columns, order, axis=1), np.take_along_axis(highest, order, axis=1)
 
 
 def _tsne(

@@ -73,23 +73,25 @@ def best_columns(
     """
     columns = np.empty((len(scores), k), dtype=np.int64)
     best = np.empty((len(scores), k), dtype=np.float32)
-    each = np.arange(len(scores))
-    for place in range(k):
+    all_rows = np.arange(len(scores))
+    for rank in range(k):
         first = (scores >= scores.max(axis=1, keepdims=True) - tolerance).argmax(axis=1)  # the first True
-        columns[:, place], best[:, place] = first, scores[each, first]
-        scores[each, first] = -np.inf
+        columns[:, rank], best[:, rank] = first, scores[all_rows, first]
+        scores[all_rows, first] = -np.inf
     return columns, best
 
 
 def ranks_before(
-    scores: NDArray[np.float32], own: NDArray[np.int64], tolerance: float | NDArray[np.float32]
+    scores: NDArray[np.float32], right_columns: NDArray[np.int64], tolerance: float | NDArray[np.float32]
 ) -> NDArray[np.bool_]:
     """Return which columns of `scores` (B, P) rank before each row's own column (B, 1).
 
     These have a higher score, or an equal one (within `tolerance`, see `best_columns`) and come first.
     """
-    score = np.take_along_axis(scores, own, axis=1)
-    return (scores > score + tolerance) | ((scores >= score - tolerance) & (np.arange(scores.shape[1]) < own))
+    score = np.take_along_axis(scores, right_columns, axis=1)
+    return (scores > score + tolerance) | (
+        (scores >= score - tolerance) & (np.arange(scores.shape[1]) < right_columns)
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,9 +163,9 @@ def translation_retrieval(
     """
     check_paired(queries, pool)
     units, pool_units = unit_vectors(queries), unit_vectors(pool)
-    every = np.arange(len(units))
-    texts = every if pool_texts is None else codes(pool_texts, len(pool), "sentences of the pool")
-    found, _ = nearest_rows(units, every, pool_units, np.full(len(pool), -1))  # no row is excluded
+    all_rows = np.arange(len(units))
+    texts = all_rows if pool_texts is None else codes(pool_texts, len(pool), "sentences of the pool")
+    found, _ = nearest_rows(units, all_rows, pool_units, np.full(len(pool), -1))  # no row is excluded
     nearest = found[:, 0]
     return TranslationRetrieval(texts[nearest] == texts, nearest)
 
@@ -215,8 +217,8 @@ def template_retrieval(
             targets of one text, or the lengths differ.
     """
     units, target_units = unit_vectors(sources), unit_vectors(targets)
-    each, over = divmod(len(target_units), len(units))
-    if over or not each or units.shape[1] != target_units.shape[1]:
+    targets_per_query, over = divmod(len(target_units), len(units))
+    if over or not targets_per_query or units.shape[1] != target_units.shape[1]:
         raise DataError(
             f"{target_units.shape[0]:,} targets of {target_units.shape[1]} dimensions can't be divided among "
             f"{units.shape[0]:,} sources of {units.shape[1]}; give each source as many, by the same encoder"
@@ -226,14 +228,14 @@ def template_retrieval(
         texts = codes(target_texts, len(target_units), "targets' sentences")
     # Texts are numbered as they first occur, so that their first rows are the pool in its order.
     _, first = np.unique(texts, return_index=True)
-    own = texts.reshape(len(units), each)  # (N, K), places in the pool
-    if (np.diff(np.sort(own, axis=1), axis=1) == 0).any():
+    target_rows = texts.reshape(len(units), targets_per_query)  # (N, K), places in the pool
+    if (np.diff(np.sort(target_rows, axis=1), axis=1) == 0).any():
         raise DataError("a source has two targets of one text; give it different ones")
-    pool, ranks = target_units[first], np.empty(own.shape, dtype=np.int64)
+    pool, ranks = target_units[first], np.empty(target_rows.shape, dtype=np.int64)
     for block in blocks(len(units), len(pool)):
         cosines = units[block] @ pool.T  # (B, P)
-        for k in range(each):
-            ranks[block, k] = 1 + ranks_before(cosines, own[block, k, None], TIE).sum(axis=1)
+        for k in range(targets_per_query):
+            ranks[block, k] = 1 + ranks_before(cosines, target_rows[block, k, None], TIE).sum(axis=1)
     ranks.sort(axis=1)
     # Equality within a tolerance can run in a chain, along which two targets would share a rank.
-    return TemplateRetrieval(np.maximum(ranks, np.arange(1, each + 1)))
+    return TemplateRetrieval(np.maximum(ranks, np.arange(1, targets_per_query + 1)))

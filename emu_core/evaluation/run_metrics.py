@@ -150,12 +150,12 @@ class Metrics:
         Raises:
             msgspec.ValidationError: a field is not of its type.
         """
-        names = {each.name for each in fields(cls)} - {"others"}
-        own = {name: value for name, value in values.items() if name in names}
-        if isinstance(own.get("parts"), dict):
-            own["parts"] = DisentangledMetrics.fields_of(own["parts"])
+        names = {entry.name for entry in fields(cls)} - {"others"}
+        known = {name: value for name, value in values.items() if name in names}
+        if isinstance(known.get("parts"), dict):
+            known["parts"] = DisentangledMetrics.fields_of(known["parts"])
         others = {name: value for name, value in values.items() if name not in names}
-        return msgspec.convert({**own, "others": others}, cls)
+        return msgspec.convert({**known, "others": others}, cls)
 
 
 _NOTHING = Metrics()
@@ -218,15 +218,15 @@ def parallel_metrics(encode: Encode, held_out: Sequence[ParallelText]) -> Metric
     joined = joined_by_pivot(held_out)
     for text, sides, ways in _rankings(encode, [*held_out, *joined]):
         trained = text not in joined
-        for way, found in zip((text, text.turned()), ways, strict=True):
-            low, high = found.interval()
+        for way, ranking in zip((text, text.turned()), ways, strict=True):
+            low, high = ranking.interval()
             translation[pair_name(*way.languages)] = RankingMetrics(
-                p_at_1=found.precision(1),
-                p_at_3=found.precision(3),
-                p_at_10=found.precision(10),
+                p_at_1=ranking.precision(1),
+                p_at_3=ranking.precision(3),
+                p_at_10=ranking.precision(10),
                 low=low,
                 high=high,
-                candidates=found.candidates,
+                candidates=ranking.candidates,
                 trained=trained,
             )
         if len(text) >= _LEAST_FOR_EIGEN:

@@ -38,8 +38,8 @@ def heat_map_order(intents: Sequence[str], languages: Sequence[str]) -> NDArray[
         DataError: the two differ in length.
     """
     check_length(languages, len(intents), "languages")
-    place = {language: at for at, language in enumerate(ordered(languages))}
-    rows = sorted(range(len(intents)), key=lambda row: (intents[row], place[languages[row]]))
+    rank = {language: at for at, language in enumerate(ordered(languages))}
+    rows = sorted(range(len(intents)), key=lambda row: (intents[row], rank[languages[row]]))
     return np.array(rows, dtype=np.int64)
 
 
@@ -69,8 +69,10 @@ def correlation(similarities: Vectors, scores: Sequence[float]) -> Correlation:
     """
     from scipy.stats import pearsonr, spearmanr
 
-    found, wanted = check_scored(similarities, scores)
-    return Correlation(float(pearsonr(found, wanted)[0]), float(spearmanr(found, wanted)[0]), len(found))
+    predicted, wanted = check_scored(similarities, scores)
+    return Correlation(
+        float(pearsonr(predicted, wanted)[0]), float(spearmanr(predicted, wanted)[0]), len(predicted)
+    )
 
 
 def check_scored(
@@ -81,16 +83,16 @@ def check_scored(
     Raises:
         DataError: there are fewer than 3, the lengths differ, or either is not finite or all equal.
     """
-    found, wanted = np.asarray(similarities, np.float64), np.asarray(scores, np.float64)
-    if len(found) != len(wanted) or len(found) < 3:
+    predicted, wanted = np.asarray(similarities, np.float64), np.asarray(scores, np.float64)
+    if len(predicted) != len(wanted) or len(predicted) < 3:
         raise DataError(
-            f"there are {len(wanted):,} scores for {len(found):,} pairs; give 3 or more of both, one for each"
+            f"there are {len(wanted):,} scores for {len(predicted):,} pairs; give 3 or more of both, one for each"
         )
-    if any(not np.isfinite(part).all() or np.ptp(part) == 0 for part in (found, wanted)):
+    if any(not np.isfinite(part).all() or np.ptp(part) == 0 for part in (predicted, wanted)):
         raise DataError(
             "scores or similarities that are all equal, or not finite, have no correlation; check the file"
         )
-    return found, wanted
+    return predicted, wanted
 
 
 def sts(

@@ -119,27 +119,27 @@ def few_shot(
     if wrong := [share for share in shares if not 0 <= share <= 100]:
         raise DataError(f"can't use {wrong[0]:g} % of the sentences; choose shares from 0 to 100")
     order = np.random.default_rng(seed).permutation(len(target.labels))
-    found = []
+    accuracies = []
     for share in shares:
-        both, alone = source, None
+        training_set, alone = source, None
         if count := round(share / 100 * len(order)):
             part = target.take(order[:count])
             check_dimensions(source.vectors, part.vectors)
-            both = LabelledVectors(
+            training_set = LabelledVectors(
                 np.concatenate([source.vectors, part.vectors]), [*source.labels, *part.labels]
             )
             if len(part.labels) >= 4 and len(set(part.labels)) > 1:
                 alone = transfer_accuracy(fit_classifier(part, settings, seed=seed), test)
-        found.append(
-            FewShot(share, transfer_accuracy(fit_classifier(both, settings, seed=seed), test), alone)
+        accuracies.append(
+            FewShot(share, transfer_accuracy(fit_classifier(training_set, settings, seed=seed), test), alone)
         )
-    return found
+    return accuracies
 
 
 def transfer_accuracy(predict: Callable[[Vectors], list[str]], test: LabelledVectors) -> float:
     """Return the percent of labels that a classifier has right."""
     pairs = zip(predict(test.vectors), test.labels, strict=True)
-    return 100 * sum(found == label for found, label in pairs) / len(test.labels)
+    return 100 * sum(predicted == label for predicted, label in pairs) / len(test.labels)
 
 
 def fit_classifier(

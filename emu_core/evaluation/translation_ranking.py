@@ -96,11 +96,11 @@ def both_ways(
         distractors: see `translation_ranking`.
         seed: of the draws.
     """
-    there, back = (
+    forward, back = (
         translation_ranking(sources[0], *targets, distractors=distractors, seed=seed)
         for sources, targets in ((first, second), (second, first))
     )
-    return there, back
+    return forward, back
 
 
 def ranked(queries: Vectors, targets: Vectors, k: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
@@ -121,11 +121,11 @@ def ranked(queries: Vectors, targets: Vectors, k: int) -> tuple[NDArray[np.int64
     if k < 1:
         raise DataError(f"can't return {k} results; choose 1 or more")
     tolerance = _tolerance(queries, targets)
-    found = [
+    rankings = [
         best_columns(queries[block] @ targets.T, min(k, len(targets)), tolerance[block, None])
         for block in blocks(len(queries), len(targets))
     ]
-    rows, scores = map(np.concatenate, zip(*found, strict=True))
+    rows, scores = map(np.concatenate, zip(*rankings, strict=True))
     return rows, scores
 
 
@@ -173,9 +173,9 @@ def find_translations(queries: Vectors, targets: Vectors, target_texts: Sequence
     """
     sources, others = _normalised(queries), _normalised(targets)
     rows, cosines = ranked(sources, others, 1)
-    own = np.einsum("nd,nd->n", sources, others)
+    pair_cosines = np.einsum("nd,nd->n", sources, others)
     return FoundTranslations(
-        translation_ranking(sources, others, target_texts), rows[:, 0], cosines[:, 0], own
+        translation_ranking(sources, others, target_texts), rows[:, 0], cosines[:, 0], pair_cosines
     )
 
 
@@ -201,12 +201,12 @@ def nearest_translations(
         row: the translation's row among the targets, if known.
         rank: its rank, if known.
     """
-    own, others = _normalised(vector[None]), _normalised(targets)
-    rows, cosines = ranked(own, others, k)
+    source, others = _normalised(vector[None]), _normalised(targets)
+    rows, cosines = ranked(source, others, k)
     places, near, values = list(range(1, rows.shape[1] + 1)), rows[0].tolist(), cosines[0].tolist()
     true = None if row is None else target_texts[row]
     if row is not None and rank is not None and all(target_texts[at] != true for at in near):
-        places, near, values = [*places, rank], [*near, row], [*values, float(own[0] @ others[row])]
+        places, near, values = [*places, rank], [*near, row], [*values, float(source[0] @ others[row])]
     sentences = [target_texts[at] for at in near]
     return pd.DataFrame(
         {
@@ -242,9 +242,9 @@ def _tolerance(queries: NDArray[np.float32], targets: NDArray[np.float32]) -> ND
 def _drawn(draws: np.random.Generator, rows: NDArray[np.int64], n: int, count: int) -> NDArray[np.bool_]:
     """Draw `count` of the n - 1 other targets for each row: (rows, n), never the row's own."""
     chosen = np.zeros((len(rows), n), dtype=bool)
-    for place, row in enumerate(rows):
+    for number, row in enumerate(rows):
         others = draws.choice(n - 1, count, replace=False, shuffle=False)
-        chosen[place, others + (others >= row)] = True
+        chosen[number, others + (others >= row)] = True
     return chosen
 
 

@@ -105,7 +105,7 @@ def suggest_triples(
     def same(values: NDArray[np.int64]) -> NDArray[np.bool_]:
         return values[s1, None] == values  # (S1, N)
 
-    each = np.arange(len(s1))
+    all_rows = np.arange(len(s1))
     apart, same_intent, same_language = ~same(keys) & ~same(wordings), same(labels), same(tongues)
     lookalikes = np.where(apart & ~same_intent & same_language, cosines, -np.inf)
     s2 = lookalikes.argmax(axis=1)
@@ -113,7 +113,7 @@ def suggest_triples(
     in_language = ~same_language if across_languages else same_language
     kindred = np.where(apart & same_intent & in_language, cosines, -np.inf)
     s3 = kindred.argmax(axis=1)
-    s12, s13 = lookalikes[each, s2], kindred[each, s3]
+    s12, s13 = lookalikes[all_rows, s2], kindred[all_rows, s3]
     biased = np.isfinite(s13) & (s13 < s12 - TIE)
-    found = np.stack([s1, s2, s3], axis=1)[biased]
-    return found[np.argsort(turns(labels[found[:, 0]]), kind="stable")[:k]]
+    triple_rows = np.stack([s1, s2, s3], axis=1)[biased]
+    return triple_rows[np.argsort(turns(labels[triple_rows[:, 0]]), kind="stable")[:k]]

@@ -41,19 +41,19 @@ def word_neighbours(
         raise DataError(
             f"'{shown(word)}' is not a word of the training text in '{language}'; choose another, in lower case"
         )
-    own = list(words).index(word)
-    query = np.asarray(vectors[own], dtype=np.float64)
+    word_row = list(words).index(word)
+    query = np.asarray(vectors[word_row], dtype=np.float64)
     if not query.any():
         raise DataError(f"the word '{shown(word)}' has a zero vector and so no neighbours; choose another")
-    found = {}
+    neighbours = {}
     for code, (names, points) in spaces.items():
         lengths = np.linalg.norm(points, axis=1) * np.linalg.norm(query)
         cosines = np.divide(points @ query, lengths, out=np.full(len(points), -2.0), where=lengths > 0)
         if code == language:
-            cosines[own] = -2.0
+            cosines[word_row] = -2.0
         rows = [int(row) for row in np.argsort(-cosines, kind="stable")[:count] if cosines[row] >= -1.5]
-        found[code] = [(names[row], float(cosines[row])) for row in rows]
-    return found
+        neighbours[code] = [(names[row], float(cosines[row])) for row in rows]
+    return neighbours
 
 
 def nearest_words_table(
@@ -105,11 +105,11 @@ def glosses(text: ParallelText, words: Callable[[str], Iterable[str]]) -> dict[s
         counter.fit_transform(dict.fromkeys(words(sentence), 1) for sentence in side)
         for counter, side in zip(counters, sides, strict=True)
     )
-    own, others = (counter.feature_names_ for counter in counters)
+    source_words, others = (counter.feature_names_ for counter in counters)
     together = (first.T @ second).tocoo()
     n_first, n_second = (np.asarray(counts.sum(axis=0)).ravel() for counts in (first, second))
     rows, columns = together.coords
     dice = 2 * together.data / (n_first[rows] + n_second[columns])
     order = np.lexsort((-n_second[columns], -dice, rows))
     best = order[np.flatnonzero(np.diff(rows[order], prepend=-1))]
-    return {own[rows[i]]: Gloss(others[columns[i]], float(dice[i])) for i in best.tolist()}
+    return {source_words[rows[i]]: Gloss(others[columns[i]], float(dice[i])) for i in best.tolist()}

@@ -59,10 +59,12 @@ def _intent_maps(views: Mapping[str, View]) -> str:
         for axis, title, view, points in _panels(figure, views):
             axis.set(title=title)
             for code, marker in marker_of.items():
-                at = [i for i, own in enumerate(view.texts) if own == code]
-                own = [colours[view.groups[i]] for i in at]
+                at = [i for i, point_colours in enumerate(view.texts) if point_colours == code]
+                point_colours = [colours[view.groups[i]] for i in at]
                 paint: dict[str, Any] = (
-                    {"facecolors": "none", "edgecolors": own} if marker == "o" else {"c": own}
+                    {"facecolors": "none", "edgecolors": point_colours}
+                    if marker == "o"
+                    else {"c": point_colours}
                 )
                 axis.scatter(points[at, 0], points[at, 1], s=16, marker=marker, linewidths=0.9, **paint)
         keys = [key(code, "#555555", marker, fillstyle="none") for code, marker in marker_of.items()]
@@ -79,7 +81,7 @@ def _group_maps(views: Mapping[str, View]) -> str:
             axis.set(title=title)
             size, keys = 36 if len(points) <= 100 else 9, []
             for i, (name, colour) in enumerate(_colours(view.groups).items()):
-                at, marker = [own == name for own in view.groups], _MARKERS[i % len(_MARKERS)]
+                at, marker = [group == name for group in view.groups], _MARKERS[i % len(_MARKERS)]
                 paint: dict[str, Any] = {"marker": marker, "color": colour, "linewidths": 0.8, "alpha": 0.8}
                 axis.scatter(points[at, 0], points[at, 1], s=size, **paint)
                 keys.append(key(short(name, 60), colour, marker, markersize=5))
@@ -92,10 +94,12 @@ def _word_maps(maps: WordMaps) -> str:
     views, colours = maps.views, _colours(maps.languages)
     with drawing((6.6 * len(views), 6.0)) as figure:
         for axis, _, view, _ in _panels(figure, views):
-            for place, code, word in zip(view.points, view.groups, view.texts, strict=True):
-                axis.plot(*([one] for one in place), marker="o", markersize=3, color=colours[code])
+            for point, code, word in zip(view.points, view.groups, view.texts, strict=True):
+                axis.plot(
+                    *([coordinate] for coordinate in point), marker="o", markersize=3, color=colours[code]
+                )
                 beside: dict[str, Any] = {"xytext": (3, 3), "textcoords": "offset points"}
-                axis.annotate(short(word, _NAME), place, fontsize=8, color=colours[code], **beside)
+                axis.annotate(short(word, _NAME), point, fontsize=8, color=colours[code], **beside)
             axis.margins(0.14)
             axis.set(title=short(view.note, 70))
         _legend(figure, [key(code, colour, "o") for code, colour in colours.items()], len(maps.languages))
@@ -148,7 +152,7 @@ def _legend(figure: Figure, keys: Sequence[Line2D], columns: int) -> None:
 
 def _colours(names: Sequence[str]) -> dict[str, Any]:
     """Return a colour for each name, in their order."""
-    each = dict.fromkeys(names)
-    if len(each) <= 10:
-        return {name: colormaps["tab10"](i) for i, name in enumerate(each)}
-    return {name: colormaps["gist_ncar"](0.02 + 0.93 * i / len(each)) for i, name in enumerate(each)}
+    distinct = dict.fromkeys(names)
+    if len(distinct) <= 10:
+        return {name: colormaps["tab10"](i) for i, name in enumerate(distinct)}
+    return {name: colormaps["gist_ncar"](0.02 + 0.93 * i / len(distinct)) for i, name in enumerate(distinct)}

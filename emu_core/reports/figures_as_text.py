@@ -35,16 +35,16 @@ class Sentence(NamedTuple):
     kind: str = ""
 
 
-def text_rows(found: Iterable[Facts] | pd.DataFrame, row: str) -> list[tuple[str, ...]]:
+def text_rows(rows: Iterable[Facts] | pd.DataFrame, row: str) -> list[tuple[str, ...]]:
     """Return a row of text for each record; `row` has a format string for each cell: "{name} | {base:.1f}"."""
     cells = row.split(" | ")
-    each = found.to_dict("records") if isinstance(found, pd.DataFrame) else found
-    return [tuple(cell.format(**record) for cell in cells) for record in each]
+    records = rows.to_dict("records") if isinstance(rows, pd.DataFrame) else rows
+    return [tuple(cell.format(**record) for cell in cells) for record in records]
 
 
 def named(of: Mapping[str, object]) -> list[dict[str, Any]]:
     """Return the fields of instances of a dataclass, with their names among them."""
-    return [{"name": name, **vars(one)} for name, one in of.items()]
+    return [{"name": name, **vars(figures)} for name, figures in of.items()]
 
 
 def directions(metrics: Metrics) -> list[dict[str, Any]]:
@@ -80,9 +80,11 @@ def guard_sentences(guard: Mapping[str, LanguageChange]) -> dict[Verdict, str]:
     """Return by verdict which languages lose and which may lose, the worst first; empty where none does."""
     return {
         verdict: f"{_VERDICTS[verdict]}: "
-        + ", ".join(f"{language_name(code)} ({code}, {points:+.1f} points)" for code, points in found.items())
+        + ", ".join(
+            f"{language_name(code)} ({code}, {points:+.1f} points)" for code, points in differences.items()
+        )
         + "."
-        for verdict, found in flagged(guard).items()
+        for verdict, differences in flagged(guard).items()
     }
 
 
@@ -161,12 +163,12 @@ def fallen_measures(forgetting: pd.DataFrame) -> list[str]:
 
 def forgetting_table(forgetting: pd.DataFrame) -> TextTable:
     """Return a row for each measure of `Comparison.forgetting`."""
-    each = forgetting.to_dict("records")
-    for one in each:
-        part, fell = one["part"], "fell" if one["flagged"] else ""
-        one |= {"what": _FORGETTING[part], "places": PARTS[part].places, "fell": fell}
+    records = forgetting.to_dict("records")
+    for record in records:
+        part, fell = record["part"], "fell" if record["flagged"] else ""
+        record |= {"what": _FORGETTING[part], "places": PARTS[part].places, "fell": fell}
     rows = text_rows(
-        each,
+        records,
         "{what} {name} | {base:.{places}f} | {specialised:.{places}f} | {difference:+.{places}f} | "
         "{low:+.{places}f} to {high:+.{places}f} | {count:,} | {fell}",
     )

@@ -84,7 +84,7 @@ def _changes_text(comparison: Comparison) -> TextTable:
 
 def _triple_figures(comparison: Comparison, *, across_languages: bool) -> Figures:
     drawn = range(min(MOST_DRAWN, len(comparison.triples(across_languages=across_languages))))
-    return [draw.triple(comparison, place, across_languages=across_languages) for place in drawn]
+    return [draw.triple(comparison, number, across_languages=across_languages) for number in drawn]
 
 
 def _similarity(comparison: Comparison) -> pd.DataFrame | None:

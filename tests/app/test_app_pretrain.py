@@ -15,7 +15,7 @@ from streamlit.testing.v1.element_tree import Button
 from emu_app.data.text_files import TextKind, read_files, safe_name
 from emu_app.data.texts import typed_languages
 from emu_app.panels.monitor import found_table, losses_of
-from emu_app.panels.run_table import P_AT_1, mean_p_at_1, runs_frame
+from emu_app.panels.run_table import P_AT_1, runs_frame, trained_p_at_1
 from emu_app.shell.state import runs_to_specialise
 from emu_app.work import jobs
 from emu_core.data.languages import language_name
@@ -305,5 +305,5 @@ def test_codes_may_have_a_hyphen_of_their_own() -> None:
     ways = found_table(Metrics.from_json({"translation": found}))["Direction"].tolist()
     chinese = language_name("zh-tw")
     assert ways == [f"English → {chinese}", f"{chinese} → English"]
-    assert mean_p_at_1(Metrics()) is None
+    assert trained_p_at_1(Metrics()) is None
     assert found_table(Metrics()).empty

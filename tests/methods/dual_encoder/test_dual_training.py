@@ -253,7 +253,7 @@ def test_what_can_not_be_trained_on_is_refused() -> None:
     ):
         with pytest.raises(TrainingError, match=message):
             fit(dual_encoder(), tasks)
-    with pytest.raises(TrainingError, match="lower the learning rate"):
+    with pytest.raises(TrainingError, match="lower learning_rate"):
         fit(dual_encoder(), Tasks([EN_DE]), replace(TINY, learning_rate=1e30, epochs=5))
 
 
