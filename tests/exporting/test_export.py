@@ -99,6 +99,9 @@ def test_the_posterior_opens_in_sentence_transformers_with_emu_core(
         "members": torch.eye(2).repeat(2, 1),
         "weight": 20 * torch.randn(2, base.dim),  # sure: of a share near zero the root enlarges rounding
         "bias": torch.zeros(2),
+        "spread": torch.zeros(0, base.dim),  # vectors are left as they are
+        "known": torch.zeros(0),
+        "intent_vectors": torch.nn.functional.normalize(torch.randn(2, base.dim), dim=1),
     }
     head = PosteriorHead(
         tensors,
