@@ -30,6 +30,7 @@ CONTROLS = {
     "unlabelled": "Sentences without labels in",
 }
 _CALLS = {
+    "forgetting": "the tab Forgetting",
     "pretrain": "the page Pretrain",
     "resume": "Resume",
     "train": "the page Train",

@@ -33,13 +33,11 @@ def add_train(verbs: Any) -> None:
     about = "language of DATA used without labels; repeatable (default: all others)"
     option(parser, "--unlabelled-language CODE", about, action="append", dest="unlabelled_languages")
     option(parser, "--unlabelled FILE", "unlabelled sentences instead of DATA's; repeatable", action="append")
-    about = "languages to pair, for a method that learns from translations; repeatable (default: all)"
+    about = "languages of translations; repeatable (default: all)"
     option(parser, "--pair en-de", about, action="append", dest="pairs")
     about = "share of each intent to measure, if no row has a split"
     option(parser, "--hold-out SHARE", about, type=float, default=0.0)
-    option(
-        parser, "--cache DIR", "store a frozen encoder's states of tokens here, for other runs on the data"
-    )
+    option(parser, "--cache DIR", "keep states of tokens for other runs on the data")
     _add_run(parser, "measured for the encoder")
     option(
         parser, "--precision TYPE", "fp32 or bf16, of the encoder (default: fp32)", choices=["fp32", "bf16"]

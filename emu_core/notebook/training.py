@@ -13,7 +13,7 @@ from emu_core.runs.progress import OnProgress
 from emu_core.runs.run import Run, RunState, Status
 
 SHARE = 20  # drawing takes at most 1 / SHARE of the time
-_INTERVAL_S = 1.0
+BAR_INTERVAL_S = 1.0
 BAR = "{percentage:3.0f}%|{bar}| {desc} [{elapsed}{postfix}]"
 
 
@@ -52,7 +52,7 @@ class LiveProgress:
         else:
             self._draw(status, history)
         took = time.monotonic() - began
-        self._drawn, self._next = phase, began + max(_INTERVAL_S, SHARE * took)
+        self._drawn, self._next = phase, began + max(BAR_INTERVAL_S, SHARE * took)
 
     def _open(self) -> None:
         from IPython.display import HTML, display

@@ -569,7 +569,7 @@ def test_a_damaged_forgetting_file_is_said(own_run: Run) -> None:
     for content in (*damaged, '{"sts": 3, "translations": {}}'):
         (own_run.folder / "forgetting.json").write_text(content)
         compare(app, "Forgetting")
-        assert "make it again with emu forgetting" in app.error[0].value, content
+        assert "make it again with the tab Forgetting" in app.error[0].value, content
 
 
 def test_a_table_goes_out_as_it_was_filtered_and_with_the_page(

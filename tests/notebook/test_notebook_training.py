@@ -35,8 +35,8 @@ def stop_when_training():
         threading.Event().wait(0.01)
     os.kill(os.getpid(), signal.SIGINT)  # what Jupyter's stop button sends
 
-usual = training.INTERVAL_S, training.SHARE
-training.INTERVAL_S = training.SHARE = 0  # draw every status
+usual = training.BAR_INTERVAL_S, training.SHARE
+training.BAR_INTERVAL_S = training.SHARE = 0  # draw every status
 threading.Thread(target=stop_when_training).start()
 config = replace(emu_core.configure("emu", "use"), epochs=4, critic_steps=1)
 emu_core.train(small_set(("en", "de")), out="run", method="emu", config=config, device="cpu")
@@ -50,7 +50,7 @@ tqdm.auto.tqdm = tqdm.std.tqdm  # what it is where ipywidgets is not installed
 run = emu_core.resume('run')
 """,
     "run",
-    "training.INTERVAL_S, training.SHARE = usual; tqdm.auto.tqdm = bar",  # others run in this kernel, too
+    "training.BAR_INTERVAL_S, training.SHARE = usual; tqdm.auto.tqdm = bar",  # others run in this kernel, too
 )
 
 
