@@ -34,7 +34,7 @@ _ROWS, _FACTS, _SCORE, _NOT_NAME = "rows.parquet", "data.json", "score.json", r"
 _VERSION = re.compile(r"[- ]v[0-9]+$")
 _FRESH, _UNDO = "data-added", "data-deleted"
 _DAMAGE = (DataError, OSError, ValueError, KeyError, TypeError)
-_ENDING = r"(\.[a-z0-9]{2,7})+(?=,| and |$)"  # of a file's name
+_ENDING = r"(\.[a-z0-9]{2,7})+(?=,| and |$)"  # the endings of a file's name
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ class Upload:
 
     key: str  # identifies the upload
     size: int  # bytes of the tables
-    names: tuple[str, ...]  # of the files; untrusted, so never a path or markup
+    names: tuple[str, ...]  # the files' names; untrusted, so never a path or markup
     tables: tuple[pd.DataFrame, ...]  # a frame of strings for each
 
     def __len__(self) -> int:

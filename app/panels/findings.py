@@ -25,7 +25,7 @@ from emu_core.data.labelled.edits import edit_rows
 from emu_core.data.languages import known_languages, language_code, language_name
 from emu_core.data.wording import counted
 
-MOST_LOST = 0.05  # of the rows; if more are left out, a banner says so
+MOST_LOST = 0.05  # share of the rows; if more are left out, a banner says so
 MOST_UNREAD = 12  # names of languages that are asked about
 _MOST_INTENTS = 200  # in a cell's list; if there are more, intents are typed
 

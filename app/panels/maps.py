@@ -29,7 +29,7 @@ MAX_DRAWN_POINTS = 30_000  # that a browser draws and selects with ease
 PROJECTION_NAMES = {Projection.TSNE: "t-SNE", Projection.UMAP: "UMAP", Projection.PCA: "PCA"}
 POLL_S, REDRAWN_AT = 0.5, 0.2  # an unfinished map is redrawn after this much more progress
 Drag = Literal["pan", "lasso", "select"]
-Ending = Literal["png", "svg", "html"]  # of a file to download
+Ending = Literal["png", "svg", "html"]  # the ending of a file to download
 _ASKED, _STOPPED, _SESSION = "maps-asked", "maps-stopped", "maps-session"
 _SCRIPT = Path(__file__).with_name("maps.js")
 
@@ -38,7 +38,7 @@ _SCRIPT = Path(__file__).with_name("maps.js")
 class Layout:
     """A map so far."""
 
-    key: str  # of its task
+    key: str  # the key of its task
     places: NDArray[np.float32]  # (N, 2); the PCA until the method's first map is there
     method: Projection
     progress: float = 0.0  # up to 1

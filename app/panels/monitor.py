@@ -216,7 +216,7 @@ def _draw_end(run: Run, status: Status) -> None:
     elif is_bench(run):
         st.success(f"Finished: {counted(status.steps, 'run')}.", icon=":material/check_circle:")
     else:
-        with errors_shown():  # of a damaged run folder
+        with errors_shown():  # a run's folder may be damaged
             if is_from_scratch(run):
                 _draw_found(run)
             else:
@@ -247,7 +247,7 @@ def _draw_gain(run: Run) -> None:
             st.caption("Of the meaning embedding, which was trained on translations and not on intents.")
         if metrics.guard:
             draw_guard(metrics.guard)
-    if not isinstance(metrics.new_intents, UnsetType):  # of a fast method
+    if not isinstance(metrics.new_intents, UnsetType):  # measured by fast methods only
         draw_new_intents(metrics.new_intents)
     draw_link("views/workbench.py", "Compare the two in detail", ":material/compare_arrows:", **as_b(run))
     if metrics.parts is not None:

@@ -81,8 +81,9 @@ class Background:
         max_bytes: int = 512 * 2**20,  # memory for results; the newest is kept even if it is larger
         modules: Sequence[str] = (),  # names of those that each process imports first
         warm_up: Callable[[], None] | None = None,  # runs once, in a thread, when a process is first idle
-        memory_bytes: int | None = None,  # of a process's data, beyond which a task fails; enforced on Linux
-        niceness: int = 0,  # of the processes, as in `os.nice`
+        memory_bytes: int
+        | None = None,  # limit of a process's data, beyond which a task fails; enforced on Linux
+        niceness: int = 0,  # for the processes, as in `os.nice`
         processes: int = 1,  # tasks that run at the same time
     ) -> None:
         """Create the queue; `start` starts the first process, the first task starts all of them."""

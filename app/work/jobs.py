@@ -37,7 +37,7 @@ from emu_core.runs.run import (
 COMMAND = (sys.executable, "-P", "-m", "emu_core")  # -P: what lies in the current folder is not imported
 PROCESS_LOG = "process.log"
 JOB_POLL_S = 0.5
-NICENESS = 10  # of background work, so that pages come first
+NICENESS = 10  # for background work, so that pages come first
 UNDO_S = 3_600.0  # how long a deletion can be undone
 GRACE_S = 30.0  # until a cancelled run is killed: it stops at a step, and loading and evaluating have none
 

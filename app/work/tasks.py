@@ -25,7 +25,7 @@ from emu_core.exporting import ExportFormat
 from emu_core.files import disk_fault, whole_file
 from emu_core.runs.run import Run, cant_write
 
-MOST_WORDS = 20_000  # of each language, the most frequent; a page can't hold them all
+MOST_WORDS = 20_000  # the most frequent words of each language; a page can't hold them all
 
 
 def encode_to_file(spec: str, weights: str, texts: Sequence[str], path: Path) -> None:

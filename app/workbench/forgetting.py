@@ -22,7 +22,7 @@ from emu_core.reports.card import write_card
 from emu_core.runs.run import Run
 
 _MOST_NAMED = 3  # measures in a sentence, the worst first
-MOST_BARS = 20  # of a chart in view; a taller one scrolls
+MOST_BARS = 20  # bars in view; a taller chart scrolls
 
 
 def draw_forgetting(run: Run) -> None:

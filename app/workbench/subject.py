@@ -26,7 +26,7 @@ class Subject:
 
     specs: dict[str, str]  # for `load_encoder`, by the encoder's name, A first
     key: str  # identifies the data and rows
-    comparison: Comparison  # of the two encoders
+    comparison: Comparison  # between the two encoders
     is_measured: bool  # whether accuracy, leakage and neighbours can be measured on these sentences
     seen: bool  # whether a run was trained on some of them
 

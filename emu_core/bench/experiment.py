@@ -76,7 +76,7 @@ class Experiment(ABC):
 
     config: RunConfig
     data: Any  # an instance of `data_class`
-    folder: Path  # of the run
+    folder: Path  # the run's folder
     settings_class: ClassVar[Any]
     first: ClassVar[str]  # describes the first cell; if it can't be measured, none can
     data_class: ClassVar[Any]

@@ -72,7 +72,7 @@ class Budget:
 
     epochs: int  # passes over the sentences; with losses that take pairs, each is once the first of a pair
     batch_size: int  # sentences, or pairs, a step
-    learning_rate: float  # of AdamW, with linear decay and no warm-up: the trainer's defaults
+    learning_rate: float  # for AdamW with linear decay and no warm-up, the trainer's defaults
     seed: int
     device: str
 
@@ -285,7 +285,7 @@ def setfit_peer(sentences: SentenceModel, labelled: LabelledSet, budget: Budget)
         data = Dataset.from_dict({"text": texts, "label": labels})
         trainer = Trainer(model=model, args=arguments, train_dataset=data)
         start = now()
-        with one_thread_for_small_products():  # of the head; torch is not affected
+        with one_thread_for_small_products():  # for the head; torch is not affected
             trainer.train()
         took = since(start)
     sentences.model.eval()

@@ -13,7 +13,7 @@ class View:
     """Points of a picture."""
 
     points: tuple[tuple[float, float], ...]  # positions (N, 2)
-    groups: tuple[str, ...]  # of each point, shown by its colour
+    groups: tuple[str, ...]  # each point's group, shown by its colour
     texts: tuple[str, ...] = ()  # a second label of each point, such as its language or its word; or none
     note: str = ""  # what the points are
     # By "a-b": how many words of language a have the right word of b nearest, and how many words there are.
@@ -34,7 +34,7 @@ class Bars:
 
     values: Mapping[str, tuple[float, ...]]  # mean and deviation by the system's label
     base: float
-    label: str  # of the axis
+    label: str  # the axis's title
 
 
 @dataclass(frozen=True)

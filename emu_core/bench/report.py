@@ -29,7 +29,7 @@ class BenchReport:
     pictures: tuple[Picture, ...]  # ours
     paper: tuple[Table, ...]  # the paper's own tables
     errors: Mapping[str, str] = field(default_factory=dict)  # why a cell was not measured
-    folder: Path = field(default=Path())  # of its files
+    folder: Path = field(default=Path())  # where its files are
 
     def table(self, name: str) -> Table:
         """Return the table of that name. Raises KeyError if there is none."""

@@ -84,8 +84,8 @@ class CellResult:
     """
 
     values: Mapping[Key, CellValues] = field(default_factory=dict)
-    seconds: float = 0.0  # of training, from the loaded encoder or the texts to the trained encoder
-    cpu_seconds: float = 0.0  # of all threads in that time
+    seconds: float = 0.0  # training time, from the loaded encoder or the texts to the trained encoder
+    cpu_seconds: float = 0.0  # sum over all threads in that time
     seconds_whole: float = 0.0  # from loading the encoder or reading the texts to the last measurement
     peak_mb: float = 0.0  # peak resident memory of the cell's process until then, in megabytes
     gpu_mb: float = 0.0  # peak GPU memory held by torch, in megabytes

@@ -48,7 +48,7 @@ class Warned:
 class Table:
     """A table."""
 
-    name: str  # of its CSV file, such as "table2"
+    name: str  # the name of its CSV file, such as "table2"
     title: str
     head: tuple[str, ...]  # column names
     rows: tuple[Row, ...]

@@ -16,11 +16,11 @@ from emu_core.charts.style import CLOSEST, GREY, PALETTE, on_page, plain, short
 from emu_core.runs.log import Record, RecordKind
 
 _NOT_DRAWN = {"learning_rate"}
-_TITLES = {"loss": "Loss: all parts", "dev_accuracy": "Accuracy on dev"}  # of other parts, the name
-MAX_CURVE_POINTS = 600  # of a curve; longer ones are drawn as means over equal stretches
+_TITLES = {"loss": "Loss: all parts", "dev_accuracy": "Accuracy on dev"}  # other parts are shown by name
+MAX_CURVE_POINTS = 600  # longer curves are drawn as means over equal stretches
 LOG_FROM = 10.0  # times the minimum of a positive curve: from this maximum on, its scale is logarithmic
 MOST_MARKS = 30  # epochs; more marks would hide the curves
-MOST_LABELLED = 10  # of these; more labels would overlap on a phone
+MOST_LABELLED = 10  # more labels would overlap on a phone
 _COLUMNS = 2
 SYMBOLS = ("circle", "diamond-open")
 BINS = 40
@@ -38,6 +38,7 @@ def loss_curves(history: _History | Mapping[str, _History]) -> go.Figure:
         history: the run's log, or the logs of several runs by name. Loss and figures of the steps are drawn, and the
             `dev_accuracy` of the epochs. A value that is not finite leaves a gap; steps without a part are skipped.
     """
+    # First the curves of each log, and their names over all logs; the accuracy on dev comes last.
     histories = history if isinstance(history, Mapping) else {"": history}
     logs = {name: _Log.of(log_records) for name, log_records in histories.items()}
     names = list(dict.fromkeys(part for log in logs.values() for part in log.curves))
@@ -59,6 +60,7 @@ def loss_curves(history: _History | Mapping[str, _History]) -> go.Figure:
         horizontal_spacing=0.16,
     )
     figure.update_annotations(font_size=13)  # the titles
+    # Then a panel for each name, with a line for each run that has it.
     legend = set[str]()
     for number, name in enumerate(names):
         row, column = number // _COLUMNS + 1, number % _COLUMNS + 1
@@ -86,6 +88,7 @@ def loss_curves(history: _History | Mapping[str, _History]) -> go.Figure:
         figure.update_yaxes(**scale, tickformat="~g", nticks=6, row=row, col=column)
         is_lowest = number + _COLUMNS >= len(names)
         figure.update_xaxes(rangemode="tozero", title="step" if is_lowest else None, row=row, col=column)
+    # At last the legend of several runs, or the ends of the epochs of a single one.
     if len(logs) > 1:
         # At the top of the figure, where it stays clear of the panels' titles on a narrow page.
         top = {"yref": "container", "yanchor": "top"}

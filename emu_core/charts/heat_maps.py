@@ -12,12 +12,12 @@ from emu_core.charts.style import on_page, plain, short
 from emu_core.data.languages import language_name
 
 # The most columns whose cells are wide enough for a number.
-MOST_LANGUAGES = 14  # of accuracies
+MOST_LANGUAGES = 14  # in a matrix of accuracies
 _MOST_COUNTED = 30  # languages of counts
-_MOST_SENTENCES = 12  # of cosines
-_MOST_INTENTS = 10  # of confusions
+_MOST_SENTENCES = 12  # in a matrix of cosines
+_MOST_INTENTS = 10  # in a matrix of confusions
 DARK, LIGHT = "#111111", "#FFFFFF"
-Scale = Literal["Cividis", "Cividis_r", "PuOr"]  # of plotly's, those that are safe for colour-blind readers
+Scale = Literal["Cividis", "Cividis_r", "PuOr"]  # plotly's scales that are safe for colour-blind readers
 # Where a scale is dark, by the share of the way from its lowest to its highest value.
 _IS_DARK: dict[Scale, Callable[[NDArray[np.float64]], NDArray[np.bool_]]] = {
     "Cividis": lambda share: 1.0 - share > 0.5,

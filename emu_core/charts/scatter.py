@@ -19,7 +19,7 @@ MOST_HOVERED = 30_000  # points that show their sentence; the texts of more woul
 LARGER = 4.0  # added to the size of a point that stands out
 TRAINED, HELD_OUT = "trained on: faint", "held out: solid"
 SOLID, TRAINED_ON = 0.9, 0.2  # opacity
-_SIZES = ((2_000, 8.0), (10_000, 6.0), (30_000, 4.0), (np.inf, 3.0))  # of up to so many points
+_SIZES = ((2_000, 8.0), (10_000, 6.0), (30_000, 4.0), (np.inf, 3.0))  # by the number of points, at most
 MOST_WRITTEN = 160  # words; more would overlap, and are only shown on hovering
 # Of the words of each language: translations lie close together, and so would their words.
 WHERE = (
@@ -58,6 +58,7 @@ def sentence_maps(
         stars: positions (M, 2) of the user's own sentences by the panel's title, as `place_on_map` returns them.
         ink: colour of the names and contour lines; None for the text's and grey.
     """
+    # First what all panels share: each point's trace, colour, shape, hover text and opacity.
     figure = make_subplots(rows=1, cols=len(panels), subplot_titles=list(panels), horizontal_spacing=0.02)
     coloured, shaped = marks.groups(points, colour_by), marks.shapes(points, colour_by)
     lit = np.ones(len(points), dtype=bool) if shown is None else shown
@@ -67,7 +68,7 @@ def sentence_maps(
     colours = list(dict.fromkeys(group.colour for group in coloured))
     values = {group.value: group.place if listed else colours.index(group.colour) for group in coloured}
     trace_of = points[colour_by].map(values).to_numpy()
-    hover: NDArray[np.object_] | None = None  # of too many points only the group is shown, or the intent
+    hover: NDArray[np.object_] | None = None  # with too many points only the group is shown, or the intent
     if len(points) <= MOST_HOVERED:
         hover = marks.hover_texts(points)
     elif not listed:
@@ -79,6 +80,8 @@ def sentence_maps(
     if "trained" in points:
         opacity = np.where(points["trained"], TRAINED_ON, SOLID).astype(np.float32)
     stands_out = np.isin(rows, np.fromiter(chosen, dtype=np.int32, count=len(chosen)))
+    # Then the layers of each panel, from the back: density, points that are filtered out, a trace for each group, and
+    # the names on the clusters.
     traces: list[BaseTraceType] = []
     columns: list[int] = []
     names: list[dict[str, Any]] = []
@@ -138,7 +141,7 @@ def sentence_maps(
                 places[lit], points["intent"].to_numpy(object)[lit], named, frame=frame, panels=len(panels)
             )
         ]  # fmt: skip
-    # All at once, because adding a trace checks all earlier ones.
+    # At last they are added, all at once, because adding a trace checks all earlier ones.
     figure.add_traces(traces, rows=[1] * len(traces), cols=columns)
     figure.update_layout(annotations=[*figure.layout.annotations, *names])
     for column, title in enumerate(panels, start=1):

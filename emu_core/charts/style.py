@@ -14,7 +14,7 @@ GREY = "#8A8A8A"
 TRANSPARENT = "rgba(0,0,0,0)"
 FAINT = 0.25  # opacity of points that are not selected, in `GREY`
 HOVER = 90  # characters of a sentence shown on hovering
-_PLACE = ("domain", "anchor")  # of an axis in its own figure
+_PLACE = ("domain", "anchor")  # what an axis keeps of its own figure
 
 
 def on_page(figure: go.Figure, height: int, *, legend_at: float | None = None, **layout: Any) -> go.Figure:

@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"emu: stopped: {reason}" if reason else "emu: stopped", file=sys.stderr)
         return CANCELLED
     except EmuError as error:
-        if is_main():  # of several processes, only one prints
+        if is_main():  # only one of several processes prints
             print(f"emu: {error.message.worded(in_command)}", file=sys.stderr)
         return USER_ERROR
     if options.json == STDOUT and is_main():

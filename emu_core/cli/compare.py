@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from emu_core.evaluation.comparison import Comparison
 
 MOST_SHOWN = 5  # changed neighbours and triples of each kind; --html and --json have more
-MOST_CHARACTERS = 90  # of a sentence
+MOST_CHARACTERS = 90  # characters of a sentence
 
 
 def add_compare(verbs: Any) -> None:

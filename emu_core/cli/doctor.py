@@ -20,7 +20,7 @@ from emu_core.cli.verb import add_verb, option
 
 DISTRIBUTION = "emu-core"
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
-REQUIREMENTS = Path(__file__).parents[2] / "requirements.txt"  # of a checkout; a wheel has metadata
+REQUIREMENTS = Path(__file__).parents[2] / "requirements.txt"  # in a checkout; a wheel has metadata
 
 
 class CheckState(StrEnum):

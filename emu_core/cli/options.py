@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 FRESH = "use, e5-small, laser, hf:NAME_OR_PATH"
 SPECS = f"{FRESH} or run:DIR"
-COLUMN_ROLES = ("intent", "language", "id", "split")  # of columns, beside the text
+COLUMN_ROLES = ("intent", "language", "id", "split")  # roles of columns, beside the text
 
 
 def add_data(parser: argparse.ArgumentParser, what: str = f"{FORMAT_TITLES} files, or the word demo") -> None:

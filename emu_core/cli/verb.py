@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 STDOUT = "-"  # where --json prints
-HELP_COLUMNS = 100  # of help, at most
+HELP_COLUMNS = 100  # width of the help, at most
 FLAGS: dict[str, str] = {}
 """The flag of each option that `option` added, by the name under which its value is stored."""
 

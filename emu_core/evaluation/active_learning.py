@@ -17,7 +17,7 @@ from emu_core.errors import DataError
 from emu_core.evaluation.arrays import Vectors, check_length, rows_by_language, unit_vectors
 
 ACTIVE_LEARNING_MAX_SENTENCES = 10_000  # to cluster; of more, the most uncertain
-LEAST_WEIGHT = 1e-6  # of a certain sentence: K-means needs positive weights
+LEAST_WEIGHT = 1e-6  # for a sentence without uncertainty: K-means needs positive weights
 _FAR = 1e6  # the cost of a missing sentence; cosine distances are at most 2
 
 
@@ -99,7 +99,7 @@ def choose_sentences(
     if count >= len(units):
         return np.argsort(-weights, kind="stable")
     shares = fair_shares(labelled_languages, languages, count)
-    # The most uncertain sentences of each language, so that each can have its share.
+    # First each language's share, and its most uncertain sentences, among which that share is chosen.
     most = max(1, ACTIVE_LEARNING_MAX_SENTENCES // len(shares))
     kept = [
         rows[np.argsort(-weights[rows], kind="stable")[: max(most, shares.get(code, 0))]]
@@ -107,6 +107,8 @@ def choose_sentences(
         if code in shares
     ]
     pool = np.sort(np.concatenate(kept))
+    # Then as many clusters as sentences are wanted: what is uncertain counts more. A slot is a language's claim to one
+    # sentence, and every cluster offers each language its sentence nearest to the centre.
     slots = [code for code, share in shares.items() for _ in range(share)]
     codes = np.asarray(languages, dtype=object)[pool]
     clusters = KMeans(len(slots), n_init=1, random_state=0)
@@ -120,6 +122,7 @@ def choose_sentences(
         for code in shares
         if len(rows := np.flatnonzero((clusters.labels_ == cluster) & (codes == code)))
     }
+    # Slots are matched with clusters so that the chosen sentences are near their centres in sum.
     slot_numbers = range(len(slots))
     costs = [
         [far[nearest[c, code], c] if (c, code) in nearest else _FAR for code in slots] for c in slot_numbers
@@ -129,7 +132,7 @@ def choose_sentences(
         for c, slot in zip(*linear_sum_assignment(costs), strict=True)
         if (c, slots[slot]) in nearest
     ]
-    # A share without a cluster goes to the most uncertain sentences of its language.
+    # At last, a share without a cluster goes to the most uncertain sentences of its language.
     missing = Counter(slots) - Counter(codes[chosen])
     for code, more in missing.items():
         free = np.setdiff1d(np.flatnonzero(codes == code), chosen)

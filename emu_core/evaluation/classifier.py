@@ -18,7 +18,7 @@ USUAL_C = 1.0  # scikit-learn's default, where no sentence can be held out
 PENALTY_FOLDS = 5
 _MOST_ROWS = 3000  # for choosing C; of more, a random sample
 MOST_ITERATIONS = 3000
-TOLERANCE = 1e-6  # of the gradient: at scikit-learn's 1e-4 a warm start may end where it began
+TOLERANCE = 1e-6  # for the gradient: at scikit-learn's 1e-4 a warm start may end where it began
 ALWAYS, NOT_DRAWN = -1, -2  # instead of a fold: sentences in every training part, and in none
 
 
@@ -58,7 +58,7 @@ def logistic_regression(
 def held_out_folds(labels: Sequence[str], ids: Sequence[str] = ()) -> NDArray[np.int64]:
     """Return the fold, from 0, in which each sentence is held out, or `ALWAYS`."""
     keys = id_keys(ids or [""] * len(labels), len(labels))
-    classes = {label: list[int]() for label in labels}  # of each, the groups of translations
+    classes = {label: list[int]() for label in labels}  # the groups of translations in each class
     for label, key in zip(labels, keys.tolist(), strict=True):
         if key not in classes[label]:
             classes[label].append(key)

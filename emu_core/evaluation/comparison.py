@@ -24,7 +24,7 @@ from emu_core.evaluation.triples import PAIRS, suggest_triples, triple
 SIGNIFICANT = 0.05
 POINTS = 0.05  # smaller differences are zero to the first decimal
 TRIPLES = 12  # suggested of each kind
-EXAMPLE_LANGUAGES = 3  # of `Comparison.example_rows`
+EXAMPLE_LANGUAGES = 3  # how many languages `Comparison.example_rows` shows
 COMPARED_COLUMNS = ("text", "intent", "language", "id")
 _SLOW = ("measured", "suggested", "accuracy", "guard", "wilcoxon")  # properties of `Comparison`
 

@@ -123,6 +123,7 @@ def disentangled_metrics(
         }
         return DisentangledMetrics(embeddings, counts, tuple(notes))
 
+    # First the sentences: translations, the distinct utterances of each language, and utterances with their templates.
     try:
         paired = slot_pairs(held_out, [(a, b) for a, b in pairs])
     except DataError as error:
@@ -131,25 +132,30 @@ def disentangled_metrics(
     utterances: dict[str, dict[str, Utterance]] = {}
     for pair in paired:
         for code, side in ((pair.source, pair.first), (pair.target, pair.second)):
-            utterances.setdefault(code, {}).update({one.id: one for one in side})
+            utterances.setdefault(code, {}).update({utterance.id: utterance for utterance in side})
     templates: dict[str, TemplatePairs] = {}
     for code, by_id in utterances.items():
         try:
             templates[code] = template_pairs(list(by_id.values()), distinct_templates=True)
         except DataError as error:
             notes.append(f"{code}: {error.message.worded(in_words)}")
-    all_utterances = [one for by_id in utterances.values() for one in by_id.values()]
-    made = [text for one in templates.values() for text in (*one.source_texts, *one.target_texts)]
-    embedded = Embedded(embed, parts, [*(one.text for one in all_utterances), *made])
+    # Then each sentence is embedded once, and every part of the embedding is measured.
+    all_utterances = [utterance for by_id in utterances.values() for utterance in by_id.values()]
+    made = [
+        text
+        for made_pairs in templates.values()
+        for text in (*made_pairs.source_texts, *made_pairs.target_texts)
+    ]
+    embedded = Embedded(embed, parts, [*(utterance.text for utterance in all_utterances), *made])
     for pair in paired:
         for part in parts:
             for way, right in embedded.translations(part, pair).items():
                 translation[part][way] = round(right.accuracy, 2)
                 queries[way] = len(pair)
-    for code, one in templates.items():
-        made_queries[code] = len(one)
+    for code, made_pairs in templates.items():
+        made_queries[code] = len(made_pairs)
         for part in parts:
-            template[part][code] = round(embedded.templates(part, one).accuracy, 2)
+            template[part][code] = round(embedded.templates(part, made_pairs).accuracy, 2)
     try:
         for part in parts:
             probe[part] = round(embedded.leakage(part, all_utterances).probe, 2)

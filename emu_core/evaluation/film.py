@@ -24,7 +24,7 @@ class Film:
     """
 
     sentences: pd.DataFrame  # N rows with the columns `text`, `intent`, `language` and `id`
-    titles: tuple[str, ...]  # of the F frames, in temporal order
+    titles: tuple[str, ...]  # a title for each of the F frames, in temporal order
     places: NDArray[np.float32]  # (F, N, 2)
     accuracy: pd.DataFrame  # F rows
     measure: str  # `ACCURACY`, leave-one-out, or `TRANSLATIONS`, where no sentence has an intent

@@ -15,7 +15,7 @@ from emu_core.evaluation.significance import paired_test
 from emu_core.evaluation.similarity import check_scored
 
 MOST_FALL_SPEARMAN = 0.02  # a larger fall is flagged
-MOST_FALL_POINTS = 1.0  # of retrieval accuracy
+MOST_FALL_POINTS = 1.0  # points of retrieval accuracy
 RESAMPLES = 1_000
 _CONFIDENCE = 0.95
 

@@ -216,7 +216,7 @@ def cross_validation(
         return None
     before, after, asked = (np.zeros(len(names), dtype=bool) for _ in range(3))
     divided = StratifiedGroupKFold(folds, shuffle=True, random_state=0)
-    with warnings.catch_warnings():  # of intents with fewer sentences than folds, which are measured, too
+    with warnings.catch_warnings():  # intents with fewer sentences than folds are measured, too
         warnings.filterwarnings("ignore", "The least populated class", UserWarning)
         parts = list(divided.split(vectors, names, groups))
     for known, left_out in parts:

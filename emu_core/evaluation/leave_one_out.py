@@ -213,7 +213,7 @@ class _Labelled(NamedTuple):
     units: NDArray[np.float32]  # (N, d), unit vectors
     labels: NDArray[np.int64]  # (N,), the intents' numbers
     keys: NDArray[np.int64]  # (N,), see `nearest_rows`
-    rows: _Rows  # of each language that takes part
+    rows: _Rows  # each language that takes part, with its rows
 
 
 _Kind = TypeVar("_Kind", bound=NeighbourAccuracy)

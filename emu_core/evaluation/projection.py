@@ -33,7 +33,7 @@ MIN_POINTS = 4  # different vectors that t-SNE and UMAP need
 # Iterations of t-SNE, exaggeration, momentum. The usual 250 and 500 iterations take twice as long, and starting from
 # the PCA reach the same trustworthiness.
 EARLY, LATE = (100, 12.0, 0.5), (250, 1.0, 0.8)
-THETA = 0.8  # of Barnes-Hut: a third faster than 0.5, with the same trustworthiness
+THETA = 0.8  # Barnes-Hut's angle: a third faster than 0.5, with the same trustworthiness
 EPOCHS, EPOCHS_OF_MANY, MANY = 500, 200, 10_000  # UMAP's own defaults
 EVERY_S = 0.5  # between two reports of an unfinished map
 PLACED_BY = 5  # neighbours that place a new sentence

@@ -45,11 +45,11 @@ class TransferSettings:
 
     hidden: int = 512  # units of each layer, with tanh
     layers: int = 2
-    learning_rate: float = 0.0005  # of Adam
-    decay: float = 0.9  # of the learning rate, at every epoch
+    learning_rate: float = 0.0005  # Adam's
+    decay: float = 0.9  # factor of the learning rate, at every epoch
     batch_size: int = 16
-    epochs: int = 20  # of which the best on held-out sentences is taken
-    dev_share: float = 0.1  # of the training sentences, held out
+    epochs: int = 20  # the best of them on held-out sentences is taken
+    dev_share: float = 0.1  # share of the training sentences that is held out
 
 
 _PAPER = TransferSettings()

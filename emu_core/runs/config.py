@@ -15,7 +15,7 @@ from emu_core.errors import RunError
 from emu_core.files import other_format
 from emu_core.runs.checked import fits
 
-FORMAT = 1  # of run folders; raised by a version that can't read those before it
+FORMAT = 1  # the format of run folders; raised by a version that can't read those before it
 Scalar = float | int | str | bool | None
 Hyperparameters = Mapping[str, Scalar | list[Scalar]]
 

@@ -27,7 +27,7 @@ class Took:
     """A span of time, or a point in time."""
 
     seconds: float = 0.0  # wall-clock time
-    cpu_seconds: float = 0.0  # of all threads of this process; varies less on a busy machine
+    cpu_seconds: float = 0.0  # sum over all threads of this process; varies less on a busy machine
 
     def costs(self) -> Costs:
         """Return both by name, rounded to milliseconds."""

@@ -273,7 +273,7 @@ class Run:
             RunError: it is no run or not over, or a process works in its folder.
         """
         target = self.folder.parent / TRASH / self.name
-        shutil.rmtree(target, ignore_errors=True)  # of an earlier run of this name
+        shutil.rmtree(target, ignore_errors=True)  # an earlier run of this name may be there
         return self._move(target)
 
     def put_back(self) -> "Run":

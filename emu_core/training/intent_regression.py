@@ -15,7 +15,7 @@ Matrix = NDArray[np.float64]
 Classes = NDArray[np.int64]
 
 MANY = 400  # intents; a regression over more of them at once takes minutes, so they are taken in groups
-GROUP = 100  # of many intents, those that one regression distinguishes
+GROUP = 100  # intents that one regression distinguishes, where there are many
 REGRESSION_MAX_SENTENCES = 20_000  # to learn from; of more, this many are drawn
 LEAST_OF_INTENT = 3  # sentences that an intent keeps in a draw
 

@@ -25,7 +25,7 @@ from emu_core.methods.dual_encoder.settings import SUM_OF_WORDS, TUNED_DUAL_ENCO
 HARD_NEGATIVES = 5  # section 2.2
 # The paper's network (512 wide, batches of 16, 20 epochs) takes minutes, too long for a check.
 CLASSIFIER = TransferSettings(hidden=128, learning_rate=0.002, batch_size=32, epochs=10)
-_MOST_SENTENCES = 6_000  # of a language, to train the classifier on, as in the paper
+_MOST_SENTENCES = 6_000  # so many of a language train the classifier, as in the paper
 _LEAST_FOR_EIGEN = 10  # pairs, the paper's sample
 
 

@@ -35,7 +35,7 @@ from emu_core.runs.costs import Took
 from emu_core.runs.stored_data import LabelledData
 from emu_core.settings import Settings
 
-TEMPLATE_SEED = 0  # of the slot values in template retrieval, so that every cell has the same queries
+TEMPLATE_SEED = 0  # draws the slot values in template retrieval, so that every cell has the same queries
 FIVE = 5  # targets a source, appendix A
 NEW = " new"  # the suffix of measures restricted to queries whose templates no system was given
 VIEW_PAIRS = 800  # Figure 4 (a) and (b)

@@ -66,7 +66,7 @@ _PROBES = {"probe": "{1}: probe", "neighbours": "{1}: neighbours in own language
 class _Spec:
     """A table of embeddings."""
 
-    measures: tuple[str, ...]  # of its columns
+    measures: tuple[str, ...]  # what its columns measure
     places: tuple[_Place, ...] = _FIVE_PLACES  # its rows
     notes: tuple[str, ...] = ("templates",)
     pairs: int | None = None  # the number of language pairs; None for all
@@ -81,7 +81,7 @@ _TABLES = {
     FmdaPart.TABLE_6: _Spec(("precision",)),
     FmdaPart.PROBES: _Spec(("probe",), _PROBED, ("probes",)),
 }
-_COMPARED = (FmdaPart.TABLE_2, FmdaPart.TABLE_3, FmdaPart.TABLE_6)  # of systems trained on each pair
+_COMPARED = (FmdaPart.TABLE_2, FmdaPart.TABLE_3, FmdaPart.TABLE_6)  # tables of systems trained on each pair
 _PANELS = {
     "a": (FmdaSystem.FMDA, "(a) language embeddings"),
     "b": (FmdaSystem.FMDA, "(b) meaning embeddings"),

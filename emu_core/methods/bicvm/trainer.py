@@ -116,7 +116,7 @@ def tensor(values: NDArray[Any], device: torch.device) -> Tensor:
     return torch.from_numpy(values).to(device)
 
 
-_EPSILON = 1e-10  # of AdaGrad
+_EPSILON = 1e-10  # AdaGrad's
 Numbers = NDArray[np.float64]
 
 

@@ -15,7 +15,9 @@ Ints = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
 class SentenceBatch:
     """The concatenated token ids of sentences."""
 
-    ids: np.ndarray[tuple[int, ...], np.dtype[np.int32]]  # of all sentences, by `Hashing.token_ids`
+    ids: np.ndarray[
+        tuple[int, ...], np.dtype[np.int32]
+    ]  # the ids of all sentences in a row, by `Hashing.token_ids`
     ends: Ints  # (N,), where each sentence ends in `ids`
 
     @classmethod

@@ -229,7 +229,7 @@ class DualEncoder(Encoder):
         """
         buckets, real = self.hashing.words, attention_mask > 0
         begins = (input_ids < buckets) & real  # (B, L)
-        number = begins.long().cumsum(dim=1) - 1  # of the word that an id belongs to
+        number = begins.long().cumsum(dim=1) - 1  # the number of the word that an id belongs to
         numbers = torch.arange(self.max_tokens).unsqueeze(1)  # (T, 1)
         belongs = (number.unsqueeze(1) == numbers) & real.unsqueeze(1)  # (B, T, L)
         mask = (belongs & begins.unsqueeze(1)).any(dim=2)  # (B, T), words

@@ -20,8 +20,8 @@ class TaskHeads(nn.Module):
     def __init__(self, dim: int, hidden: int, nli_hidden: int, gain: float = 1.0) -> None:
         super().__init__()
         self.gain = gain
-        self.response = _ranking_head(dim, hidden)  # of conversation
-        self.before = _ranking_head(dim, hidden)  # of quick thought, on a sentence's predecessor
+        self.response = _ranking_head(dim, hidden)  # for conversation
+        self.before = _ranking_head(dim, hidden)  # for quick thought, on a sentence's predecessor
         self.sentence = _ranking_head(dim, hidden)
         self.after = _ranking_head(dim, hidden)
         self.nli = nli_layers(dim, nli_hidden)

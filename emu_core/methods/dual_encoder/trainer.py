@@ -116,7 +116,7 @@ class DualEncoderTrainer(Trainer[DualEncoderBatch]):
         self.heads = TaskHeads(encoder.dim, config.head_hidden, config.nli_hidden, gain).to(encoder.device)
         self.optimizers = _optimizers(encoder, self.heads, config)
         self._mined = False
-        self._losses = [(0.0, 0)] * len(self.tasks)  # of each task in this epoch, their sum and number
+        self._losses = [(0.0, 0)] * len(self.tasks)  # for each task, sum and number in this epoch
         self._orders: dict[int, tuple[int, Ints]] = {}
 
     @property

@@ -106,7 +106,7 @@ _TUNED_FOR: Mapping[str, Mapping[str, Any]] = {
         "adversary_every": 16,
     },
     "e5-small": {"trained": Trained.LAST_LAYERS, "last_layers": 4, **_TRANSFORMER},
-    "hf": _TRANSFORMER,  # of any number of layers
+    "hf": _TRANSFORMER,  # a transformer with any number of layers
 }
 
 

@@ -251,7 +251,9 @@ class EmuTrainer(Trainer[EmuBatch]):
         chosen = [every[row] for row in sampled_rows([label for _, label in every])]
         x = self.encoder.encode_ids([ids for ids, _ in chosen]).astype(np.float64)
         lengths = np.linalg.norm(x, axis=1, keepdims=True)
-        length = float(lengths.mean())  # of what the classifier gets, while C is for embeddings of length 1
+        length = float(
+            lengths.mean()
+        )  # the classifier's inputs have this length, while C is for embeddings of length 1
         x /= length
         if self.config.objective is Objective.L2_SOFTMAX:
             x *= length / np.maximum(lengths, np.finfo(np.float32).tiny)

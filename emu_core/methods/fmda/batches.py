@@ -61,7 +61,7 @@ class DisentangleData:
     """The data that training reads."""
 
     languages: tuple[str, ...]  # codes, in the order of `Sentences.language`
-    sentences: FmdaSentences  # of the training pairs, and of the template pairs if there are any
+    sentences: FmdaSentences  # the training pairs' sentences, and the template pairs' if there are any
     pairs: Tensor  # (P, 2), rows of translations, of all language pairs together
     template_pairs: Tensor | None  # (T, 2), rows of one template in one language; None for one stage
     held_out: HeldOut | None  # None if nothing was held out

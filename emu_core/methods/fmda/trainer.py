@@ -35,7 +35,7 @@ class FmdaObjective(Stage):
 
     weights: list[nn.Parameter]  # to train; all others are frozen
     pairs: Tensor  # (P, 2), row numbers of sentences
-    losses: Callable[[Tensor], Losses]  # of a batch, weighted
+    losses: Callable[[Tensor], Losses]  # the weighted losses of a batch
 
 
 class DisentangleTrainer(Trainer[Tensor]):
@@ -172,7 +172,7 @@ def _losses(
 ) -> Losses:
     """Compute the losses of eq. 5 for a batch (B, 4): the template's (eq. 1 to 3), the others (with eq. 4), or all."""
     sentences, pairs = data.sentences, batch.T[:2]
-    out: FmdaOutput = model(*sentences.states.batch(batch.T.flatten()))  # of 4B sentences
+    out: FmdaOutput = model(*sentences.states.batch(batch.T.flatten()))  # for 4B sentences
     columns = [getattr(out, name).chunk(4) for name in FmdaOutput.__dataclass_fields__]
     a, b, not_a, not_b = (FmdaOutput(*quarter) for quarter in zip(*columns, strict=True))
     terms: Terms = {}

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 COSINES = 2**23  # held at once (32 MB, and as much again for each step of their arithmetic)
 KNOWN = 3  # weights of the gate
-_LEAST = 1e-6  # of a length: at 0 its root has no gradient
+_LEAST = 1e-6  # least length: at 0 its root has no gradient
 NUMBERS = ("share", "temperature", "softening", "gate_temperature", "gate_at", "gate_slope")
 TINY = 1e-30  # a sentence may be too far from all of them for float32
 
@@ -51,9 +51,13 @@ class PosteriorHead(nn.Module):
     """
 
     share: float  # the largest s, from 0 to 1
-    temperature: float  # of the class kernels, above 0
-    softening: float  # of the posterior, above 0; above 1, different intents are not quite opposed
-    gate_temperature: float  # of the kernel that says how near a sentence is to the training ones, above 0
+    temperature: float  # temperature of the class kernels, above 0
+    softening: (
+        float  # divides the posterior's logits, above 0; above 1, different intents are not quite opposed
+    )
+    gate_temperature: (
+        float  # temperature of the kernel that says how near a sentence is to the training ones, above 0
+    )
     gate_at: float  # nearness at which the gate is half open, at most log N
     gate_slope: float  # how far from there it is open or shut, above 0
     directions: Tensor

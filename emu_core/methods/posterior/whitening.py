@@ -12,8 +12,8 @@ from emu_core.evaluation.guard import LEAST_INTENTS
 from emu_core.training.intent_regression import Classes, Matrix
 
 EVEN = 1e-9  # a variance below this share of the largest counts as none
-DIVISIONS = 3  # of the intents into halves
-TEMPERATURE = 0.05  # of the cosines whose softmax is a sentence's neighbours
+DIVISIONS = 3  # random divisions of the intents into halves
+TEMPERATURE = 0.05  # divides the cosines whose softmax weighs a sentence's neighbours
 LEAST_GAIN = 0.5  # points
 ERRORS = 2.0  # standard errors that a gain must exceed
 
