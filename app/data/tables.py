@@ -7,6 +7,7 @@ import pandas as pd
 
 from emu_core.data.cleaning import stripped
 from emu_core.data.detection import detect_languages
+from emu_core.data.file_names import language_of_file
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.audit import Audit
 from emu_core.data.labelled.columns import ColumnMapping, apply_columns, guess_columns
@@ -16,7 +17,7 @@ from emu_core.data.labelled.load import (
     read_sentences,
     translations_by_text,
 )
-from emu_core.data.languages import is_known, language_code, language_of_file
+from emu_core.data.languages import is_known, language_code
 from emu_core.data.readers.limits import check_rows
 from emu_core.data.readers.tables import read_table
 from emu_core.data.readers.text import encoding_notes

@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 from emu_core.api.inputs import Files
 from emu_core.api.split import splitting_encoder
 from emu_core.data.export_csv import safe_csv
+from emu_core.data.file_names import language_of_file
 from emu_core.data.labelled.columns import ColumnMapping
 from emu_core.data.labelled.load import paths_of, read_sentences
-from emu_core.data.languages import language_of_file
 from emu_core.data.readers.formats import (
     JSON_LINES,
     PARQUET,

@@ -7,9 +7,8 @@ from importlib.resources import files
 
 import pandas as pd
 
-from emu_core.data.readers.formats import without_endings
 from emu_core.data.wording import shown
-from emu_core.errors import DataError, Fix
+from emu_core.errors import DataError
 
 _TABLE = files("emu_core.data").joinpath("languages.csv").read_text(encoding="utf-8")
 # code, other codes for the same language, English name, the language's own name, scripts in use
@@ -30,8 +29,6 @@ _TRADITIONAL = frozenset({"tw", "hk", "mo", "hant"})
 # A primary subtag, then scripts (Latn), regions (DE, 419) and variants, as in BCP 47.
 _TAG = re.compile(r"[a-z]{2,3}(-([a-z]{2}|[a-z]{4}|[0-9]{3}|[a-z0-9]{5,8}))*")
 
-_LOCALE = re.compile(r"[a-z]{2,3}[-_][A-Z]{2}")
-
 
 def language_code(value: str) -> str | None:
     """Return the short code of a language written as a code, a locale or a name; None for anything else.
@@ -39,10 +36,10 @@ def language_code(value: str) -> str | None:
     `de-DE`, `de_DE`, `deu`, `deu_Latn`, `German`, `Deutsch` and `allemand` give `de`. Chinese is `zh`, or `zh-tw` for
     a traditional region or script. Unknown codes of two or three letters are returned unchanged.
     """
-    return _stated_code(value) or _names_anywhere().get(value.strip().casefold())
+    return stated_code(value) or _names_anywhere().get(value.strip().casefold())
 
 
-def _stated_code(value: str) -> str | None:
+def stated_code(value: str) -> str | None:
     """Return the code of a language written as a code, a locale, or its name in English or the language itself."""
     tag = value.strip().casefold().replace("_", "-")
     if tag in _ALIASES:
@@ -108,33 +105,3 @@ def split_pair(name: str) -> tuple[str, str] | None:
 def ordered(codes: Iterable[str]) -> tuple[str, ...]:
     """Return the distinct codes sorted, English first: the order of all tables and figures."""
     return tuple(sorted(set(codes), key=lambda code: (code != "en", code)))
-
-
-def language_of_file(name: str) -> str | None:
-    """Return the language that a file's name states (`de.csv`, `sib.de.csv`, `massive de-DE.jsonl`), or None.
-
-    Only the last dotted part counts, or a last word that is a whole locale, and only known languages: `my data.csv` is
-    not Burmese.
-    """
-    part = without_endings(name).rsplit(".", 1)[-1]
-    word = part.rsplit(maxsplit=1)[-1] if part.strip() else ""
-    for candidate in (part, word if _LOCALE.fullmatch(word) else ""):
-        code = _stated_code(candidate)
-        if code and is_known(code):
-            return code
-    return None
-
-
-def stated_language(language: str | None, name: str) -> str:
-    """Return the code of a language that is given, or else stated by a file's name. Raises DataError if it is none."""
-    if language is not None:
-        return checked_language(language)
-    code = language_of_file(name)
-    if code is None:
-        stem, dot, ending = name.partition(".")
-        raise DataError(
-            f"{shown(name)} does not say its language; name it (",
-            Fix("language", "en"),
-            f"), or put it into the file's name, as in {shown(stem, 30)}.en{dot}{ending}",
-        )
-    return code

@@ -15,9 +15,9 @@ from emu_core.api.inputs import labelled_set
 from emu_core.api.predict import texts_of
 from emu_core.api.train import plan_training
 from emu_core.cli import main
+from emu_core.data.file_names import language_of_file
 from emu_core.data.labelled import read_unlabelled
 from emu_core.data.labelled.load import read_labelled, read_machine_translations
-from emu_core.data.languages import language_of_file
 from emu_core.data.parallel.files import read_parallel
 from emu_core.data.readers.formats import (
     FILE_ENDINGS,

@@ -10,7 +10,8 @@ from itertools import combinations
 
 import pandas as pd
 
-from emu_core.data.languages import language_codes, stated_language
+from emu_core.data.file_names import stated_language
+from emu_core.data.languages import language_codes
 from emu_core.data.wording import listed, shown
 from emu_core.errors import DataError, Fix, Message
 

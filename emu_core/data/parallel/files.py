@@ -5,7 +5,8 @@ from pathlib import Path
 from xml.parsers import expat
 
 from emu_core.data.cleaning import BLANKS, clean
-from emu_core.data.languages import checked_language, is_known, language_code, language_of_file, ordered
+from emu_core.data.file_names import language_of_file
+from emu_core.data.languages import checked_language, is_known, language_code, ordered
 from emu_core.data.parallel.text import ParallelRows, ParallelText, check_languages, pair_of
 from emu_core.data.readers.formats import (
     GZIP_ENDING,

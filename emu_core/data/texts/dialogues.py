@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from emu_core.data.cleaning import clean
-from emu_core.data.languages import stated_language
+from emu_core.data.file_names import stated_language
 from emu_core.data.readers.formats import CSV, TSV, format_of
 from emu_core.data.readers.tables import read_columns
 from emu_core.data.texts.text import TrainingText, left_out_note, read_training_texts

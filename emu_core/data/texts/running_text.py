@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import pandas as pd
 
 from emu_core.data.cleaning import clean
-from emu_core.data.languages import stated_language
+from emu_core.data.file_names import stated_language
 from emu_core.data.readers.limits import check_rows
 from emu_core.data.readers.text import read_lines
 from emu_core.data.texts.text import TrainingText, left_out_note, read_training_texts

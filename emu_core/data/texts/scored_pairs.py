@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from emu_core.data.languages import is_known, language_code, language_of_file, ordered
+from emu_core.data.file_names import language_of_file
+from emu_core.data.languages import is_known, language_code, ordered
 from emu_core.data.parallel.files import check_pairs, files_in
 from emu_core.data.readers.text import read_text
 from emu_core.data.wording import listed, shown

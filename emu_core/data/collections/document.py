@@ -1,0 +1,119 @@
+"""The content of a file, decoded as far as a format asks for it."""
+
+import json
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any, ClassVar
+
+import yaml
+
+from emu_core.data.collections.source_files import SourceFile
+from emu_core.data.readers.text import checked_text
+from emu_core.errors import DataError
+
+MAX_YAML_CHARACTERS = 30_000_000
+_MAX_NODES = 5_000_000  # brackets in JSON, of which each may be an object of 60 bytes and more
+_MAX_DEPTH = 50
+_BROKEN = (ValueError, RecursionError, yaml.YAMLError)
+_DECODER = json.JSONDecoder(parse_constant=lambda _: None)
+
+
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+    """YAML's safe loader for which every scalar is text: "yes" and "1.0" are sentences or names here, and no values."""
+
+    yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {}
+
+
+def _yaml_documents(text: str) -> list[Any]:
+    """Return the YAML documents in a text. Raises YAMLError for what expands, such as aliases, or nests too deeply."""
+    depth = 0
+    for event in yaml.parse(text, Loader=_Loader):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if isinstance(event, yaml.AliasEvent) or depth > _MAX_DEPTH:
+            raise yaml.YAMLError("an alias, or too deep")
+    return list(yaml.load_all(text, Loader=_Loader))
+
+
+class Document:
+    """The content of a file; what is asked for twice is decoded once.
+
+    Attributes:
+        file: the file.
+        payload: its bytes, unpacked.
+    """
+
+    def __init__(self, file: SourceFile) -> None:
+        """Read the file. Raises DataError if it can't be read or is too large."""
+        self.file = file
+        self.payload = file.payload()
+
+    @property
+    def path(self) -> str:
+        """The file's path, for messages and for what it states."""
+        return self.file.path
+
+    @cached_property
+    def text(self) -> str:
+        """The text; "" if the file is not text."""
+        return self._decoded[0]
+
+    @property
+    def encoding(self) -> str:
+        """The encoding of the text."""
+        return self._decoded[1]
+
+    @cached_property
+    def _decoded(self) -> tuple[str, str]:
+        try:
+            return checked_text(self.payload, self.path)
+        except DataError:
+            return "", "utf-8"
+
+    @cached_property
+    def json(self) -> Any:
+        """The decoded JSON, of JSON Lines the list of their values; None if it is neither."""
+        start = self.text.lstrip()[:1]
+        if not start or start not in "[{" or self.text.count("[") + self.text.count("{") > _MAX_NODES:
+            return None
+        try:
+            return _DECODER.decode(self.text.strip())
+        except _BROKEN:
+            pass
+        try:
+            return [_DECODER.decode(line) for line in self.text.split("\n") if line.strip()]
+        except _BROKEN:
+            return None
+
+    @property
+    def keys(self) -> frozenset[str]:
+        """The keys of a JSON or YAML object, or of the first object in a list of them."""
+        value = self.json if self.json is not None else self.yaml
+        if isinstance(value, list):
+            value = next((item for item in value if isinstance(item, dict)), None)
+        return frozenset(map(str, value)) if isinstance(value, dict) else frozenset()
+
+    @property
+    def records(self) -> list[dict[str, Any]]:
+        """The objects of a JSON list or of JSON Lines; none for anything else."""
+        values = self.json
+        return [value for value in values if isinstance(value, dict)] if isinstance(values, list) else []
+
+    @cached_property
+    def yaml(self) -> Any:
+        """The first YAML document whose every scalar is text, or the list of several; None if it is no YAML."""
+        if not self.text or len(self.text) > MAX_YAML_CHARACTERS:
+            return None
+        try:
+            documents = _yaml_documents(self.text)
+        except _BROKEN:
+            return None
+        return documents[0] if len(documents) == 1 else documents
+
+    def beside(self, name: str) -> "Document | None":
+        """Return the file of a name in the same folder or the nearest one above."""
+        file = self.file.beside(name)
+        return None if file is None else Document(file)
+
+    def lines(self) -> Iterator[str]:
+        """Yield the lines of the text without their ends."""
+        return (line.removesuffix("\r") for line in self.text.split("\n"))

@@ -1,0 +1,161 @@
+"""The way from files that are named to tables of sentences, one for each file that holds data."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+
+from emu_core.data.collections.document import Document
+from emu_core.data.collections.formats import format_of_collection
+from emu_core.data.collections.rows import Rows
+from emu_core.data.collections.source_files import SourceFile
+from emu_core.data.file_names import Statement, statements
+from emu_core.data.readers.formats import PLAIN_ENDING, is_table, unpacked_name
+from emu_core.data.readers.limits import check_rows
+from emu_core.data.readers.tables import read_table
+from emu_core.data.readers.text import encoding_notes, read_lines
+from emu_core.data.wording import counted, listed, shown
+from emu_core.errors import DataError
+
+# Endings of files that have a structure: one that is in no known format is no text with a sentence a line.
+_STRUCTURED = (
+    *(
+        ".yml",
+        ".yaml",
+        ".lu",
+        ".conll",
+        ".conllu",
+        ".iob",
+        ".md",
+        ".json",
+        ".jsonl",
+        ".ndjson",
+        ".xml",
+        ".html",
+    ),
+    *(".xlf", ".xliff", ".po", ".pot", ".arrow", ".zip", ".toml", ".ini", ".py", ".log"),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class SourceTable:
+    """A file as a table.
+
+    Attributes:
+        path: the file's path, as users know it.
+        frame: strings, in the columns of the file or, of a collection, some of LABELLED_COLUMNS.
+        recognised: the title of the collection's format; "" for an ordinary table.
+        states: what its name and those of its folders state.
+        notes: what is said about the file in the audit.
+    """
+
+    path: str
+    frame: pd.DataFrame
+    recognised: str
+    states: Statement
+    notes: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.frame)
+
+
+def read_tables(
+    files: Sequence[SourceFile], *, plain: bool = False
+) -> tuple[list[SourceTable], tuple[str, ...]]:
+    """Read files; those in a folder or an archive that hold no data are left out.
+
+    Args:
+        files: as `source_files` returns them.
+        plain: whether a text file that is no table has a sentence a line.
+
+    Returns:
+        The tables, and sentences about all files together: what was recognised, and which files were left out.
+
+    Raises:
+        DataError: a file can't be read, or none holds data.
+    """
+    tables: list[SourceTable] = []
+    left: list[str] = []
+    reason: DataError | None = None
+    states = statements([file.path for file in files], [file.around for file in files])
+    for file, stated in zip(files, states, strict=True):
+        try:
+            table = _read(file, stated, plain)
+        except DataError as error:
+            if file.is_named or (is_table(file.path) and not file.path.lower().endswith(".json")):
+                raise
+            table, reason = None, reason or error
+        if table is None:
+            left.append(file.path)
+            continue
+        tables.append(table)
+        check_rows(sum(map(len, tables)), "the data in all files together")
+    if not tables:
+        raise reason or DataError(
+            f"{listed(left, 4)}: none is a table, or an export of another tool that Emu knows; see the guide "
+            "“Your own data” for what is read"
+        )
+    return tables, tuple(_notes(tables, left))
+
+
+def _read(file: SourceFile, states: Statement, plain: bool) -> SourceTable | None:
+    """Return a file's table; None if it is in a folder and holds no data. Raises DataError if it can't be read."""
+    document = Document(file)
+    if (collection := format_of_collection(document)) is not None:
+        rows = Rows(file.path)
+        collection.read(document, rows)
+        notes = (*rows.notes, *encoding_notes(file.path, document.encoding))
+        return SourceTable(file.path, rows.frame(), collection.title, states, notes)
+    is_plain = plain and _is_plain(document)
+    if (
+        not file.is_named
+        and not is_table(file.path)
+        and not (is_plain and unpacked_name(file.path).endswith(PLAIN_ENDING))
+    ):
+        return None
+    if is_plain and not is_table(file.path):
+        lines, notes = read_lines(document.payload, file.path)
+        return SourceTable(file.path, pd.DataFrame({"text": lines}, dtype="str"), "", states, notes)
+    if not is_table(file.path) and unpacked_name(file.path).lower().endswith(_STRUCTURED):
+        raise _unknown(file.path)
+    frame = read_table(document.payload, unpacked_name(file.path))
+    notes = (*frame.attrs.get("notes", ()), *encoding_notes(file.path, frame.attrs.get("encoding", "utf-8")))
+    return SourceTable(file.path, frame, str(frame.attrs.get("recognised", "")), states, notes)
+
+
+def _is_plain(document: Document) -> bool:
+    name = unpacked_name(document.path).lower()
+    return not name.endswith(_STRUCTURED) and bool(document.text) and document.json is None
+
+
+def _unknown(path: str) -> DataError:
+    ending = unpacked_name(path).rpartition(".")[2]
+    return DataError(
+        f"{shown(path)} is a .{shown(ending, 10)} file, but none that Emu knows; the guide “Your own data” lists the "
+        "exports that are read, and any other data can be saved as CSV with the columns text, intent and language"
+    )
+
+
+def _notes(tables: Sequence[SourceTable], left: Sequence[str]) -> list[str]:
+    notes = []
+    for title in dict.fromkeys(table.recognised for table in tables if table.recognised):
+        parts = [table for table in tables if table.recognised == title]
+        intents = {intent for part in parts if "intent" in part.frame for intent in part.frame["intent"]} - {
+            ""
+        }
+        size = f"{counted(sum(map(len, parts)), 'example')}, {counted(len(intents), 'intent')}"
+        where = f" in {len(parts):,} files" if len(parts) > 1 else ""
+        notes.append(f"{title}: {size}{where}.")
+    notes += [note for table in tables for note in table.notes]
+    for what, by_path in (
+        (
+            "Language",
+            {table.path: table.states.language for table in tables if "language" not in table.frame},
+        ),
+        ("Split", {table.path: table.states.split for table in tables if "split" not in table.frame}),
+    ):
+        if stated := [f"{value} ({path})" for path, value in by_path.items() if value]:
+            notes.append(f"{what} by the names of files: {listed(stated, 4)}.")
+    if left:
+        notes.append(f"Not read, since they hold no labelled sentences: {listed(left, 6)}.")
+    return notes

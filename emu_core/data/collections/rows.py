@@ -1,0 +1,82 @@
+"""The labelled rows of a collection, as its reader finds them."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+import pandas as pd
+
+from emu_core.data.labelled.columns import LABELLED_COLUMNS
+from emu_core.data.readers.limits import build_table, cell_text, check_rows
+from emu_core.data.wording import counted
+
+SEVERAL_INTENTS = "several intents"
+
+
+class Rows:
+    """Rows of sentences with their intents, and the number of those that were left out, by reason."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._columns: dict[str, list[str]] = {column: [] for column in LABELLED_COLUMNS}
+        self._left_out: Counter[str] = Counter()
+
+    def __len__(self) -> int:
+        return len(self._columns["text"])
+
+    def add(
+        self,
+        text: object,
+        intent: object = "",
+        *,
+        language: object = "",
+        split: object = "",
+        id: object = "",
+        annotated: object = "",
+    ) -> None:
+        """Add a sentence; "" stands for what is unknown. A list of one intent is that intent, of several none."""
+        if isinstance(intent, Sequence) and not isinstance(intent, str):
+            if len(intent) > 1:
+                self.leave_out(SEVERAL_INTENTS)
+                return
+            intent = intent[0] if intent else ""
+        values = (id, text, intent, language, split, annotated)
+        for cells, value in zip(self._columns.values(), values, strict=True):
+            cells.append(cell_text(value))
+        check_rows(len(self), self._name)
+
+    def leave_out(self, reason: str, count: int = 1) -> None:
+        """Count sentences that are not read, such as rejected ones."""
+        self._left_out[reason] += count
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """A sentence for each reason for which sentences were left out."""
+        return tuple(
+            f"Left out of {self._name}, {reason}: {counted(count, 'sentence')}."
+            for reason, count in self._left_out.items()
+            if count
+        )
+
+    def frame(self) -> pd.DataFrame:
+        """Return the rows, with those of the six columns that say anything, and text and intent always.
+
+        Raises:
+            DataError: there is none, or a cell is not valid text.
+        """
+        used = [
+            column for column, cells in self._columns.items() if column in ("text", "intent") or any(cells)
+        ]
+        return build_table(used, [self._columns[column] for column in used], self._name)
+
+
+def marked_text(text: str, spans: list[tuple[int, int, object]]) -> str:
+    """Return a text with spans (start, end, name of the slot) marked: "at [time : six]"; "" if there is none.
+
+    Spans that overlap an earlier one, or lie outside of the text, are left out.
+    """
+    pieces, at = [], 0
+    for start, end, name in sorted(spans, key=lambda span: span[:2]):
+        if at <= start < end <= len(text) and name:
+            pieces += [text[at:start], f"[{name} : {text[start:end]}]"]
+            at = end
+    return "".join([*pieces, text[at:]]) if pieces else ""

@@ -1,0 +1,159 @@
+"""The files that a user names: themselves, or those within a folder or a zip archive."""
+
+import io
+import os
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+
+from emu_core.data.readers.limits import MAX_FILE_BYTES, check_size, opened
+from emu_core.data.wording import shown
+from emu_core.errors import DataError
+
+MAX_FILES = 10_000
+MAX_DEPTH = 20
+_ZIP = b"PK\x03\x04"
+_WORKBOOK = "xl/workbook.xml"
+# Hidden files, those of an open spreadsheet program, and macOS's copies of attributes in an archive.
+_HIDDEN = (".", "~$", "__MACOSX")
+
+
+@dataclass(frozen=True, eq=False)
+class SourceFile:
+    """A file to read.
+
+    Attributes:
+        path: as users know it, with `/`: the name of a file that was named, or the path within the folder or archive.
+        source: where its bytes are.
+        around: the folder that holds a file that was named, "" if it is unknown; its name may state a language.
+        tree: the files of the same folder or archive by path, this one included; empty for a file that was named.
+    """
+
+    path: str
+    source: Path | bytes
+    around: str = ""
+    tree: Mapping[str, "SourceFile"] = field(default_factory=dict)
+
+    @property
+    def is_named(self) -> bool:
+        """Whether the user named this file, and not a folder or archive around it."""
+        return not self.tree
+
+    @property
+    def name(self) -> str:
+        """The name without folders."""
+        return PurePosixPath(self.path).name
+
+    def beside(self, name: str) -> "SourceFile | None":
+        """Return the file of a name in the same folder or the nearest one above, if the tree has one."""
+        for folder in PurePosixPath(self.path).parents:
+            if other := self.tree.get(str(folder / name)):
+                return other
+        return None
+
+    def payload(self) -> bytes:
+        """Return the bytes, unpacked if they are gzipped. Raises DataError if they can't be read."""
+        with opened(self.source, self.path) as file:
+            return file.read()
+
+
+def source_files(sources: Sequence[Path | tuple[str, bytes]]) -> list[SourceFile]:
+    """Return the files that are named by paths, or as names and bytes; folders and archives are opened.
+
+    Raises:
+        DataError: a path does not exist, or a folder or an archive is empty, damaged or too large.
+    """
+    return [file for source in sources for file in _files_of(source)]
+
+
+def _files_of(source: Path | tuple[str, bytes]) -> list[SourceFile]:
+    if isinstance(source, Path) and source.is_dir():
+        return _tree(_in_folder(source), source.name or str(source), "the folder")
+    name, content = (source.name, source) if isinstance(source, Path) else source
+    if (archive := _archive(content, name)) is not None:
+        with archive:
+            return _tree(_in_archive(archive, name), name, "the archive")
+    around = source.absolute().parent.name if isinstance(source, Path) else ""
+    return [SourceFile(name, content, around)]
+
+
+def _tree(contents: Iterator[tuple[str, Path | bytes]], name: str, kind: str) -> list[SourceFile]:
+    tree: dict[str, SourceFile] = {}
+    for path, content in contents:
+        tree[path] = SourceFile(path, content, name, tree)
+        if len(tree) > MAX_FILES:
+            raise DataError(f"{kind} {shown(name)} holds more than {MAX_FILES:,} files; name those to read")
+    if not tree:
+        raise DataError(f"{kind} {shown(name)} holds no file; check its name")
+    return [tree[path] for path in sorted(tree)]
+
+
+def _in_folder(folder: Path) -> Iterator[tuple[str, Path]]:
+    # Links to folders are not followed: they may lead out, or in a circle.
+    for parent, folders, files in os.walk(folder):
+        inner = Path(parent).relative_to(folder)
+        folders[:] = [name for name in folders if not name.startswith(_HIDDEN)]
+        if len(inner.parts) >= MAX_DEPTH:
+            folders.clear()
+        for name in files:
+            path = Path(parent, name)
+            if not name.startswith(_HIDDEN) and path.is_file():
+                yield (inner / name).as_posix(), path
+
+
+def _archive(content: Path | bytes, name: str) -> zipfile.ZipFile | None:
+    """Return a zip archive opened, unless the file is something else; workbooks are zip archives, too."""
+    try:
+        if isinstance(content, Path):
+            if not content.is_file():
+                return None
+            with content.open("rb") as file:
+                if file.read(len(_ZIP)) != _ZIP:
+                    return None
+            check_size(content.stat().st_size, name, MAX_FILE_BYTES)
+        elif not content.startswith(_ZIP):
+            return None
+        archive = zipfile.ZipFile(content if isinstance(content, Path) else io.BytesIO(content))
+    except OSError:
+        return None  # the reader says why it can't be opened
+    except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
+        raise DataError(f"{shown(name)} is a damaged zip archive or workbook; save it again") from error
+    if _WORKBOOK in archive.namelist():
+        archive.close()
+        return None
+    return archive
+
+
+def _in_archive(archive: zipfile.ZipFile, name: str) -> Iterator[tuple[str, bytes]]:
+    parts = [part for part in archive.infolist() if not part.is_dir()]
+    if len(parts) > MAX_FILES:
+        raise DataError(
+            f"the archive {shown(name)} holds more than {MAX_FILES:,} files; unpack those to read"
+        )
+    size = 0
+    for part in parts:
+        path = PurePosixPath(part.filename.replace("\\", "/"))
+        inner = [
+            piece for piece in path.parts if piece not in ("/", "..", ".")
+        ]  # a name only: nothing is written
+        if not inner or any(piece.startswith(_HIDDEN) for piece in inner):
+            continue
+        try:
+            with archive.open(part) as file:
+                content = file.read(MAX_FILE_BYTES + 1 - size)
+        except (
+            zipfile.BadZipFile,
+            RuntimeError,
+            NotImplementedError,
+            OSError,
+            EOFError,
+            ValueError,
+        ) as error:
+            reason = "has a password" if part.flag_bits & 1 else "is damaged"
+            raise DataError(f"the archive {shown(name)} {reason}; unpack it and name the folder") from error
+        except Exception as error:  # each way of compressing has errors of its own
+            raise DataError(f"the archive {shown(name)} is damaged; make it again") from error
+        size += len(content)
+        check_size(size, f"the archive {name}", MAX_FILE_BYTES, ", unpacked")
+        yield "/".join(inner), content
