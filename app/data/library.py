@@ -123,6 +123,7 @@ def add(chosen: ChosenData, rows: pd.DataFrame) -> str:
     }
     facts |= {"changes": chosen.changes, "sentences": len(labelled), "intents": len(labelled.intents)}
     facts |= {"languages": labelled.languages, "translations": dict(chosen.translations)}
+    facts |= {"notes": chosen.audit.notes}
     try:
         with whole_folder(_root() / name) as new:
             rows.to_parquet(new / _ROWS, index=False)
@@ -207,7 +208,7 @@ def add_version(chosen: ChosenData, rows: pd.DataFrame | LabelledSet, change: st
         rows = located(rows, chosen.title)
     stem, title = (_VERSION.sub("", name) for name in (chosen.name, chosen.title))
     number = next(n for n in count(2) if f"{stem}-v{n}" not in _taken())
-    labelled, audit = audited(rows, f"{title} v{number}", chosen.hold_out, chosen.seed)
+    labelled, audit = audited(rows, f"{title} v{number}", chosen.hold_out, chosen.seed, chosen.audit.notes)
     changes = (*chosen.changes, change)
     new = replace(chosen, labelled=labelled, audit=audit, name=f"{stem}-v{number}", changes=changes)
     return add(new, rows)
@@ -335,7 +336,8 @@ def _rows(folder: str, stamp: int) -> pd.DataFrame:
 def _opened(folder: str, stamp: int) -> ChosenData:
     path, facts = Path(folder), _facts(Path(folder))
     about = float(facts["hold_out"]), int(facts["seed"])
-    made = audited(pd.read_parquet(path / _ROWS), str(facts["title"]), *about)
+    notes = tuple(map(str, facts.get("notes", ())))
+    made = audited(pd.read_parquet(path / _ROWS), str(facts["title"]), *about, notes)
     changes = tuple(map(str, facts.get("changes", ())))
     return ChosenData(*made, path.name, facts["translations"], *about, changes)
 

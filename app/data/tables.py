@@ -1,4 +1,4 @@
-"""Uploaded tables, read and turned into a labelled set."""
+"""Uploaded files, read and turned into a labelled set."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -6,21 +6,21 @@ from dataclasses import asdict, dataclass
 import pandas as pd
 
 from emu_core.data.cleaning import stripped
+from emu_core.data.collections.read import SourceTable, read_tables
+from emu_core.data.collections.source_files import source_files
 from emu_core.data.detection import detect_languages
-from emu_core.data.file_names import language_of_file
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.audit import Audit
-from emu_core.data.labelled.columns import ColumnMapping, apply_columns, guess_columns
+from emu_core.data.labelled.columns import ColumnMapping, guess_columns
 from emu_core.data.labelled.load import (
+    data_tables,
     labelled_from_frame,
-    located,
     read_sentences,
+    rows_of_tables,
     translations_by_text,
 )
 from emu_core.data.languages import is_known, language_code
-from emu_core.data.readers.limits import check_rows
 from emu_core.data.readers.tables import read_table
-from emu_core.data.readers.text import encoding_notes
 from emu_core.data.wording import listed
 from emu_core.errors import DataError
 
@@ -33,8 +33,9 @@ class Upload:
 
     key: str  # identifies the upload
     size: int  # bytes of the tables
-    names: tuple[str, ...]  # the files' names; untrusted, so never a path or markup
-    tables: tuple[pd.DataFrame, ...]  # a frame of strings for each
+    names: tuple[str, ...]  # the names of the uploaded files; untrusted, so never a path or markup
+    tables: tuple[SourceTable, ...]  # one for each file, also for those in archives, that holds data
+    notes: tuple[str, ...]  # what was recognised, and what names of files state
 
     def __len__(self) -> int:
         return sum(map(len, self.tables))
@@ -47,27 +48,19 @@ class Upload:
     @property
     def columns(self) -> list[str]:
         """The columns that all tables have, in the order of the first."""
-        return [column for column in self.tables[0].columns if all(column in table for table in self.tables)]
+        first, *others = (table.frame for table in self.tables)
+        return [column for column in first.columns if all(column in other for other in others)]
 
     def guess(self) -> ColumnMapping:
-        """Return the roles of the columns, guessed from their names."""
-        return guess_columns(self.tables[0][self.columns])
-
-    @property
-    def notes(self) -> list[str]:
-        """A sentence for each file that was not UTF-8."""
-        return [
-            note
-            for name, table in zip(self.names, self.tables, strict=True)
-            for note in encoding_notes(name, table.attrs.get("encoding", "utf-8"))
-        ]
+        """Return the roles of the columns, guessed from their names and contents."""
+        return guess_columns(self.tables[0].frame[self.columns])
 
 
 def read_upload(key: str, files: Sequence[tuple[str, bytes]]) -> Upload:
-    """Read files, given as names and bytes. Raises DataError for the first that is not a table."""
-    tables = tuple(read_table(payload, name) for name, payload in files)
-    size = sum(int(table.memory_usage(deep=True).sum()) for table in tables)
-    return Upload(key, size, tuple(name for name, _ in files), tables)
+    """Read files and zip archives, given as names and bytes. Raises DataError for the first that can't be read."""
+    tables, notes = data_tables(*read_tables(source_files(files)))
+    size = sum(int(table.frame.memory_usage(deep=True).sum()) for table in tables)
+    return Upload(key, size, tuple(name for name, _ in files), tuple(tables), notes)
 
 
 def read_texts(name: str, payload: bytes) -> list[str]:
@@ -92,9 +85,9 @@ def unlabelled_from_upload(name: str, payload: bytes, language: str) -> pd.DataF
 
 def _sentences(name: str, payload: bytes) -> pd.DataFrame:
     if name:
-        table = read_sentences(payload, name, None, language_of_file(name) or "und")
+        table, _ = read_sentences(source_files([(name, payload)]), None, None)
     else:
-        table = pd.DataFrame({"text": payload.decode().splitlines(), "language": "und"}, dtype="str")
+        table = pd.DataFrame({"text": payload.decode().splitlines(), "language": ""}, dtype="str")
     table = table[["text", "language"]].apply(stripped)
     table = table[table["text"] != ""].reset_index(drop=True)
     if table.empty and name:
@@ -121,14 +114,15 @@ def read_triples(name: str, payload: bytes) -> pd.DataFrame:
 
 def translations_of_upload(upload: Upload, mapping: ColumnMapping) -> dict[str, str]:
     """Return the machine translations in the tables, by text."""
-    tables = (translations_by_text(table, mapping.text) for table in upload.tables)
+    tables = (translations_by_text(table.frame, mapping.text) for table in upload.tables)
     return {text: translation for translated in tables for text, translation in translated.items()}
 
 
 def missing_roles(upload: Upload, mapping: ColumnMapping, language: str | None) -> list[str]:
     """Return which of text, intent and language are still unknown."""
     missing = [role for role in ("text", "intent") if asdict(mapping)[role] is None]
-    if mapping.language is None and not language and not all(map(language_of_file, upload.names)):
+    states = [table.states.language or table.states.around for table in upload.tables]
+    if mapping.language is None and not language and not all(states):
         missing.append("language")
     return missing
 
@@ -137,7 +131,7 @@ def unread_languages(upload: Upload, column: str | None) -> list[str]:
     """Return the unknown values in the column of languages, the most frequent first."""
     if column is None:
         return []
-    counts = pd.concat([stripped(table[column]) for table in upload.tables]).value_counts()
+    counts = pd.concat([stripped(table.frame[column]) for table in upload.tables]).value_counts()
     return [value for value in counts.index if value and language_code(value) is None]
 
 
@@ -155,23 +149,27 @@ def labelled_from_upload(
     `languages` are unknown values of the language column with their codes. Raises DataError if it is not a labelled
     set, or there are too many rows.
     """
-    stated = "und" if language == DETECT else language
-    parts = [
-        located(apply_columns(table, mapping, language=stated, name=name), name)
-        for name, table in zip(upload.names, upload.tables, strict=True)
-    ]
-    check_rows(sum(map(len, parts)), "the data in all files together")
-    rows = pd.concat(parts, ignore_index=True)
-    if mapping.language is None and language == DETECT:
-        rows["language"] = pd.Series(detect_languages(rows["text"].tolist()), dtype="str")
+    is_detected = mapping.language is None and language == DETECT
+    rows, notes = rows_of_tables(
+        upload.tables,
+        [mapping] * len(upload.tables),
+        None if language == DETECT else language,
+        upload.notes,
+        required=("text", "intent") if is_detected else ("text", "intent", "language"),
+    )
+    if is_detected:
+        unknown = rows["language"] == ""
+        rows.loc[unknown, "language"] = detect_languages(rows.loc[unknown, "text"].tolist())
     rows["language"] = stripped(rows["language"]).replace(dict(languages))
-    return *audited(rows, upload.title, hold_out, seed), rows
+    return *audited(rows, upload.title, hold_out, seed, notes), rows
 
 
-def audited(rows: pd.DataFrame, title: str, hold_out: float, seed: int) -> tuple[LabelledSet, Audit]:
-    """Return the labelled set of rows and its audit.
+def audited(
+    rows: pd.DataFrame, title: str, hold_out: float, seed: int, notes: tuple[str, ...] = ()
+) -> tuple[LabelledSet, Audit]:
+    """Return the labelled set of rows and its audit, which repeats the notes.
 
     If no row has a split, a share `hold_out` of every intent, drawn with `seed`, becomes split test.
     """
-    labelled, audit = labelled_from_frame(rows, title)
+    labelled, audit = labelled_from_frame(rows, title, notes)
     return labelled.hold_out(hold_out, seed) if hold_out and not labelled.splits else labelled, audit

@@ -114,10 +114,10 @@ def _draw_upload(upload: Upload) -> None:
         languages = draw_unread_languages(tables.unread_languages(upload, mapping.language), upload.key)
         hold_out, seed = _draw_hold_out(upload.key) if mapping.split is None else (0.0, 0)
         st.caption("The first rows:")
-        st.dataframe(upload.tables[0].head(5), hide_index=True)
-    for note in upload.notes:
-        draw_note(literal(note))
+        st.dataframe(upload.tables[0].frame.head(5), hide_index=True)
     if missing := tables.missing_roles(upload, mapping, language):
+        for note in upload.notes:
+            draw_note(literal(note))
         labels = ", ".join(_ROLES[role][0] for role in missing)
         text = f"Still to choose above: {labels}. Until then, the set in use does not change."
         st.warning(text, icon=":material/help:")
@@ -153,7 +153,7 @@ def _draw_upload(upload: Upload) -> None:
 
 def _draw_mapping(upload: Upload, guess: ColumnMapping) -> tuple[ColumnMapping, str | None]:
     """Ask for the role of each column, with the guess filled in, and for the language if no column states it."""
-    st.markdown("Which column is what? The guess is based on the columns' names.")
+    st.markdown("Which column is what? The guess is based on the columns' names and contents.")
     columns = upload.columns
     chosen: dict[str, str | None] = {}
     for column, (role, (label, explanation)) in zip(st.columns(3) * 2, _ROLES.items(), strict=True):

@@ -11,9 +11,8 @@ import pyarrow.parquet as pq
 from emu_core.api.inputs import Files
 from emu_core.api.split import splitting_encoder
 from emu_core.data.export_csv import safe_csv
-from emu_core.data.file_names import language_of_file
 from emu_core.data.labelled.columns import ColumnMapping
-from emu_core.data.labelled.load import paths_of, read_sentences
+from emu_core.data.labelled.load import files_of, read_sentences
 from emu_core.data.readers.formats import (
     JSON_LINES,
     PARQUET,
@@ -68,6 +67,7 @@ def embed(
         EncoderError: the encoder, or the part of it, does not exist.
     """
     frame = read_inputs(data, mapping, language)
+    frame["language"] = frame["language"].replace("", UNDETERMINED)
     if frame.empty:
         raise DataError("the files have no sentences; check that they have rows")
     chosen_device = pick_device(device)
@@ -108,13 +108,7 @@ def read_inputs(data: Files, mapping: ColumnMapping | None, language: str | None
     Raises:
         DataError: a file can't be read.
     """
-    return pd.concat(
-        [
-            read_sentences(path, path.name, mapping, language or language_of_file(path.name) or UNDETERMINED)
-            for path in paths_of(data)
-        ],
-        ignore_index=True,
-    )
+    return read_sentences(files_of(data), mapping, language)[0]
 
 
 @contextmanager

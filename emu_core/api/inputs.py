@@ -6,14 +6,14 @@ from pathlib import Path
 
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.columns import ColumnMapping
-from emu_core.data.labelled.load import read_labelled
+from emu_core.data.labelled.load import Sources, read_labelled
 from emu_core.devices import pick_device
 from emu_core.encoders.base import FloatArray
 from emu_core.encoders.registry import load_encoder
 from emu_core.errors import RunError
 from emu_core.runs.run import Run, RunState
 
-Files = str | Path | Sequence[str | Path]
+Files = Sources
 DataSource = LabelledSet | Files
 RUN_SPEC = "run:"  # begins the spec of a run's encoder
 

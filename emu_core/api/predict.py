@@ -10,7 +10,7 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from emu_core.api.embed import UNDETERMINED, in_parts, read_inputs, writing
+from emu_core.api.embed import in_parts, read_inputs, writing
 from emu_core.api.inputs import RUN_SPEC, DataSource, Files, as_list, labelled_set, lazy_encode, run_of
 from emu_core.data.demo import DEMO
 from emu_core.data.labelled import LabelledSet
@@ -300,7 +300,7 @@ def _sentences(data: Files, mapping: ColumnMapping | None, language: str | None)
     frame = frame[frame["text"].str.strip() != ""]
     if frame.empty:
         raise DataError("the files have no sentences; check that they have rows")
-    return frame.assign(language=frame["language"].replace(UNDETERMINED, ""))
+    return frame
 
 
 def _columns(count: int) -> list[str]:

@@ -5,8 +5,9 @@ import pandas as pd
 
 from emu_core.api.evaluate import against_pool
 from emu_core.api.inputs import DataSource, Files, as_list, labelled_set, lazy_encode
-from emu_core.data.labelled import LabelledSet, UnlabelledSet, read_unlabelled
+from emu_core.data.labelled import LabelledSet, UnlabelledSet
 from emu_core.data.labelled.columns import ColumnMapping
+from emu_core.data.labelled.load import read_unlabelled
 from emu_core.errors import TrainingError
 from emu_core.evaluation.active_learning import Uncertainty, choose_sentences, uncertainty
 from emu_core.evaluation.arrays import Encode

@@ -6,8 +6,9 @@ from pathlib import Path
 
 from emu_core.api.execute import CHECKPOINT_S, Face, execute
 from emu_core.api.inputs import DataSource, labelled_set
-from emu_core.data.labelled import LabelledSet, UnlabelledSet, read_unlabelled, unlabelled_from
+from emu_core.data.labelled import LabelledSet, UnlabelledSet, unlabelled_from
 from emu_core.data.labelled.columns import ColumnMapping
+from emu_core.data.labelled.load import read_unlabelled
 from emu_core.data.labelled.pairs import LanguagePair, read_pairs
 from emu_core.data.languages import language_code
 from emu_core.devices import pick_device, pick_precision

@@ -17,9 +17,6 @@ SPLIT_WORDS = {
 }
 """Words in names that state a split -> train, dev, test."""
 
-_ENDING = re.compile(
-    r"\.(csv|tsv|tab|jsonl?|ndjson|parquet|pq|arrow|xlsx|ya?ml|md|lu|conllu?|iob2?|txt|gz|zip)$", re.I
-)
 _WORD = re.compile(r"[^\W_]+")
 _SPLIT_AT_END = re.compile(rf"[._\-\s]+({'|'.join(SPLIT_WORDS)})(-\d+-of-\d+|[_-]?\d+)?$", re.IGNORECASE)
 _LAST_WORD = re.compile(r"(?:^|(?P<before>[._\-\s]))(?P<word>[^\W\d_]+(?:[-_][^\W\d_]{2,4})?)$")
@@ -27,27 +24,27 @@ _LOCALE = re.compile(r"[a-z]{2,3}[-_]([A-Z][a-z]{3}|[A-Z]{2})|[a-z]{2}-[a-z]{2}"
 # Codes that are words or abbreviations at the end of a name: support_it.csv, tickets-uk.csv.
 _ALSO_WORDS = frozenset(
     (
-        "am",
-        "an",
-        "as",
-        "be",
-        "he",
-        "hi",
-        "id",
-        "in",
-        "is",
-        "it",
-        "la",
-        "lo",
-        "ml",
-        "my",
-        "no",
-        "or",
-        "pa",
-        "se",
-        "si",
+        *(
+            "am",
+            "an",
+            "as",
+            "be",
+            "he",
+            "hi",
+            "id",
+            "in",
+            "is",
+            "it",
+            "la",
+            "lo",
+            "ml",
+            "my",
+            "no",
+            "or",
+            "pa",
+        ),
+        *("se", "si", "so", "ta", "to", "uk"),
     )
-    + ("so", "ta", "to", "uk")
 )
 
 
@@ -58,13 +55,14 @@ class Statement:
     Attributes:
         language: a code, or None.
         split: train, dev or test, or "".
-        doubtful: a code that may also be a word, or is the name of a folder around a file that was named; a language
-            that is given is believed instead.
+        doubtful: the code of a word in the name that may also mean something else.
+        around: the language that the folder around what was named states; one that is given is believed instead.
     """
 
     language: str | None = None
     split: str = ""
     doubtful: str | None = None
+    around: str | None = None
 
 
 def language_of_file(name: str) -> str | None:
@@ -74,28 +72,38 @@ def language_of_file(name: str) -> str | None:
     `massive de-DE.jsonl`. Only known languages count, and after a blank, a hyphen or an underscore no code that is
     also a word: `support_it.csv` is not Italian.
     """
-    return _language_at_end(name)[0]
+    return _ending_of(name).language
 
 
-def _language_at_end(name: str) -> tuple[str | None, str | None]:
-    """Return the language of a file's name, and otherwise the one that it may mean."""
-    stem = _stem(PurePosixPath(name).name)
+@dataclass(frozen=True)
+class _Ending:
+    """The end of a file's name: a certain or doubtful language, and the rest of the name before it."""
+
+    language: str | None
+    doubtful: str | None
+    rest: str
+
+
+def _ending_of(name: str) -> _Ending:
+    stem = without_endings(PurePosixPath(name).name)
     while match := _SPLIT_AT_END.search(stem):
         stem = stem[: match.start()]
     match = _LAST_WORD.search(stem)
     if match is None:
-        return None, None
+        return _Ending(None, None, stem)
     word, before = match["word"], match["before"]
     for part in (word, *re.split(r"[-_]", word)[-1:]):
         code = stated_code(part)
         if code is None or not is_known(code):
             continue
+        rest = stem.removesuffix(part)
         is_whole = before in (None, ".") and part == word and not re.search("[-_]", word)
         if is_whole or part.isupper() or _is_telling(part):
-            return code, None
+            return _Ending(code, None, rest)
         if len(part) == 2:
-            return (None, code) if part.casefold() in _ALSO_WORDS else (code, None)
-    return None, None
+            is_word = part.casefold() in _ALSO_WORDS
+            return _Ending(None, code, rest) if is_word else _Ending(code, None, rest)
+    return _Ending(None, None, stem)
 
 
 def _language_of_folder(name: str) -> str | None:
@@ -128,35 +136,22 @@ def statements(paths: Sequence[str], around: Sequence[str]) -> list[Statement]:
         paths: of the files, with the folders within what was named.
         around: the folder around each file that was named, or that was named itself; "" if it is unknown.
     """
-    splits, languages, stems = [], [], []
+    splits, endings = [], []
     for path in paths:
         parts = PurePosixPath(path).parts
-        words = (_WORD.findall(_stem(part).casefold()) for part in reversed(parts))
+        words = (_WORD.findall(without_endings(part).casefold()) for part in reversed(parts))
         splits.append(next(filter(None, map(_split_in, words)), ""))
-        languages.append(_language_at_end(parts[-1]))
-        stems.append(_language_free(parts[-1]))
+        endings.append(_ending_of(path))
     if len(set(splits) - {""}) < 2:
         splits = [""] * len(paths)
-    certain = {stem for stem, (code, _) in zip(stems, languages, strict=True) if code}
+    certain = {end.rest for end in endings if end.language}
     stated = []
-    for path, outside, split, stem, (by_name, doubtful) in zip(
-        paths, around, splits, stems, languages, strict=True
-    ):
+    for path, outside, split, end in zip(paths, around, splits, endings, strict=True):
         folders = map(_language_of_folder, reversed(PurePosixPath(path).parts[:-1]))
-        code = by_name or (doubtful if stem in certain else None) or next(filter(None, folders), None)
-        stated.append(Statement(code, split, None if code else doubtful or _language_of_folder(outside)))
+        by_name = end.language or (end.doubtful if end.rest in certain else None)
+        code = by_name or next(filter(None, folders), None)
+        stated.append(Statement(code, split, None if code else end.doubtful, _language_of_folder(outside)))
     return stated
-
-
-def _stem(name: str) -> str:
-    while _ENDING.search(name):
-        name = _ENDING.sub("", name)
-    return without_endings(name)
-
-
-def _language_free(name: str) -> str:
-    """Return a name without its last word."""
-    return _LAST_WORD.sub("", _SPLIT_AT_END.sub("", _stem(name)))
 
 
 def stated_language(language: str | None, name: str) -> str:

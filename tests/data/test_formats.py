@@ -15,9 +15,10 @@ from emu_core.api.inputs import labelled_set
 from emu_core.api.predict import texts_of
 from emu_core.api.train import plan_training
 from emu_core.cli import main
+from emu_core.data.collections.read import read_tables
+from emu_core.data.collections.source_files import source_files
 from emu_core.data.file_names import language_of_file
-from emu_core.data.labelled import read_unlabelled
-from emu_core.data.labelled.load import read_labelled, read_machine_translations
+from emu_core.data.labelled.load import read_labelled, read_machine_translations, read_unlabelled
 from emu_core.data.parallel.files import read_parallel
 from emu_core.data.readers.formats import (
     FILE_ENDINGS,
@@ -25,7 +26,6 @@ from emu_core.data.readers.formats import (
     TABLE_FORMATS,
     WRITTEN_ENDINGS,
     format_of,
-    tables_in,
 )
 from emu_core.data.readers.tables import read_table
 from emu_core.data.texts.dialogues import read_dialogues
@@ -97,7 +97,7 @@ def test_a_name_of_a_file_is_never_a_sentence(ending: str) -> None:
 @every_ending
 def test_the_boxes_of_the_app(ending: str) -> None:
     name, payload = f"hotel{ending}", written(FRAME, ending)
-    assert read_upload("key", [(name, payload)]).tables[0]["intent"].tolist() == ["pool", "shop"]
+    assert read_upload("key", [(name, payload)]).tables[0].frame["intent"].tolist() == ["pool", "shop"]
     assert read_texts(name, payload) == FRAME["text"].tolist()
     assert read_unlabelled_box(name, payload, "de")["language"].tolist() == ["en", "en"]
     triples = pd.DataFrame({"s1": ["a"], "s2": ["b"], "s3": ["c"]})
@@ -166,7 +166,12 @@ def test_a_folder_stands_for_its_tables_and_nothing_else(tmp_path: Path) -> None
     ):
         (tmp_path / name).write_bytes(b"text,intent\nnot,this\n")
     (tmp_path / "folder.csv").mkdir()
-    assert [path.name for path in tables_in(tmp_path)] == kept
+    tables, (note,) = read_tables(source_files([tmp_path]))
+    assert [table.path for table in tables] == kept
+    assert (
+        note
+        == "Not read, since they hold no labelled sentences: README.md, c.csv.bak, notes.txt, packed.gz, picture.png."
+    )
 
 
 def test_a_folder_without_tables_is_refused_with_the_formats(tmp_path: Path) -> None:

@@ -10,9 +10,9 @@ from emu_core.data.labelled import (
     LABELLED_COLUMNS,
     LabelledSet,
     UnlabelledSet,
-    read_unlabelled,
     unlabelled_from,
 )
+from emu_core.data.labelled.load import read_unlabelled
 from emu_core.errors import DataError
 
 
@@ -140,7 +140,7 @@ def test_read_unlabelled_tables_and_plain_files(tmp_path: Path) -> None:
         ["ça", "fr", ""],
     ]
     assert len(both) == 4
-    assert read_unlabelled([tmp_path / "train.fr.txt"], language="ca").languages == ("ca",)
+    assert read_unlabelled([tmp_path / "train.fr.txt"], language="ca").languages == ("fr",)  # by its name
 
 
 def test_read_unlabelled_refuses(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ from emu_core.data.languages import (
     language_code,
     language_codes,
     language_name,
-    language_of_file,
     ordered,
 )
 from emu_core.encoders.registry import available_encoders
@@ -49,24 +48,6 @@ def test_names_and_order() -> None:
     assert language_name("zh-tw") == "Chinese (traditional)"
     assert language_name("qq") == "qq"
     assert ordered(["fr", "de", "en", "de"]) == ("en", "de", "fr")
-
-
-@pytest.mark.parametrize(
-    ("name", "code"),
-    [
-        *[
-            (name, "de")
-            for name in ("de.csv", "sib.de.csv", "de-DE.jsonl", "massive de-DE.jsonl", "train.de.gz")
-        ],
-        *[(name, "de") for name in ("DE.CSV.GZ", "german.tsv", "tatoeba.deu-eng.deu", "x.de_DE.parquet")],
-        *[
-            (name, None)
-            for name in ("data.csv", "my data.csv", "notes.csv", "foo.csv", "de.dev.csv", ".csv", "")
-        ],
-    ],
-)
-def test_language_of_file(name: str, code: str | None) -> None:
-    assert language_of_file(name) == code
 
 
 def test_every_language_of_an_encoder_has_a_name() -> None:

@@ -33,7 +33,10 @@ def test_files_of_several_kinds_join(tmp_path: Path) -> None:
         {"row": 2, "source": "hotel.csv", "reason": "no text", "text": ""}
     ]
     assert audit.thin["source"].tolist() == ["hotel.csv", "de.tsv", "x.jsonl"]
-    assert audit.summary()[-1] == "de.tsv is not UTF-8 and was read as cp1252: check an accented word."
+    assert audit.summary()[-2:] == [
+        "de.tsv is not UTF-8 and was read as cp1252: check an accented word.",
+        "Language by the names of files: de (de.tsv).",
+    ]
     assert labelled.counts().to_numpy().sum() == audit.rows_kept == 3
 
 
@@ -41,8 +44,8 @@ def test_files_of_one_name_are_told_apart(tmp_path: Path) -> None:
     one = saved(tmp_path / "a", "en.csv", "text,intent\nhi,x\nho,y\n")
     two = saved(tmp_path / "b", "en.csv", "text,intent\nhi,x\n")
     _, audit = read_labelled([one, two])
-    assert audit.dropped["source"].tolist() == [str(two)]
-    assert audit.dropped["reason"].tolist() == [f"an exact repeat of row 1 of {one}"]
+    assert audit.dropped["source"].tolist() == ["b/en.csv"]
+    assert audit.dropped["reason"].tolist() == ["an exact repeat of row 1 of a/en.csv"]
 
 
 def test_mapping_and_language(tmp_path: Path) -> None:

@@ -10,31 +10,20 @@ from emu_core.data.collections.formats import format_of_collection
 from emu_core.data.collections.rows import Rows
 from emu_core.data.collections.source_files import SourceFile
 from emu_core.data.file_names import Statement, statements
-from emu_core.data.readers.formats import PLAIN_ENDING, is_table, unpacked_name
+from emu_core.data.readers.formats import (
+    FORMAT_TITLES,
+    PLAIN_ENDING,
+    STRUCTURED_ENDINGS,
+    TABLE_ENDINGS,
+    any_of,
+    is_table,
+    unpacked_name,
+)
 from emu_core.data.readers.limits import check_rows
 from emu_core.data.readers.tables import read_table
 from emu_core.data.readers.text import encoding_notes, read_lines
 from emu_core.data.wording import counted, listed, shown
 from emu_core.errors import DataError
-
-# Endings of files that have a structure: one that is in no known format is no text with a sentence a line.
-_STRUCTURED = (
-    *(
-        ".yml",
-        ".yaml",
-        ".lu",
-        ".conll",
-        ".conllu",
-        ".iob",
-        ".md",
-        ".json",
-        ".jsonl",
-        ".ndjson",
-        ".xml",
-        ".html",
-    ),
-    *(".xlf", ".xliff", ".po", ".pot", ".arrow", ".zip", ".toml", ".ini", ".py", ".log"),
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +32,8 @@ class SourceTable:
 
     Attributes:
         path: the file's path, as users know it.
+        around: the folder around the file, if it was named itself; otherwise what was named, a folder or an archive.
+        is_named: whether it was named itself.
         frame: strings, in the columns of the file or, of a collection, some of LABELLED_COLUMNS.
         recognised: the title of the collection's format; "" for an ordinary table.
         states: what its name and those of its folders state.
@@ -50,6 +41,8 @@ class SourceTable:
     """
 
     path: str
+    around: str
+    is_named: bool
     frame: pd.DataFrame
     recognised: str
     states: Statement
@@ -92,20 +85,21 @@ def read_tables(
         check_rows(sum(map(len, tables)), "the data in all files together")
     if not tables:
         raise reason or DataError(
-            f"{listed(left, 4)}: none is a table, or an export of another tool that Emu knows; see the guide "
-            "“Your own data” for what is read"
+            f"{listed(left, 4)}: no {FORMAT_TITLES} file (their names end in {any_of(TABLE_ENDINGS)}) and no export of "
+            "another tool that Emu knows; name the files to read, or save the data as CSV"
         )
     return tables, tuple(_notes(tables, left))
 
 
 def _read(file: SourceFile, states: Statement, plain: bool) -> SourceTable | None:
     """Return a file's table; None if it is in a folder and holds no data. Raises DataError if it can't be read."""
+    about = file.path, file.around, file.is_named
     document = Document(file)
     if (collection := format_of_collection(document)) is not None:
         rows = Rows(file.path)
         collection.read(document, rows)
         notes = (*rows.notes, *encoding_notes(file.path, document.encoding))
-        return SourceTable(file.path, rows.frame(), collection.title, states, notes)
+        return SourceTable(*about, rows.frame(), collection.title, states, notes)
     is_plain = plain and _is_plain(document)
     if (
         not file.is_named
@@ -115,17 +109,17 @@ def _read(file: SourceFile, states: Statement, plain: bool) -> SourceTable | Non
         return None
     if is_plain and not is_table(file.path):
         lines, notes = read_lines(document.payload, file.path)
-        return SourceTable(file.path, pd.DataFrame({"text": lines}, dtype="str"), "", states, notes)
-    if not is_table(file.path) and unpacked_name(file.path).lower().endswith(_STRUCTURED):
+        return SourceTable(*about, pd.DataFrame({"text": lines}, dtype="str"), "", states, notes)
+    if not is_table(file.path) and unpacked_name(file.path).lower().endswith(STRUCTURED_ENDINGS):
         raise _unknown(file.path)
     frame = read_table(document.payload, unpacked_name(file.path))
     notes = (*frame.attrs.get("notes", ()), *encoding_notes(file.path, frame.attrs.get("encoding", "utf-8")))
-    return SourceTable(file.path, frame, str(frame.attrs.get("recognised", "")), states, notes)
+    return SourceTable(*about, frame, str(frame.attrs.get("recognised", "")), states, notes)
 
 
 def _is_plain(document: Document) -> bool:
     name = unpacked_name(document.path).lower()
-    return not name.endswith(_STRUCTURED) and bool(document.text) and document.json is None
+    return not name.endswith(STRUCTURED_ENDINGS) and bool(document.text) and document.json is None
 
 
 def _unknown(path: str) -> DataError:

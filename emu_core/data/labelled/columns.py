@@ -72,7 +72,7 @@ def apply_columns(
     *,
     language: str | None,
     name: str,
-    required: Sequence[str] = ("text", "intent"),
+    required: Sequence[str] = ("text", "intent", "language"),
 ) -> pd.DataFrame:
     """Return the six columns of LABELLED_COLUMNS, with every row in the table's order.
 
@@ -81,9 +81,9 @@ def apply_columns(
     Args:
         frame: a table as read.
         mapping: the column of each role.
-        language: the language of every row, if there is no language column.
+        language: the language of rows for which no column states one.
         name: the file's name, for messages, and for its language without a column and `language`.
-        required: roles that need a column.
+        required: roles that need a column; a language may also be given, or stated by the file's name.
 
     Raises:
         DataError: a required or mapped column does not exist, or no language is stated.
@@ -99,7 +99,7 @@ def apply_columns(
             raise DataError(
                 f"{shown(name)}: column '{shown(used[role])}' is mapped to {role} and to {second_role}; choose one"
             )
-    if missing := [role for role in required if not used[role]]:
+    if missing := [role for role in required if not used[role] and role != "language"]:
         spare = next((column for column in columns if column not in used.values()), None)
         fix = Message("Add it, or name the right file")
         if spare:
@@ -109,8 +109,8 @@ def apply_columns(
     for role in LABELLED_COLUMNS:
         if column := used[role]:
             table[role] = frame[column].reset_index(drop=True).astype("str").fillna("")
-    if mapping.language is None:
-        table["language"] = stated_language(language, name)
+    if language or (mapping.language is None and "language" in required):
+        table["language"] = table["language"].replace("", stated_language(language, name))
     table["language"] = language_codes(table["language"])
     table["split"] = split_codes(table["split"])
     return table

@@ -1,22 +1,25 @@
 """The way from files, or from a mapped table, to labelled rows, an audited labelled set, or unlabelled sentences."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib.resources import files as package_files
+from itertools import compress
 from pathlib import Path
 
 import pandas as pd
 
 from emu_core.data.cleaning import stripped
+from emu_core.data.collections.read import SourceTable, read_tables
+from emu_core.data.collections.source_files import SourceFile, source_files
 from emu_core.data.labelled.audit import Audit, audit_rows
 from emu_core.data.labelled.columns import LABELLED_COLUMNS, ColumnMapping, apply_columns, guess_columns
 from emu_core.data.labelled.sets import LabelledSet, UnlabelledSet
-from emu_core.data.languages import checked_language
-from emu_core.data.readers.formats import is_table, tables_in
-from emu_core.data.readers.limits import check_rows, named_paths
-from emu_core.data.readers.tables import read_table
-from emu_core.data.readers.text import encoding_notes, read_lines
+from emu_core.data.languages import checked_language, language_name
+from emu_core.data.readers.limits import named_paths
 from emu_core.data.wording import listed, shown
 from emu_core.errors import DataError, Fix
+
+Sources = str | Path | Sequence[str | Path]
+"""One or more files, folders or archives as users name them, or the word demo."""
 
 DEMO = "demo"
 """The word for the demo set wherever files are named."""
@@ -30,45 +33,61 @@ def demo_paths() -> list[Path]:
 
 
 def read_labelled(
-    sources: Sequence[str | Path], *, mapping: ColumnMapping | None = None, language: str | None = None
+    sources: Sources, *, mapping: ColumnMapping | None = None, language: str | None = None
 ) -> tuple[LabelledSet, Audit]:
     """Read one or more labelled files as one set, or the demo set for the single word "demo".
 
     Args:
-        sources: paths of tables in a format of `TABLE_FORMATS`, or of folders, which stand for the tables in them.
+        sources: one or more paths: of tables in a format of `TABLE_FORMATS`, of collections in a format of
+            `COLLECTION_FORMATS`, and of folders and zip archives, which stand for the files in them.
         mapping: columns by name, for all files; those left None are guessed from the usual names.
-        language: the language of files without a language column; without it the file's name must state it.
+        language: the language of files for which no column and no name states one.
 
     Raises:
         DataError: a file can't be read or mapped, or fewer than two usable sentences, or a single intent, are left.
     """
-    paths = paths_of(sources)
-    rows, notes = read_rows(paths, mapping=mapping, language=language)
-    name = DEMO if paths == demo_paths() else listed((path.name for path in paths), 4)
-    return _audited(rows, name, notes)
+    files = files_of(sources)
+    rows, notes = read_rows(files, mapping=mapping, language=language)
+    return _audited(rows, DEMO if is_demo(sources) else _title(files, sources), notes)
 
 
-def paths_of(sources: str | Path | Sequence[str | Path]) -> list[Path]:
-    """Return the files that are named, where a folder stands for the tables in it, and "demo" for the demo set.
+def files_of(sources: Sources) -> list[SourceFile]:
+    """Return the files that are named; folders and zip archives stand for those in them, "demo" for the demo set.
 
     Raises:
-        DataError: none is named, a folder holds no table, or the demo set is named beside files.
+        DataError: none is named, one can't be opened, or the demo set is named beside files.
     """
     paths = named_paths(sources, "no file is named; name one or more, or the word demo")
-    if DEMO in map(str, [sources] if isinstance(sources, str | Path) else sources):
+    if is_demo(sources):
         if len(paths) > 1:
             raise DataError("the demo set can't be joined with files; name it alone, or a file as ./demo")
-        return demo_paths()
-    return [file for path in paths for file in (tables_in(path) if path.is_dir() else [path])]
+        paths = demo_paths()
+    return source_files(paths)
 
 
-def labelled_from_frame(frame: pd.DataFrame, name: str) -> tuple[LabelledSet, Audit]:
+def is_demo(sources: Sources) -> bool:
+    """Return whether the demo set is named."""
+    return DEMO in map(str, [sources] if isinstance(sources, str | Path) else sources)
+
+
+def _title(files: Sequence[SourceFile], sources: Sources) -> str:
+    """Return the name of a set: that of a folder or an archive, or else those of its files."""
+    named = [sources] if isinstance(sources, str | Path) else sources
+    if len(files) > len(named):
+        return listed((Path(source).name or str(source) for source in named), 4)
+    return listed((file.name for file in files), 4)
+
+
+def labelled_from_frame(
+    frame: pd.DataFrame, name: str, notes: tuple[str, ...] = ()
+) -> tuple[LabelledSet, Audit]:
     """Audit a frame with the six columns, as `apply_columns` returns it, and make a labelled set of it.
 
     Args:
         frame: the six columns. With row and source, as `located` adds them, the audit names the place of each row;
             otherwise rows count from 1.
         name: the name of the set.
+        notes: what is already known about the rows, for the audit.
 
     Raises:
         DataError: a column is missing, or what is left is no labelled set (see `read_labelled`).
@@ -78,7 +97,7 @@ def labelled_from_frame(frame: pd.DataFrame, name: str) -> tuple[LabelledSet, Au
             f"{shown(name)}: no column '{missing[0]}'; found: {listed(frame.columns)}. Map the columns first"
         )
     rows = frame if {"row", "source"} <= set(frame.columns) else located(frame[list(LABELLED_COLUMNS)], name)
-    return _audited(rows, name, ())
+    return _audited(rows, name, notes)
 
 
 def _audited(rows: pd.DataFrame, name: str, notes: tuple[str, ...]) -> tuple[LabelledSet, Audit]:
@@ -101,26 +120,103 @@ def _audited(rows: pd.DataFrame, name: str, notes: tuple[str, ...]) -> tuple[Lab
 
 
 def read_rows(
-    paths: Sequence[Path], *, mapping: ColumnMapping | None, language: str | None
+    files: Sequence[SourceFile], *, mapping: ColumnMapping | None, language: str | None
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """Read files into the six columns, row (from 1 in each file) and source (the file's name).
+    """Read files into the six columns, row (from 1 in each file) and source (the file's path).
 
     Returns:
-        The rows of all files in order, and notes for the audit about files that were not UTF-8.
+        The rows of all files in order, and notes for the audit: what was recognised, what names of files state.
 
     Raises:
         DataError: a file can't be read or mapped, or they hold too many rows together.
     """
-    names = [path.name for path in paths]
-    parts: list[pd.DataFrame] = []
-    notes: list[str] = []
-    for path in paths:
-        frame = read_table(path, path.name)
-        part = apply_columns(frame, guess_columns(frame, mapping), language=language, name=path.name)
-        parts.append(located(part, path.name if names.count(path.name) == 1 else str(path)))
-        check_rows(sum(map(len, parts)), "the data in all files together")
-        notes += encoding_notes(path.name, frame.attrs.get("encoding", "utf-8"))
-    return pd.concat(parts, ignore_index=True), tuple(notes)
+    tables, notes = data_tables(*read_tables(files), mapping)
+    return rows_of_tables(tables, [guess_columns(table.frame, mapping) for table in tables], language, notes)
+
+
+def data_tables(
+    tables: Sequence[SourceTable], notes: tuple[str, ...], mapping: ColumnMapping | None = None
+) -> tuple[Sequence[SourceTable], tuple[str, ...]]:
+    """Return the tables that hold labelled sentences, and the notes with those that were left out.
+
+    In a folder or an archive, a table without a column of sentences or of intents is something else, such as a list of
+    names, if another one has both.
+    """
+    guessed = [guess_columns(table.frame, mapping) for table in tables]
+    whole = [bool(columns.text and columns.intent) for columns in guessed]
+    if not any(whole):
+        return tables, notes
+    kept = [table.is_named or is_whole for table, is_whole in zip(tables, whole, strict=True)]
+    left = [table.path for table, is_kept in zip(tables, kept, strict=True) if not is_kept]
+    said = f"Not read, since they lack a column of sentences or of intents: {listed(left, 6)}."
+    return list(compress(tables, kept)), (*notes, said) if left else notes
+
+
+def rows_of_tables(
+    tables: Sequence[SourceTable],
+    mappings: Sequence[ColumnMapping],
+    language: str | None,
+    notes: Sequence[str] = (),
+    *,
+    required: Sequence[str] = ("text", "intent"),
+) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """Return the rows of tables in the six columns with row and source, and the notes with those on languages.
+
+    A language in a file's name is believed rather than `language`, which is that of the other files; the audit says
+    where they differ.
+
+    Args:
+        tables: as `read_tables` returns them.
+        mappings: the columns of each.
+        language: the language of sentences for which neither a column nor the name of their file states one.
+        notes: what is known already.
+        required: roles that need a column.
+
+    Raises:
+        DataError: see `apply_columns`.
+    """
+    sources = _told_apart(tables)
+    code = None if language is None else checked_language(language)
+    parts, said = [], list(notes)
+    for table, mapping, source in zip(tables, mappings, sources, strict=True):
+        stated = table.states.language or code or table.states.around
+        part = apply_columns(table.frame, mapping, language=stated, name=table.path, required=required)
+        if mapping.split is None:
+            part["split"] = table.states.split
+        if mapping.language is None:
+            said += _language_notes(table, code)
+        parts.append(located(part, source))
+    return pd.concat(parts, ignore_index=True), tuple(dict.fromkeys(said))
+
+
+def _told_apart(tables: Sequence[SourceTable]) -> list[str]:
+    """Return a name for each table: its path, with the folder around it or a number where two have the same."""
+    paths = [table.path for table in tables]
+    names = [
+        table.path if paths.count(table.path) == 1 else f"{table.around}/{table.path}".lstrip("/")
+        for table in tables
+    ]
+    return [
+        name if names.count(name) == 1 else f"{name} ({names[: at + 1].count(name)})"
+        for at, name in enumerate(names)
+    ]
+
+
+def _language_notes(table: SourceTable, given: str | None) -> Iterator[str]:
+    """Say where the name of a file contradicts the language that was given, or is all that states one."""
+    states = table.states
+    if given and states.language and given != states.language:
+        yield (
+            f"{shown(table.path)} is read as {language_name(states.language)}, as its name states, and not as "
+            f"{language_name(given)}; if that is wrong, rename the file, or add a column language."
+        )
+    if given and states.doubtful and given != states.doubtful:
+        yield (
+            f"{shown(table.path)} is read as {language_name(given)}, though its name may mean "
+            f"{language_name(states.doubtful)}."
+        )
+    if not given and not states.language and states.around:
+        yield f"{shown(table.path)} is read as {language_name(states.around)}, as the folder around it is named."
 
 
 def located(frame: pd.DataFrame, source: str) -> pd.DataFrame:
@@ -131,13 +227,12 @@ def located(frame: pd.DataFrame, source: str) -> pd.DataFrame:
 
 
 def read_unlabelled(
-    paths: Sequence[str | Path], *, mapping: ColumnMapping | None = None, language: str | None = None
+    paths: Sources, *, mapping: ColumnMapping | None = None, language: str | None = None
 ) -> UnlabelledSet:
     """Read sentences from tables, ignoring their intents, or from plain files, one sentence a line.
 
-    A file is plain if its name has no table's ending: `hotel.de.txt`, `train.de.gz`. A folder stands for the tables in
-    it. Empty sentences and repeats of a
-    sentence in the same language are dropped.
+    A file is plain if its name has no ending of a structured file: `hotel.de.txt`, `train.de.gz`. A folder or a zip
+    archive stands for the files in it. Empty sentences and repeats of a sentence in the same language are dropped.
 
     Args:
         paths: the files and folders.
@@ -147,49 +242,42 @@ def read_unlabelled(
     Raises:
         DataError: a file can't be read, has no text column, or states no language; or no sentence is left.
     """
-    files = paths_of(paths)
-    parts = []
-    for path in files:
-        part = read_sentences(path, path.name, mapping, language)
-        parts.append(part[list(UnlabelledSet.columns)])
-        check_rows(sum(map(len, parts)), "the unlabelled data")
-    frame = pd.concat(parts, ignore_index=True).apply(stripped)
+    files = files_of(paths)
+    frame, _ = read_sentences(files, mapping, language, required=("text", "language"))
+    frame = frame[list(UnlabelledSet.columns)].apply(stripped)
     frame = frame[(frame["text"] != "") & (frame["language"] != "")]
     for code in frame["language"].unique():
         checked_language(code)
     frame = frame.drop_duplicates(["text", "language"], ignore_index=True)
     if frame.empty:
         raise DataError(
-            f"{listed(path.name for path in files)}: no sentence with a language is left; check the columns"
+            f"{listed(file.path for file in files)}: no sentence with a language is left; check the columns"
         )
-    return UnlabelledSet(frame, listed((path.name for path in files), 4))
+    return UnlabelledSet(frame, _title(files, paths))
 
 
 def read_sentences(
-    source: Path | bytes, name: str, mapping: ColumnMapping | None, language: str | None
-) -> pd.DataFrame:
-    """Return every row of a table, or line of a plain file, as columns of LABELLED_COLUMNS; only text is required.
+    files: Sequence[SourceFile],
+    mapping: ColumnMapping | None,
+    language: str | None,
+    *,
+    required: Sequence[str] = ("text",),
+) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """Return every row of tables, or line of plain files, in the columns of `read_rows`, and notes on them.
 
     Raises:
-        DataError: the file can't be read, has no text column, or states no language.
+        DataError: a file can't be read, has no text column, or states no language although it is required.
     """
-    if is_table(name):
-        frame = read_table(source, name)
-        columns = guess_columns(frame, mapping)
-    else:
-        frame = pd.DataFrame({"text": read_lines(source, name)[0]}, dtype="str")
-        columns = ColumnMapping(text="text")
-    return apply_columns(frame, columns, required=("text",), language=language, name=name)
+    tables, notes = read_tables(files, plain=True)
+    mappings = [guess_columns(table.frame, mapping) for table in tables]
+    return rows_of_tables(tables, mappings, language, notes, required=required)
 
 
-def read_machine_translations(
-    files: Sequence[str | Path], mapping: ColumnMapping | None = None
-) -> dict[str, str]:
+def read_machine_translations(sources: Sources, mapping: ColumnMapping | None = None) -> dict[str, str]:
     """Return the translations in a column `translation` of a labelled set's files or folders, by text."""
     translation_by_text: dict[str, str] = {}
-    for path in paths_of(files):
-        frame = read_table(path, path.name)
-        translation_by_text |= translations_by_text(frame, guess_columns(frame, mapping).text)
+    for table in read_tables(files_of(sources))[0]:
+        translation_by_text |= translations_by_text(table.frame, guess_columns(table.frame, mapping).text)
     return translation_by_text
 
 

@@ -3,11 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING
-
-from emu_core.data.wording import shown
-from emu_core.errors import DataError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,8 +46,16 @@ TMX_ENDING = ".tmx"  # translation memories
 GZIP_ENDING = ".gz"
 TABLE_ENDINGS = tuple(ending for table in TABLE_FORMATS for ending in table.endings)
 WRITTEN_ENDINGS = tuple(table.endings[0] for table in TABLE_FORMATS if table.is_written)
-FILE_ENDINGS = (*TABLE_ENDINGS, PLAIN_ENDING, GZIP_ENDING)
+ZIP_ENDING = ".zip"
+COLLECTION_ENDINGS = (".yml", ".yaml", ".md", ".lu", ".conll", ".arrow")
+"""Other endings of collections (emu_core.data.collections), which are recognised by their content."""
+FILE_ENDINGS = (*TABLE_ENDINGS, PLAIN_ENDING, *COLLECTION_ENDINGS, ZIP_ENDING, GZIP_ENDING)
 """Endings of files of sentences, labelled or not."""
+STRUCTURED_ENDINGS = (
+    *(*JSON_LINES.endings, *COLLECTION_ENDINGS, ZIP_ENDING, TMX_ENDING),
+    *(".conllu", ".iob", ".xml", ".html", ".xlf", ".xliff", ".po", ".pot", ".toml", ".ini", ".py", ".log"),
+)
+"""Endings of files that never have a sentence a line, whether they can be read or not."""
 
 
 def any_of(names: Iterable[str], word: str = "or") -> str:
@@ -90,25 +94,3 @@ def without_endings(name: str, endings: tuple[str, ...] = FILE_ENDINGS) -> str:
     while ending := next((ending for ending in endings if name.lower().endswith(ending)), ""):
         name = name[: -len(ending)]
     return name
-
-
-def tables_in(folder: Path) -> list[Path]:
-    """Return the files of a folder that are tables by their names, sorted.
-
-    Other files, folders, and hidden files, also those that spreadsheet programs leave while they are open (`~$`), are
-    no part of the data.
-
-    Raises:
-        DataError: there is none.
-    """
-    tables = sorted(
-        path
-        for path in folder.iterdir()
-        if is_table(path.name) and not path.name.startswith((".", "~$")) and path.is_file()
-    )
-    if not tables:
-        raise DataError(
-            f"the folder {shown(folder)} holds no {FORMAT_TITLES} file (their names end in {any_of(TABLE_ENDINGS)}); "
-            "name the files themselves"
-        )
-    return tables
