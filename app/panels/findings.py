@@ -92,6 +92,8 @@ def draw_left_out(audit: Audit, waiting: int) -> None:
 def draw_findings(chosen: ChosenData) -> None:
     """Draw an expander for each kind of finding, with its rows to fix."""
     findings = {key: rows for key in FINDINGS if len(rows := getattr(chosen.audit, key))}
+    for note in chosen.audit.notes:
+        draw_note(literal(note))
     if not findings:
         st.success("The audit found nothing to fix.", icon=":material/check_circle:")
     for key, rows in findings.items():
@@ -109,8 +111,6 @@ def draw_findings(chosen: ChosenData) -> None:
                 _draw_editor(chosen, rows, key)
     if not chosen.is_demo:
         _draw_detection(chosen)
-    for note in chosen.audit.notes:
-        draw_note(literal(note))
 
 
 def draw_unread_languages(values: Sequence[str], key: str) -> dict[str, str]:

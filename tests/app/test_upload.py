@@ -62,9 +62,8 @@ def test_one_bad_file_refuses_them_all_by_its_name() -> None:
 
 def test_too_many_rows_in_all_files_together(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("emu_core.data.readers.limits.MAX_ROWS", 3)
-    upload = uploaded(("en.csv", EN), ("de.csv", DE))
     with pytest.raises(DataError, match="more than 3 rows"):
-        labelled_from_upload(upload, upload.guess(), None, 0, 0)
+        uploaded(("en.csv", EN), ("de.csv", DE))
 
 
 def test_a_packed_file_counts_as_its_table_does() -> None:
