@@ -149,19 +149,27 @@ def labelled_from_upload(
     `languages` are unknown values of the language column with their codes. Raises DataError if it is not a labelled
     set, or there are too many rows.
     """
+    rows, notes = rows_from_upload(upload, mapping, language, ("text", "intent", "language"))
+    rows["language"] = stripped(rows["language"]).replace(dict(languages))
+    return *audited(rows, upload.title, hold_out, seed, notes), rows
+
+
+def rows_from_upload(
+    upload: Upload, mapping: ColumnMapping, language: str | None, required: Sequence[str]
+) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """Return all rows in the six columns, row and source, and notes; see `labelled_from_upload`."""
     is_detected = mapping.language is None and language == DETECT
     rows, notes = rows_of_tables(
         upload.tables,
         [mapping] * len(upload.tables),
         None if language == DETECT else language,
         upload.notes,
-        required=("text", "intent") if is_detected else ("text", "intent", "language"),
+        required=[role for role in required if role != "language" or not is_detected],
     )
     if is_detected:
         unknown = rows["language"] == ""
         rows.loc[unknown, "language"] = detect_languages(rows.loc[unknown, "text"].tolist())
-    rows["language"] = stripped(rows["language"]).replace(dict(languages))
-    return *audited(rows, upload.title, hold_out, seed, notes), rows
+    return rows, notes
 
 
 def audited(

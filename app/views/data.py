@@ -7,6 +7,7 @@ from emu_app.data.library import ChosenData, chosen_data
 from emu_app.data.tables import DETECT, Upload
 from emu_app.panels.context import context
 from emu_app.panels.findings import draw_findings, draw_left_out, draw_unread_languages
+from emu_app.panels.first_labels import draw_first_labels
 from emu_app.panels.labelling import LABELLING, draw_labelling
 from emu_app.shell.address import draw_tabs, keep
 from emu_app.shell.widgets import KEPT, choose, draw_chart, draw_note, draw_table, errors_shown
@@ -79,7 +80,7 @@ def _draw_uploader() -> None:
     st.subheader("Your own file")
     number = st.session_state.setdefault(UPLOADS, 0)
     files = st.file_uploader(
-        f"A table with a row for each sentence: {FORMAT_TITLES}",
+        f"A table with a row for each sentence ({FORMAT_TITLES}), or the export of another tool, also zipped",
         type=FILE_ENDINGS,
         accept_multiple_files=True,
         max_upload_size=MAX_FILE_BYTES // 2**20,
@@ -121,6 +122,9 @@ def _draw_upload(upload: Upload) -> None:
         labels = ", ".join(_ROLES[role][0] for role in missing)
         text = f"Still to choose above: {labels}. Until then, the set in use does not change."
         st.warning(text, icon=":material/help:")
+        if missing == ["intent"] and draw_first_labels(upload, mapping, language):
+            _forget_upload()
+            st.rerun()
         return
     if hold_out:
         draw_note(

@@ -1,0 +1,52 @@
+"""Sentences without labels on the Data page: the first labels, and the way to the next ones, without a browser."""
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+import streamlit as st
+
+from tests.support.app_pages import new_session, press
+
+TEXTS = [f"where is the pool {number}" for number in range(10)] + [f"is the shop open {n}" for n in range(10)]
+
+
+@pytest.fixture(autouse=True)
+def runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    monkeypatch.setenv("EMU_RUNS", str(tmp_path / "runs"))
+    return tmp_path / "runs"
+
+
+def test_sentences_without_labels_start_a_set(monkeypatch: pytest.MonkeyPatch, runs: Path) -> None:
+    def label(table: pd.DataFrame, **about: Any) -> pd.DataFrame:
+        assert about["disabled"] == ["text", "language"]
+        intents = {"where is the pool 0": "pool", "is the shop open 9": "shop"}
+        return table.assign(intent=table["text"].map(intents).fillna(""))
+
+    app = new_session().run()
+    app.file_uploader[0].set_value(
+        [("mails.en.csv", pd.DataFrame({"text": TEXTS}).to_csv(index=False).encode(), "")]
+    )
+    app.run()
+    assert "No labels? Label these" in [title.value for title in app.subheader]
+    start = next(button for button in app.button if button.label == "Start with 0 labels")
+    assert start.disabled
+
+    with monkeypatch.context() as patched:
+        patched.setattr(st, "data_editor", label)
+        app.run()
+        press(app, "Start with 2 labels")
+    (folder,) = (path for path in (runs / ".data").iterdir() if (path / "rows.parquet").is_file())
+    rows = pd.read_parquet(folder / "rows.parquet")
+    assert len(rows) == 20 and sorted(rows["intent"])[-2:] == ["pool", "shop"]
+    assert set(rows["language"]) == {"en"}
+    assert app.query_params["part"] == "Label more sentences"
+
+
+def test_a_file_with_intents_is_not_asked_for_labels() -> None:
+    app = new_session().run()
+    frame = pd.DataFrame({"text": TEXTS, "intent": ["pool"] * 10 + ["shop"] * 10})
+    app.file_uploader[0].set_value([("mails.en.csv", frame.to_csv(index=False).encode(), "")])
+    app.run()
+    assert "No labels? Label these" not in [title.value for title in app.subheader]
