@@ -160,10 +160,11 @@ def stated_language(language: str | None, name: str) -> str:
         return checked_language(language)
     code = language_of_file(name)
     if code is None:
-        stem, dot, ending = PurePosixPath(name).name.partition(".")
+        file = PurePosixPath(name).name
+        stem = without_endings(file)
         raise DataError(
             f"{shown(name)} does not say its language; name it (",
             Fix("language", "en"),
-            f"), or put it into the file's name, as in {shown(stem, 30)}.en{dot}{ending}",
+            f"), or put it into the file's name, as in {shown(stem, 30)}.en{file[len(stem) :]}",
         )
     return code

@@ -1,8 +1,11 @@
 """What the names of files and folders state."""
 
+import re
+
 import pytest
 
-from emu_core.data.file_names import Statement, language_of_file, statements
+from emu_core.data.file_names import Statement, language_of_file, stated_language, statements
+from emu_core.errors import DataError
 
 
 @pytest.mark.parametrize(
@@ -72,3 +75,13 @@ def test_one_split_alone_is_none() -> None:
 
 def test_the_folder_around_a_named_file_is_told_apart() -> None:
     assert statements(["dev.tsv"], ["deu_Latn"]) == [Statement(None, "", None, "de")]
+
+
+@pytest.mark.parametrize(
+    "name", ["hotel.csv", "intents.v2.csv", "a/support_it.csv.gz", "train.txt", "nlu.yml"]
+)
+def test_the_name_that_an_error_suggests_states_the_language(name: str) -> None:
+    with pytest.raises(DataError) as caught:
+        stated_language(None, name)
+    suggestion = re.search(r"as in (\S+)$", str(caught.value))
+    assert suggestion and language_of_file(suggestion[1]) == "en"
