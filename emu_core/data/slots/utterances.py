@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from itertools import chain, permutations, zip_longest
+from itertools import chain, permutations, takewhile, zip_longest
 
 from emu_core.data.labelled.sets import LabelledSet
 from emu_core.data.languages import language_code
@@ -61,7 +61,9 @@ def parse_annotated(annotated: str) -> tuple[str, tuple[Slot, ...]]:
 
 
 def _fault(annotated: str, at: int, fault: str) -> DataError:
-    return DataError(f"at character {at + 1} of '{shown(annotated)}' {fault}")
+    return DataError(
+        f"at character {at + 1} of the annotated sentence, of {len(annotated):,} characters, {fault}"
+    )
 
 
 @dataclass(frozen=True)
@@ -197,8 +199,11 @@ def _located(labelled: LabelledSet, language: str) -> Iterator[tuple[str, Uttera
             except DataError as error:
                 raise DataError(f"{where}: ", error) from None
             if plain != row.text:
+                same = sum(
+                    1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(plain, row.text, strict=False))
+                )
                 raise DataError(
-                    f"{where}: the annotation '{shown(row.annotated)}' without its brackets is '{shown(plain)}', and "
-                    f"the text is '{shown(row.text)}'; make them the same"
+                    f"{where}: the annotated sentence without its brackets is not the text (they differ from character "
+                    f"{same + 1} on); make them the same"
                 )
         yield where, Utterance(row.text, slots, row.intent, row.id, row.language)
