@@ -19,6 +19,7 @@ from emu_core.data.labelled.load import (
     rows_of_tables,
     translations_by_text,
 )
+from emu_core.data.labelled.repeats import without_repeats
 from emu_core.data.languages import is_known, language_code
 from emu_core.data.readers.tables import read_table
 from emu_core.data.wording import listed
@@ -80,7 +81,7 @@ def unlabelled_from_upload(name: str, payload: bytes, language: str) -> pd.DataF
     if strange.any():
         codes = detect_languages(table.loc[strange, "text"].tolist()) if language == DETECT else language
         table.loc[strange, "language"] = codes
-    return table.drop_duplicates(ignore_index=True)
+    return without_repeats(table)
 
 
 def _sentences(name: str, payload: bytes) -> pd.DataFrame:

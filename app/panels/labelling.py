@@ -21,6 +21,7 @@ from emu_app.work.vectors import digest, weights_of
 from emu_core import charts
 from emu_core.api.suggest import Suggester
 from emu_core.data.labelled import UnlabelledSet
+from emu_core.data.labelled.repeats import is_repeat, repeat_keys
 from emu_core.data.languages import language_name
 from emu_core.data.wording import counted, listed
 from emu_core.runs.run import Run
@@ -41,7 +42,7 @@ def draw_labelling(now: Context) -> None:
     rows = rows_to_label(chosen)
     with st.expander("Add sentences without an intent", expanded=rows.empty, icon=":material/playlist_add:"):
         _draw_adding(chosen)
-    rows = rows[~rows["text"].isin(st.session_state.get(_SKIPPED, set()))]
+    rows = rows[~repeat_keys(rows).isin(st.session_state.get(_SKIPPED, set()))]
     if rows.empty:
         return
     count = st.number_input("Sentences per round", 1, MOST, FIRST, key="label-count", width=160, **KEPT)
@@ -76,8 +77,7 @@ def _draw_adding(chosen: ChosenData) -> None:
         if table is None:
             return
         rows = all_rows(chosen)
-        known = pd.MultiIndex.from_frame(rows[["text", "language"]])
-        new = table[~pd.MultiIndex.from_frame(table).isin(known)]
+        new = table[~is_repeat(table, rows)]
         counts = new["language"].value_counts()
         languages = listed((f"{language_name(code)} {count:,}" for code, count in counts.items()), 8)
         known_words = f"; {len(table) - len(new):,} in the set already" if len(new) < len(table) else ""
@@ -173,7 +173,7 @@ def _draw_table(chosen: ChosenData, rows: pd.DataFrame, suggested: pd.DataFrame)
             changed.loc[places[wanted], "language"] = suggested["language"][wanted].to_numpy()
             changed.loc[places[wanted], "split"] = "train" if chosen.labelled.splits else ""
             skipped = st.session_state.setdefault(_SKIPPED, set())
-            skipped |= set(suggested["text"][~wanted])
+            skipped |= set(repeat_keys(suggested)[~wanted])
             add_version(chosen, changed, f"{counted(int(wanted.sum()), 'sentence')} labelled")
 
 

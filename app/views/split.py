@@ -36,6 +36,7 @@ from emu_core.api.compare import ALL
 from emu_core.api.split import PROBE, TEMPLATES, Pool, SplitSentence, Token
 from emu_core.charts.attention import Bar, TokenKind
 from emu_core.charts.marks import ColourBy
+from emu_core.data.cleaning import normal_form, normalised
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.languages import language_name, ordered
 from emu_core.data.slots.utterances import Utterance, parse_annotated
@@ -283,8 +284,10 @@ def _draw_neighbours(
         placeholder="All languages",
     )
     # The language of a typed utterance is unknown; it may be in the data.
-    itself = [other.text == one.text and one.language in ("", other.language) for other in pool.utterances]
-    allowed = ~np.array(itself)
+    is_same = np.array(normalised(pool.texts), dtype=object) == normal_form(one.text)
+    if one.language:
+        is_same &= pool.frame["language"].to_numpy() == one.language
+    allowed = ~is_same.astype(bool)
     if languages:
         allowed &= pool.frame["language"].isin(languages).to_numpy()
     table = splitting.neighbours(one, parts, pool, vectors, allowed)

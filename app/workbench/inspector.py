@@ -10,6 +10,7 @@ from emu_app.shell.wording import literal
 from emu_app.workbench.maps import TRIED, draw_picked, inspected, picked
 from emu_app.workbench.predict import answers, draw_answer, draw_neighbours
 from emu_app.workbench.subject import Space, Subject
+from emu_core.data.labelled.repeats import sentence_groups
 from emu_core.data.languages import language_name
 from emu_core.data.wording import counted
 from emu_core.evaluation.retrieval import nearest
@@ -64,9 +65,9 @@ def _draw_picked(row: int, space: Space, now: Context) -> None:
     st.markdown(f"**{literal(sentence['text'], 300)}**")
     st.caption(f"{literal(sentence['intent'], 60)}, {literal(language_name(sentence['language']))}")
     without = st.toggle("Leave out its translations", value=True, key="explore-no-translations", **KEPT)
-    ids = space.points["id"].tolist() if without else None
+    groups = sentence_groups(space.points if without else space.points.assign(id=""))  # never its repeats
     for (name, vectors), title in zip(space.vectors.items(), now.titles, strict=True):
-        neighbours = nearest(vectors, [row], _NEIGHBOURS, ids)
+        neighbours = nearest(vectors, [row], _NEIGHBOURS, groups)
         is_neighbour = neighbours.rows[0] >= 0
         near = space.points.iloc[neighbours.rows[0][is_neighbour]]
         same = int((near["intent"] == sentence["intent"]).sum())

@@ -4,10 +4,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any
 
+import pandas as pd
+
 from emu_core.api.compare import ALL, MOST_COMPARED, divided_as, training_notes
 from emu_core.api.inputs import DataSource, labelled_set, run_of
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.columns import ColumnMapping
+from emu_core.data.labelled.repeats import is_repeat, sentence_groups
 from emu_core.data.wording import counted
 from emu_core.devices import pick_device
 from emu_core.encoders.base import Encoder
@@ -15,7 +18,6 @@ from emu_core.encoders.registry import load_encoder
 from emu_core.errors import EmuError, in_words
 from emu_core.evaluation.arrays import Encode, rows_by_language
 from emu_core.evaluation.classifier import logistic_regression
-from emu_core.evaluation.comparison import COMPARED_COLUMNS
 from emu_core.evaluation.guard import guard
 from emu_core.evaluation.leave_one_out import LeaveOneOut, NeighbourAccuracy, PoolAccuracy, pool_accuracy
 from emu_core.evaluation.projection import stratified_sample
@@ -98,6 +100,9 @@ def evaluate(
     }
     if isinstance(accuracies, PoolAccuracy) and pooled is not None:
         notes.append(POOL_NOTE)
+        if repeats := int(is_repeat(part.frame, pooled.frame).sum()):
+            queries = counted(len(part), "query", "queries")
+            notes.append(f"{repeats:,} of {queries} are in the pool, too: no query is an answer to itself.")
         if run is not None and _trained_on(run, pooled):
             notes.append(f"The run {run.name} was trained on the pool's sentences.")
         out["by_language"] = accuracies.by_language
@@ -157,16 +162,17 @@ def _guarded(
 def _classifier(queries: LabelledSet, pool: LabelledSet, model: Encoder) -> dict[str, Any] | None:
     """Measure a logistic regression on the pool's vectors; None if the pool has a single intent.
 
-    As in the search for neighbours, translations of the queries are excluded.
+    As in the search for neighbours, repeats and translations of the queries are excluded.
     """
-    frame = pool.frame
-    known = frame[(frame["id"] == "") | ~frame["id"].isin(queries.frame["id"])].reset_index(drop=True)
+    query_groups, pool_groups = _groups(queries, pool)
+    frame = pool.frame.assign(group=pool_groups)
+    known = frame[(frame["group"] == "") | ~frame["group"].isin(query_groups)].reset_index(drop=True)
     if known["intent"].nunique() < 2:
         return None
     rows = stratified_sample(known["language"].tolist(), known["intent"].tolist(), MOST_COMPARED)
     known = known.iloc[rows]
     fitted = logistic_regression(
-        model.encode(known["text"].tolist()), known["intent"].tolist(), known["id"].tolist()
+        model.encode(known["text"].tolist()), known["intent"].tolist(), known["group"].tolist()
     )
     right = fitted.predict(model.encode(queries.frame["text"].tolist())) == queries.frame["intent"].to_numpy()
     by_language = {
@@ -182,10 +188,20 @@ def _classifier(queries: LabelledSet, pool: LabelledSet, model: Encoder) -> dict
 
 
 def against_pool(queries: LabelledSet, pool: LabelledSet, encode: Encode) -> PoolAccuracy:
-    """Measure how often a query's nearest sentence in a pool has its intent, by an encoder's `encode`."""
-    (asked, *query_labels, query_ids), (known, *others, pool_ids) = (
-        [part.frame[column].tolist() for column in COMPARED_COLUMNS] for part in (queries, pool)
+    """Measure how often a query's nearest sentence in a pool has its intent, by an encoder's `encode`.
+
+    Repeats and translations of a query are no answers to it.
+    """
+    (asked, *query_labels), (known, *others) = (
+        [part.frame[column].tolist() for column in ("text", "intent", "language")] for part in (queries, pool)
     )
     vectors = encode([*asked, *known])
+    query_groups, pool_groups = _groups(queries, pool)
     arguments = vectors[: len(asked)], *query_labels, vectors[len(asked) :], *others
-    return pool_accuracy(*arguments, query_ids=query_ids, pool_ids=pool_ids)
+    return pool_accuracy(*arguments, query_ids=query_groups, pool_ids=pool_groups)
+
+
+def _groups(queries: LabelledSet, pool: LabelledSet) -> tuple[list[str], list[str]]:
+    """Return `sentence_groups` of the queries and of the pool, formed among both together."""
+    groups = sentence_groups(pd.concat([queries.frame, pool.frame], ignore_index=True))
+    return groups[: len(queries)], groups[len(queries) :]

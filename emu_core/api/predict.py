@@ -15,6 +15,7 @@ from emu_core.api.inputs import RUN_SPEC, DataSource, Files, as_list, labelled_s
 from emu_core.data.demo import DEMO
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.columns import ColumnMapping
+from emu_core.data.labelled.repeats import sentence_groups
 from emu_core.data.readers.formats import FILE_ENDINGS
 from emu_core.errors import DataError
 from emu_core.evaluation.arrays import Vectors
@@ -102,7 +103,7 @@ class Predictor:
         if vectors is None:
             vectors = self._encode_all(frame)
         self.classifier_ = NearestIntent().fit(
-            vectors, frame["intent"].tolist(), frame["id"].tolist(), asked=asked, threshold=self.threshold
+            vectors, frame["intent"].tolist(), sentence_groups(frame), asked=asked, threshold=self.threshold
         )
         del vectors
         give_memory_back()

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from emu_core.data.cleaning import normal_form
 from emu_core.data.languages import ordered, split_pair
 from emu_core.data.slots.template_pairs import template_pairs
 from emu_core.data.slots.utterances import Utterance, parse_annotated
@@ -171,7 +172,7 @@ def intents_with_templates(pool: Pool, language: str) -> list[str]:
     templates: dict[str, set[str]] = defaultdict(set)
     for utterance in pool.utterances:
         if utterance.language == language and utterance.slots:
-            templates[utterance.intent].add(utterance.template.casefold())
+            templates[utterance.intent].add(normal_form(utterance.template))
     return sorted(
         intent for intent, intent_templates in templates.items() if len(intent_templates) >= TEMPLATES
     )
@@ -186,16 +187,16 @@ def template_sample(pool: Pool, language: str, intent: str) -> tuple[list[Uttera
     by_template: dict[str, dict[str, int]] = defaultdict(dict)
     for row, utterance in enumerate(of_language):
         if utterance.intent == intent and utterance.slots:
-            by_template[utterance.template.casefold()].setdefault(utterance.text, row)
+            by_template[normal_form(utterance.template)].setdefault(normal_form(utterance.text), row)
     made = _made(of_language)
     filled = []
     for rows in by_template.values():
         originals = [of_language[row] for row in rows.values()][:EACH]
-        known_texts = {utterance.text for utterance in originals}
+        known_texts = {normal_form(utterance.text) for utterance in originals}
         new = [
             utterance
             for utterance in made.get(next(iter(rows.values())), ())
-            if utterance.text not in known_texts
+            if normal_form(utterance.text) not in known_texts
         ][: EACH - len(originals)]
         filled.append((originals, new))
     # Prefer templates with the most sentences, then those with the fewest new ones.
@@ -242,10 +243,10 @@ def shared(one: Utterance, other: Utterance) -> str:
         return "translation"
     parts = []
     # Languages need not be compared: a template in another language has another text.
-    if one.slots and other.slots and one.template.casefold() == other.template.casefold():
+    if one.slots and other.slots and normal_form(one.template) == normal_form(other.template):
         parts.append("same template")
-    other_slots = {(slot.name, slot.value.casefold()) for slot in other.slots}
-    same = [slot for slot in one.slots if (slot.name, slot.value.casefold()) in other_slots]
+    other_slots = {(slot.name, normal_form(slot.value)) for slot in other.slots}
+    same = [slot for slot in one.slots if (slot.name, normal_form(slot.value)) in other_slots]
     parts += [f"same {slot.name}: {slot.value}" for slot in same]
     if one.intent and one.intent == other.intent:
         parts.append("same intent")

@@ -8,6 +8,7 @@ from emu_core.api.inputs import DataSource, Files, as_list, labelled_set, lazy_e
 from emu_core.data.labelled import LabelledSet, UnlabelledSet
 from emu_core.data.labelled.columns import ColumnMapping
 from emu_core.data.labelled.load import read_unlabelled
+from emu_core.data.labelled.repeats import is_repeat, repeat_keys, sentence_groups
 from emu_core.errors import TrainingError
 from emu_core.evaluation.active_learning import Uncertainty, choose_sentences, uncertainty
 from emu_core.evaluation.arrays import Encode
@@ -52,7 +53,7 @@ class Suggester:
         frame = self.pool_.frame
         labels = np.searchsorted(self.pool_.intents, frame["intent"]).tolist()
         self.fitted_ = self._method.fit(
-            self.settings, self._encode, frame["text"].tolist(), labels, frame["id"].tolist()
+            self.settings, self._encode, frame["text"].tolist(), labels, sentence_groups(frame)
         )
         return self
 
@@ -62,8 +63,7 @@ class Suggester:
         """Choose the sentences that are most worth labelling; see `emu_core.evaluation.active_learning`.
 
         Args:
-            unlabelled: the sentences to choose from; those that are labelled already (same text and language) are
-                ignored.
+            unlabelled: the sentences to choose from; repeats, and sentences that are labelled already, are ignored.
             count: number of sentences to choose, with a fair share for each language.
             by: measure of the method's uncertainty, computed from the intent probabilities.
 
@@ -74,9 +74,8 @@ class Suggester:
         Raises:
             DataError: `count` is below 1.
         """
-        known = pd.MultiIndex.from_frame(self.pool_.frame[["text", "language"]])
         frame = unlabelled.frame.reset_index(names="row")
-        frame = frame[~pd.MultiIndex.from_frame(frame[["text", "language"]]).isin(known)]
+        frame = frame[~repeat_keys(frame).duplicated() & ~is_repeat(frame, self.pool_.frame)]
         columns = ["row", "text", "language", "id", "intent", "probability", "uncertainty"]
         if frame.empty:
             return pd.DataFrame(columns=columns)

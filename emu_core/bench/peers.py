@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from emu_core.data.labelled import LabelledSet
+from emu_core.data.labelled.repeats import sentence_groups
 from emu_core.encoders.registry import load_encoder
 from emu_core.encoders.transformer.encoder import TransformerEncoder
 from emu_core.encoders.transformer.opening import open_model, quietly
@@ -183,7 +184,7 @@ def frozen_peer(peer: Peer, encode: _Encode, labelled: LabelledSet) -> System:
         model = LinearDiscriminantAnalysis(solver="eigen", shrinkage=LDA_SHRINKAGE)
         space = model.fit(vectors.astype(np.float64), intents).transform
     else:
-        model = logistic_regression(vectors, intents.tolist(), labelled.frame["id"].tolist())
+        model = logistic_regression(vectors, intents.tolist(), sentence_groups(labelled.frame))
         space, facts["C"] = model.predict_proba, float(model.C)
     return System(
         encode=lambda texts: np.asarray(space(encode(list(texts)))),

@@ -1,6 +1,7 @@
 """Texts stripped of blanks, texts made comparable, and a hash of texts."""
 
 import hashlib
+import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 
@@ -24,9 +25,38 @@ def clean(texts: Sequence[str]) -> list[str]:
     return [text.strip(BLANKS) for text in texts]
 
 
+# Controls, zero-width and bidi marks, fillers and variation selectors; not the tags that distinguish regional flags.
+_INVISIBLE = re.compile(
+    "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
+    "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0100-\U000e01ef]"
+)
+# The same but for joiners and non-joiners where they shape letters, as in Persian and Hindi, or join pictures.
+_INVISIBLE_IN_NAMES = re.compile(
+    f"(?!(?<=[\u0590-\U0010ffff])[\u200c\u200d](?=[\u0590-\U0010ffff])){_INVISIBLE.pattern}"
+)
+
+
 def normalised(texts: Iterable[str]) -> list[str]:
-    """Return the texts, equal if they differ in nothing but case, width, composition and spacing."""
-    return [" ".join(unicodedata.normalize("NFKC", text).casefold().split()) for text in texts]
+    """Return the `normal_form` of each text."""
+    return [normal_form(text) for text in texts]
+
+
+def normal_form(text: str) -> str:
+    """Return the form that two texts have in common if they are the same sentence.
+
+    They are the same if they differ only in case, width, composition, blanks of any kind, and invisible marks. There is
+    no other rule: whatever drops repeats, or keeps them together, compares this form.
+    """
+    if text.isascii() and text.isprintable():
+        return " ".join(text.casefold().split())
+    # NFKC brings forth invisible fillers; case folding decomposes letters, and gives the Turkish I two dots.
+    folded = _INVISIBLE.sub("", unicodedata.normalize("NFKC", text)).casefold().replace("i\u0307", "i")
+    return " ".join(unicodedata.normalize("NFKC", folded).split())
+
+
+def as_seen(name: str) -> str:
+    """Return a name without what no one sees in it: composition, kinds and number of blanks, and invisible marks."""
+    return " ".join(_INVISIBLE_IN_NAMES.sub("", unicodedata.normalize("NFC", name)).split())
 
 
 def texts_hash(prefix: bytes, *columns: Sequence[str]) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from emu_core.data.labelled.repeats import sentence_groups
 from emu_core.data.wording import counted
 from emu_core.errors import DataError
 from emu_core.evaluation.arrays import Vectors, pair_name
@@ -38,15 +39,18 @@ class Measured:
 
 
 def measure_encoder(sentences: pd.DataFrame, vectors: Vectors) -> Measured:
-    """Measure accuracy and language leakage of vectors (N, d) of N rows with the columns `intent`, `language` and `id`.
+    """Measure accuracy and language leakage of vectors (N, d) of N rows with the `COMPARED_COLUMNS`.
+
+    No sentence is compared with its repeats or translations, see `sentence_groups`.
 
     Raises:
         DataError: a language has too few sentences to be measured, or a vector is zero or not finite.
     """
-    intents, languages, ids = (sentences[column].tolist() for column in ("intent", "language", "id"))
-    accuracy = leave_one_out(vectors, intents, languages, ids)
+    intents, languages = (sentences[column].tolist() for column in ("intent", "language"))
+    groups = sentence_groups(sentences)
+    accuracy = leave_one_out(vectors, intents, languages, groups)
     try:
-        leakage = language_leakage(vectors, languages, ids)
+        leakage = language_leakage(vectors, languages, groups)
     except DataError:  # one language, or too few sentences of one
         leakage = None
     return Measured(accuracy, leakage)
@@ -138,8 +142,10 @@ class Comparison:
     @cached_property
     def suggested(self) -> dict[bool, NDArray[np.int64]]:
         """Rows (k, 3) of the triples that `triples` scores, by whether S3 is in another language."""
-        texts, intents, languages, ids = (self.sentences[column].tolist() for column in COMPARED_COLUMNS)
-        given = (self.base, intents, texts, languages, ids, TRIPLES)
+        texts, intents, languages = (
+            self.sentences[column].tolist() for column in ("text", "intent", "language")
+        )
+        given = (self.base, intents, texts, languages, sentence_groups(self.sentences), TRIPLES)
         return {
             across: suggest_triples(*given, np.random.default_rng(0), across_languages=across)
             for across in (False, True)
@@ -252,9 +258,9 @@ class Comparison:
     def changes(self, pool: str | None = None) -> pd.DataFrame:
         """Return a row for each sentence: its nearest neighbour by both encoders, and whether it changed.
 
-        A neighbour never has the sentence's id. Columns: `change` (see `Change`), `sentence`, `language`, `intent`, and
-        for the neighbour by each encoder, prefixed with `base_` and `other_`: `neighbour`, `language`, `intent`,
-        `cosine` and `row`.
+        A neighbour is never a repeat or translation of the sentence. Columns: `change` (see `Change`), `sentence`,
+        `language`, `intent`, and for the neighbour by each encoder, prefixed with `base_` and `other_`: `neighbour`,
+        `language`, `intent`, `cosine` and `row`.
 
         Args:
             pool: the language of the neighbours; None for all languages together.

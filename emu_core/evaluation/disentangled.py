@@ -4,7 +4,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+import pandas as pd
+
 from emu_core.data.labelled import LabelledSet
+from emu_core.data.labelled.repeats import sentence_groups
 from emu_core.data.slots.template_pairs import TemplatePairs, template_pairs
 from emu_core.data.slots.utterances import SlotPairs, Utterance, slot_pairs
 from emu_core.errors import DataError, in_words
@@ -98,10 +101,12 @@ class Embedded:
 
     def leakage(self, part: str, spoken: Sequence[Utterance]) -> Leakage:
         """Return how well a probe predicts the language of utterances from an embedding."""
-        vectors = self.of(part, [utterance.text for utterance in spoken])
-        return language_leakage(
-            vectors, [utterance.language for utterance in spoken], [utterance.id for utterance in spoken]
+        sentences = pd.DataFrame(
+            [(utterance.text, utterance.language, utterance.id) for utterance in spoken],
+            columns=["text", "language", "id"],
         )
+        vectors = self.of(part, sentences["text"])
+        return language_leakage(vectors, sentences["language"].tolist(), sentence_groups(sentences))
 
 
 def disentangled_metrics(

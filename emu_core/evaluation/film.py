@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from emu_core.data.labelled.repeats import sentence_groups
 from emu_core.errors import DataError, Fix
 from emu_core.evaluation.arrays import Vectors, pair_name, unit_vectors
 from emu_core.evaluation.leave_one_out import leave_one_out
@@ -75,13 +76,14 @@ def _places(units: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
 def _accuracy(
     sentences: pd.DataFrame, units: Sequence[NDArray[np.float32]], translations: bool
 ) -> pd.DataFrame:
-    intents, languages, ids = (sentences[column].tolist() for column in ("intent", "language", "id"))
-    if translations:  # each pair becomes an intent, to be found in the other language
-        intents, ids = ids, [""] * len(ids)
+    intents, languages = (sentences[column].tolist() for column in ("intent", "language"))
+    groups = sentence_groups(sentences)
+    if translations:  # each group becomes an intent, to be found in the other language
+        intents, groups = groups, [""] * len(groups)
     rows = []
     try:
         for frame in units:
-            accuracies = leave_one_out(frame, intents, languages, ids)
+            accuracies = leave_one_out(frame, intents, languages, groups)
             means = {}
             for source in accuracies.languages:
                 pools = [pool for pool in accuracies.languages if not translations or pool != source]

@@ -131,7 +131,8 @@ def leave_one_out(
     """Measure how often a sentence's nearest neighbour by cosine has its intent, for every ordered pair of languages.
 
     A query's own id is left out of the pool in every language, so that it meets neither itself nor its
-    translations; a row whose id is "" leaves out itself only. Among pool rows whose cosines are equal (within
+    translations; a row whose id is "" leaves out itself only. Repeats are left out as well where the ids are
+    `sentence_groups`. Among pool rows whose cosines are equal (within
     1e-6), the one that comes first is the nearest. An intent that the pool does not have counts as wrong.
 
     Args:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from emu_core.data.cleaning import normalised
 from emu_core.errors import DataError
 from emu_core.evaluation.arrays import Vectors, check_dimensions, check_paired, codes, id_keys, unit_vectors
 
@@ -164,7 +165,9 @@ def translation_retrieval(
     check_paired(queries, pool)
     units, pool_units = unit_vectors(queries), unit_vectors(pool)
     all_rows = np.arange(len(units))
-    texts = all_rows if pool_texts is None else codes(pool_texts, len(pool), "sentences of the pool")
+    texts = (
+        all_rows if pool_texts is None else codes(normalised(pool_texts), len(pool), "sentences of the pool")
+    )
     found, _ = nearest_rows(units, all_rows, pool_units, np.full(len(pool), -1))  # no row is excluded
     nearest = found[:, 0]
     return TranslationRetrieval(texts[nearest] == texts, nearest)
@@ -225,7 +228,7 @@ def template_retrieval(
         )
     texts = np.arange(len(target_units))
     if target_texts is not None:
-        texts = codes(target_texts, len(target_units), "targets' sentences")
+        texts = codes(normalised(target_texts), len(target_units), "targets' sentences")
     # Texts are numbered as they first occur, so that their first rows are the pool in its order.
     _, first = np.unique(texts, return_index=True)
     target_rows = texts.reshape(len(units), targets_per_query)  # (N, K), places in the pool

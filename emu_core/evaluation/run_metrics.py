@@ -10,10 +10,11 @@ import numpy as np
 from msgspec import UNSET, UnsetType
 
 from emu_core.data.labelled import LabelledSet
+from emu_core.data.labelled.repeats import sentence_groups
 from emu_core.data.parallel.held_out import joined_by_pivot
 from emu_core.data.parallel.text import ParallelText
 from emu_core.evaluation.arrays import DistinctTexts, Encode, Vectors, pair_name, unit_vectors
-from emu_core.evaluation.comparison import COMPARED_COLUMNS, Measured, leakage_change, measure_encoder
+from emu_core.evaluation.comparison import Measured, leakage_change, measure_encoder
 from emu_core.evaluation.disentangled import DisentangledMetrics
 from emu_core.evaluation.eigen_similarity import eigen_similarity
 from emu_core.evaluation.guard import LanguageChange, LeftOut, guard
@@ -166,8 +167,9 @@ _OPTIONAL = {each.name for each in fields(Metrics)} - {
 
 def measure_accuracy(labelled: LabelledSet, encode: Encode) -> LeaveOneOut:
     """Return leave-one-out Acc@1 of every ordered pair of a labelled set's languages."""
-    texts, *facts = (labelled.frame[column].tolist() for column in COMPARED_COLUMNS)
-    return leave_one_out(encode(texts), *facts)
+    frame = labelled.frame
+    texts, intents, languages = (frame[column].tolist() for column in ("text", "intent", "language"))
+    return leave_one_out(encode(texts), intents, languages, sentence_groups(frame))
 
 
 def measure_all(labelled: LabelledSet, encode: Encode) -> Measured:

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from emu_core.data.cleaning import normal_form, normalised
 from emu_core.errors import DataError
 from emu_core.evaluation.arrays import Vectors, as_matrix, check_dimensions, check_paired, codes
 from emu_core.evaluation.retrieval import TIE, best_columns, blocks, ranks_before
@@ -65,7 +66,7 @@ def translation_ranking(
         raise DataError(
             f"can't draw {distractors:,} other targets for a sentence of {n:,}; choose 1 to {n - 1:,}, or all"
         )
-    texts = np.arange(n) if target_texts is None else codes(target_texts, n, "target sentences")
+    texts = np.arange(n) if target_texts is None else codes(normalised(target_texts), n, "target sentences")
     tolerance = _tolerance(sources, targets)
     draws = np.random.default_rng(seed)
     ranks = np.empty(n, dtype=np.int64)
@@ -204,16 +205,18 @@ def nearest_translations(
     source, others = _normalised(vector[None]), _normalised(targets)
     rows, cosines = ranked(source, others, k)
     places, near, values = list(range(1, rows.shape[1] + 1)), rows[0].tolist(), cosines[0].tolist()
-    true = None if row is None else target_texts[row]
-    if row is not None and rank is not None and all(target_texts[at] != true for at in near):
+    true = None if row is None else normal_form(target_texts[row])
+    is_true = [text == true for text in normalised(target_texts[at] for at in near)]
+    if row is not None and rank is not None and not any(is_true):
         places, near, values = [*places, rank], [*near, row], [*values, float(source[0] @ others[row])]
+        is_true.append(True)
     sentences = [target_texts[at] for at in near]
     return pd.DataFrame(
         {
             "place": places,
             "cosine": values,
             "sentence": sentences,
-            "is_translation": [sentence == true for sentence in sentences],
+            "is_translation": is_true,
         }
     )
 

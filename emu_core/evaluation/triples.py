@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from emu_core.data.cleaning import normalised
 from emu_core.errors import DataError
 from emu_core.evaluation.arrays import Vectors, codes, id_keys, turns, unit_vectors
 from emu_core.evaluation.retrieval import BLOCK, TIE
@@ -74,7 +75,7 @@ def suggest_triples(
 
     S3 is the nearest sentence of S1's intent, in S1's language or, across languages, in the others. S2 is the nearest
     sentence of another intent in S1's language, and nearer to S1 than S3 is. No two of the three are translations of
-    each other or have the same text. S1 is drawn at random, from part of the data if it is large; intents without a
+    each other or the same text. S1 is drawn at random, from part of the data if it is large; intents without a
     triple come first.
 
     Args:
@@ -97,7 +98,7 @@ def suggest_triples(
         raise DataError(f"can't select {k} triples; ask for 1 or more")
     units = unit_vectors(vectors)
     n = len(units)
-    labels, wordings = codes(intents, n, "intents"), codes(texts, n, "texts")
+    labels, wordings = codes(intents, n, "intents"), codes(normalised(texts), n, "texts")
     tongues, keys = codes(languages, n, "languages"), id_keys(ids, n)
     s1 = rng.permutation(n)[: max(1, BLOCK // n)]  # keeps the (S1, N) arrays small
     cosines = units[s1] @ units.T

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from emu_core.charts.marks import ColourBy
 from emu_core.charts.scatter import sentence_maps
 from emu_core.charts.style import CLOSEST, on_white
+from emu_core.data.labelled.repeats import sentence_groups
 from emu_core.data.wording import TextTable, counted
 from emu_core.errors import EmuError
 from emu_core.evaluation.comparison import Comparison
@@ -62,6 +63,7 @@ class Explorer:
                 "comparison.plot.map() draws the maps without them"
             ) from None
         self._comparison, self._maps, self._points = comparison, maps, points
+        self._groups = sentence_groups(comparison.sentences)
         self._place = {int(row): index for index, row in enumerate(points["row"])}
         self.chosen: tuple[int, ...] = ()
         # One figure holds both colourings, because a second would send plotly's script (5 MB) again.
@@ -172,7 +174,7 @@ class Explorer:
         sentence = sentences.loc[row]
         cells: list[list[str]] = [[] for _ in range(_NEIGHBOURS)]
         for vectors in (self._comparison.base, self._comparison.other):
-            neighbours = nearest(vectors, [row], _NEIGHBOURS, sentences["id"].tolist())
+            neighbours = nearest(vectors, [row], _NEIGHBOURS, self._groups)
             for line, at, cosine in zip(cells, neighbours.rows[0], neighbours.cosines[0], strict=True):
                 if at < 0:  # there are no more neighbours
                     line += ["", "", ""]

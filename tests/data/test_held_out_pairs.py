@@ -2,6 +2,7 @@
 
 import pytest
 
+from emu_core.data.cleaning import normalised
 from emu_core.data.parallel.held_out import hold_out, joined_by_pivot
 from emu_core.data.parallel.text import ParallelText
 from emu_core.errors import DataError
@@ -57,3 +58,18 @@ def test_nothing_is_joined_without_a_common_sentence_or_where_a_pair_is_there() 
     assert joined_by_pivot([text("de", range(5)), text("fr", range(5, 9))]) == []
     de_fr = ParallelText("de", "fr", ("de 1",), ("fr 1",), "de-fr")
     assert joined_by_pivot([text("de", range(5)), text("fr", range(5)), de_fr]) == []
+
+
+def test_a_sentence_in_another_spelling_is_the_same_on_both_sides_and_in_a_common_language() -> None:
+    again = ParallelText(
+        "en",
+        "fr",
+        tuple(f" Sentence\u00a0{row}\u200b" for row in range(60)),
+        text("fr", range(60)).second,
+        "x",
+    )
+    train, held = hold_out([text("de", range(60)), again], 10, seed=0)
+    out = {sentence for t in held for sentence in normalised(t.first)}
+    assert len(out) == 10 and not out & {sentence for t in train for sentence in normalised(t.first)}
+    (joined,) = joined_by_pivot([text("de", range(60)), again])
+    assert len(joined) == 60

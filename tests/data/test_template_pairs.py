@@ -109,6 +109,17 @@ def test_more_ways_than_a_number_holds_are_no_trouble() -> None:
     assert len(pairs) == 60 and all(len({one.text for one in of_source}) == 2 for of_source in pairs.targets)
 
 
+def test_a_value_in_another_spelling_is_no_other_value() -> None:
+    given = [
+        said("play [song : green light]"),
+        said("play [song : Green\u00a0 light\u200b]"),
+        said("play [song : hello]"),
+    ]
+    pairs = template_pairs(given, distinct_templates=True)
+    assert pairs.left_out == {LeftOutReason.SAME_TEMPLATE: (1, 2)}
+    assert [target.slots[0].value for (target,) in pairs.targets] == ["hello"]
+
+
 def test_the_seed_decides() -> None:
     given = [said(f"play [song : number {number}]") for number in range(50)]
     first, again, other = (template_pairs(given, seed=seed).target_texts for seed in (1, 1, 2))

@@ -8,7 +8,13 @@ from numpy.typing import NDArray
 
 from emu_core.errors import DataError
 from emu_core.evaluation import retrieval as module
-from emu_core.evaluation.translation_ranking import both_ways, ranked, translation_ranking
+from emu_core.evaluation.retrieval import translation_retrieval
+from emu_core.evaluation.translation_ranking import (
+    both_ways,
+    nearest_translations,
+    ranked,
+    translation_ranking,
+)
 
 RNG = np.random.default_rng(5)
 # Lengths differ, so that a ranking by cosine is another one.
@@ -136,3 +142,13 @@ def test_vectors_that_do_not_fit_are_refused() -> None:
     for empty, other in combinations((np.zeros((0, 3)), np.zeros(3), np.zeros((3, 0))), 2):
         with pytest.raises(DataError, match="vectors are an array"):
             ranked(empty, other, 1)
+
+
+def test_a_translation_in_another_spelling_is_right_in_every_measure() -> None:
+    queries, pool = np.eye(3, dtype=np.float32), np.eye(3, dtype=np.float32)[[1, 0, 2]]
+    texts = ["Where is it?", "where  is it?\u200b", "here"]
+    assert translation_ranking(queries, pool, texts).precision() == 100
+    assert translation_retrieval(queries, pool, texts).accuracy == 100
+    assert translation_ranking(queries, pool, ["a", "b", "c"]).precision() == pytest.approx(100 / 3)
+    near = nearest_translations(queries[0], pool, texts, 1, row=0, rank=2)
+    assert near["is_translation"].tolist() == [True]

@@ -26,6 +26,7 @@ from emu_core.data.demo import DEMO
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.columns import ColumnMapping
 from emu_core.data.labelled.load import read_machine_translations
+from emu_core.data.labelled.repeats import sentence_groups
 from emu_core.data.languages import language_code, language_name, ordered
 from emu_core.encoders.registry import encoder_kind, load_encoder
 from emu_core.errors import DataError, EmuError, Fix, TrainingError, in_words
@@ -361,7 +362,7 @@ class EmuExperiment(Experiment):
                 texts[row] = text
         vectors = np.asarray(system.encode(texts))
         intents, languages = frame["intent"].tolist(), frame["language"].tolist()
-        accuracies = leave_one_out(vectors, intents, languages, frame["id"].tolist())
+        accuracies = leave_one_out(vectors, intents, languages, sentence_groups(frame))
         values: dict[Key, Any] = {("correct", "", way): right for way, right in accuracies.correct.items()}
         if system.classify is not None:
             right = np.asarray(system.classify(frame["text"].tolist())) == np.asarray(intents)

@@ -15,6 +15,7 @@ from emu_core.bench.experiment import Experiment
 from emu_core.bench.papers import FmdaBench, FmdaPart, Preset
 from emu_core.bench.pictures import View
 from emu_core.bench.results import Cell, CellResult, Draw, Key, cells_of, numbers, pair_names
+from emu_core.data.cleaning import normal_form
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.columns import ColumnMapping
 from emu_core.data.labelled.pairs import LanguagePair, read_pairs
@@ -132,11 +133,13 @@ class FmdaData(LabelledData):
     def is_new(self, spoken: Sequence[Utterance]) -> NDArray[np.bool_]:
         """Return (N,) whether the template of each utterance is new to the systems."""
         learnt = {
-            (code, utterance.template)
+            (code, normal_form(utterance.template))
             for code in self.labelled.languages
             for utterance in utterances(self.learnt, code)
         }
-        return np.array([(utterance.language, utterance.template) not in learnt for utterance in spoken])
+        return np.array(
+            [(utterance.language, normal_form(utterance.template)) not in learnt for utterance in spoken]
+        )
 
     @property
     def note(self) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 
+from emu_core.data.cleaning import normal_form
 from emu_core.data.commands.groups import (
     NUMBERS_BY_KIND,
     Group,
@@ -185,12 +186,12 @@ def generate_commands(languages: Sequence[str], count: int, *, seed: int = 0) ->
         for filler in fillers:
             sentences = filler.sentences(meaning, split)
             taken_texts = taken[filler.language]
-            sentence = next((new for new in sentences if new[0].casefold() not in taken_texts), None)
+            sentence = next((new for new in sentences if normal_form(new[0]) not in taken_texts), None)
             if sentence is None:
                 return False
             chosen[filler.language] = sentence
         for language, (text, annotated) in chosen.items():
-            taken[language].add(text.casefold())
+            taken[language].add(normal_form(text))
             rows.append((meaning.id, text, meaning.group.intent, language, split, annotated))
         return True
 

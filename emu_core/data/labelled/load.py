@@ -12,6 +12,7 @@ from emu_core.data.collections.read import SourceTable, read_tables
 from emu_core.data.collections.source_files import SourceFile, source_files
 from emu_core.data.labelled.audit import Audit, audit_rows
 from emu_core.data.labelled.columns import LABELLED_COLUMNS, ColumnMapping, apply_columns, guess_columns
+from emu_core.data.labelled.repeats import without_repeats
 from emu_core.data.labelled.sets import LabelledSet, UnlabelledSet
 from emu_core.data.languages import checked_language, language_name
 from emu_core.data.readers.limits import named_paths
@@ -248,7 +249,7 @@ def read_unlabelled(
     frame = frame[(frame["text"] != "") & (frame["language"] != "")]
     for code in frame["language"].unique():
         checked_language(code)
-    frame = frame.drop_duplicates(["text", "language"], ignore_index=True)
+    frame = without_repeats(frame)
     if frame.empty:
         raise DataError(
             f"{listed(file.path for file in files)}: no sentence with a language is left; check the columns"

@@ -9,6 +9,7 @@ import pandas as pd
 
 from emu_core.data.cleaning import texts_hash
 from emu_core.data.labelled.columns import LABELLED_COLUMNS, split_code
+from emu_core.data.labelled.repeats import sentence_groups
 from emu_core.data.languages import language_code, ordered
 from emu_core.data.wording import listed, shown
 from emu_core.errors import DataError
@@ -121,16 +122,17 @@ class LabelledSet(SentenceSet):
     def hold_out(self, share: float, seed: int = 0) -> "LabelledSet":
         """Return the set with a share of each intent's sentences as split test, and the others as split train.
 
-        Translations (rows of one id) and repeats of a sentence stay together. An intent's only sentence is in train.
+        Translations (rows of one id) and repeats of a sentence, whatever their ids, stay together. An intent's only
+        sentence is in train.
 
         Args:
             share: above 0 and below 1.
             seed: of the draw.
         """
-        bare = self.frame["id"] == ""
-        repeats = "\0" + self.frame["language"] + "\0" + self.frame["text"].str.casefold()
-        group = self.frame["id"].where(~bare, repeats)
-        # Rows without an id are drawn for each language separately, so that each has some.
+        named = pd.Series(sentence_groups(self.frame), index=self.frame.index, dtype="str")
+        group = named.where(named != "", " row " + self.frame.index.astype("str"))
+        # Groups without an id are drawn for each language separately, so that each has some.
+        bare = ~group.isin(self.frame["id"])
         stratum = self.frame["intent"] + "\0" + self.frame["language"].where(bare, "")
         firsts = pd.DataFrame({"group": group, "stratum": stratum}).drop_duplicates("group")
         rng = np.random.default_rng(seed)
@@ -138,6 +140,9 @@ class LabelledSet(SentenceSet):
         for _, groups in firsts.groupby("stratum", sort=True)["group"]:
             count = max(1, round(share * len(groups))) if len(groups) > 1 else 0
             chosen.update(groups.to_numpy()[rng.permutation(len(groups))[:count]])
+        # A sentence with several intents may take the only one of an intent along.
+        is_lost = ~self.frame["intent"].isin(self.frame["intent"][~group.isin(chosen)])
+        chosen.difference_update(group[is_lost])
         split = np.where(group.isin(chosen), "test", "train")
         return LabelledSet(self.frame.assign(split=split), self.name)
 

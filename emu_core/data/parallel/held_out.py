@@ -5,12 +5,13 @@ from itertools import combinations
 
 import numpy as np
 
+from emu_core.data.cleaning import normalised
 from emu_core.data.parallel.text import ParallelText
 from emu_core.errors import DataError, Fix
 
 _MAX_HELD_OUT_PAIRS = 1_000  # so many of each language pair choose the epoch, at most,
 _HELD_OUT_DIVISOR = 10  # and at most a tenth of all pairs
-_Sentence = tuple[str, str]  # the language and the text
+_Sentence = tuple[str, str]  # the language and the text's normal form
 
 
 def usual_count(texts: Sequence[ParallelText]) -> int:
@@ -84,8 +85,8 @@ def joined_by_pivot(texts: Sequence[ParallelText]) -> list[ParallelText]:
             continue
         (pivot,) = set(texts_of_two[0].languages) - ends
         left, right = (text if text.source == pivot else text.turned() for text in texts_of_two)
-        translation = dict(zip(right.first, right.second, strict=True))
-        rows = zip(left.first, left.second, strict=True)
+        translation = dict(zip(normalised(right.first), right.second, strict=True))
+        rows = zip(normalised(left.first), left.second, strict=True)
         pairs = [(sentence, translation[by]) for by, sentence in rows if by in translation]
         if pairs:
             known.add(ends)
@@ -96,10 +97,10 @@ def joined_by_pivot(texts: Sequence[ParallelText]) -> list[ParallelText]:
 
 
 def with_language(text: ParallelText) -> list[tuple[_Sentence, _Sentence]]:
-    """Return both sentences of each pair, with their language."""
+    """Return both sentences of each pair in their normal form, with their language."""
     return [
         ((text.source, first), (text.target, second))
-        for first, second in zip(text.first, text.second, strict=True)
+        for first, second in zip(normalised(text.first), normalised(text.second), strict=True)
     ]
 
 

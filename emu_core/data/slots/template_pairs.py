@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from emu_core.data.cleaning import normal_form
 from emu_core.data.slots.utterances import Utterance
 from emu_core.data.wording import counted
 from emu_core.errors import DataError
@@ -50,8 +51,8 @@ def template_pairs(
 ) -> TemplatePairs:
     """Pair each utterance with others that differ from it in the value of every slot and in nothing else.
 
-    A slot's new value is drawn from the other values of its name in the given utterances of its language; case and
-    outer spaces do not count. Targets keep the source's intent and id.
+    A slot's new value is drawn from the other values of its name in the given utterances of its language; values that
+    have the same `normal_form` are one. Targets keep the source's intent and id.
 
     Args:
         utterances: in one or more languages.
@@ -73,7 +74,7 @@ def template_pairs(
     left_out: dict[LeftOutReason, list[int]] = {}
     templates: set[tuple[str, str]] = set()
     for row, utterance in enumerate(utterances):
-        template = (utterance.language, utterance.template.casefold())
+        template = (utterance.language, normal_form(utterance.template))
         is_repeated = distinct_templates and bool(utterance.slots) and template in templates
         targets = (
             LeftOutReason.SAME_TEMPLATE
@@ -112,8 +113,8 @@ def _slot_values(utterances: Sequence[Utterance]) -> dict[tuple[str, str], _Slot
     for utterance in utterances:
         for slot in utterance.slots:
             values = slot_values.setdefault((utterance.language, slot.name), _SlotValues([], {}))
-            if _folded(slot.value) not in values.numbers:
-                values.numbers[_folded(slot.value)] = len(values.written)
+            if normal_form(slot.value) not in values.numbers:
+                values.numbers[normal_form(slot.value)] = len(values.written)
                 values.written.append(slot.value)
     return slot_values
 
@@ -129,7 +130,8 @@ def _targets(
         return LeftOutReason.NO_SLOT
     values_by_slot = [slot_values[source.language, slot.name] for slot in source.slots]
     source_numbers = [
-        values.numbers[_folded(slot.value)] for slot, values in zip(source.slots, values_by_slot, strict=True)
+        values.numbers[normal_form(slot.value)]
+        for slot, values in zip(source.slots, values_by_slot, strict=True)
     ]
     # Each way to fill the slots has a number, whose digits are the slots' values; 62 bits are always enough.
     ways = min(math.prod(len(values.written) - 1 for values in values_by_slot), 2**62)
@@ -143,12 +145,8 @@ def _targets(
             digits, number = divmod(digits, len(values.written) - 1)
             chosen.append(values.written[number + (number >= source_number)])  # the source's value is skipped
         target = source.filled(chosen)
-        if _folded(target.text) != _folded(source.text):
-            targets.setdefault(_folded(target.text), target)
+        if normal_form(target.text) != normal_form(source.text):
+            targets.setdefault(normal_form(target.text), target)
         if len(targets) == count:
             return tuple(targets.values())
     return LeftOutReason.TOO_FEW_VALUES
-
-
-def _folded(value: str) -> str:
-    return value.strip().casefold()

@@ -16,6 +16,7 @@ import pandas as pd
 
 from emu_core.data.cleaning import stripped
 from emu_core.data.labelled.columns import ColumnMapping, apply_columns, guess_columns
+from emu_core.data.labelled.repeats import sentence_groups
 from emu_core.data.labelled.sets import LabelledSet
 from emu_core.data.languages import checked_language
 from emu_core.data.readers.limits import check_rows, opened
@@ -97,7 +98,9 @@ def documents_of_labelled(
         train, test_rows = part.train_part().frame, test.frame
     else:
         rows = part.frame
-        keys = rows["id"].where(rows["id"] != "", rows["text"])  # translations of each other go the same way
+        # Translations and repeats of a sentence go the same way.
+        groups = pd.Series(sentence_groups(rows), index=rows.index, dtype="str")
+        keys = groups.where(groups != "", rows["text"])
         distinct = np.array(sorted(set(keys)), dtype=object)
         is_out = keys.isin(np.random.default_rng(0).permutation(distinct)[: len(distinct) // _TEST_DIVISOR])
         train, test_rows = rows[~is_out], rows[is_out]

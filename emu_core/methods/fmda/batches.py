@@ -7,11 +7,12 @@ from itertools import accumulate
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from emu_core.data.cleaning import texts_hash
+from emu_core.data.cleaning import normalised, texts_hash
 from emu_core.data.slots.template_pairs import template_pairs
 from emu_core.data.slots.utterances import SlotPairs, Utterance
 from emu_core.data.wording import counted, shown
@@ -245,7 +246,7 @@ CHARACTERS = frozenset({"ja", "zh", "zh-tw", "yue", "wuu", "th", "lo", "km", "my
 """Languages written without spaces between words, for which n-grams of characters are used."""
 
 # Identifies the algorithm in the names of cached files.
-_RULE = "sacrebleu 2 exp effective lowercase <10, draws 1"
+_RULE = "sacrebleu 2 exp effective lowercase <10, draws 2"
 _FIRST_DRAWS = 16  # drawn for all sentences at once; most need one or two
 
 
@@ -303,8 +304,7 @@ def _draw(texts: Sequence[str], language: str, seed: int, per_text: int) -> NDAr
         effective_order=True,
     )
     n = len(texts)
-    numbers: dict[str, int] = {}
-    same = [numbers.setdefault(text.strip().casefold(), len(numbers)) for text in texts]
+    same = pd.factorize(np.array(normalised(texts), dtype=object))[0].tolist()
     rng = np.random.default_rng(seed)
     first = rng.integers(0, n, (n, _FIRST_DRAWS)).tolist()
     rows = np.empty((n, per_text), dtype=np.int64)

@@ -1,8 +1,8 @@
 """Fitting the posterior method, without gradients: the encoder runs once over each sentence.
 
 In all functions, `x` (N, d) are the training sentences' vectors in the space of the head, of length 1, and `classes`
-their class numbers, from 0. `ids` are N, or none: sentences with the same id, unless it is empty, are translations,
-which are held out together so that they do not reveal each other's class. All draws have a fixed seed.
+their class numbers, from 0. `ids` are N, or none: sentences with the same id, unless it is empty, are translations or
+repeats, which are held out together so that they do not reveal each other's class. All draws have a fixed seed.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 def _train(job: "Job", config: PosteriorConfig) -> "Outcome":
     """Fit the head on the base encoder's vectors; each sentence is encoded once."""
+    from emu_core.data.labelled.repeats import sentence_groups
     from emu_core.encoders.encode import cached_encode
     from emu_core.evaluation.run_metrics import Metrics, NewIntentMetrics
     from emu_core.methods.posterior import fit as posterior
@@ -39,9 +40,10 @@ def _train(job: "Job", config: PosteriorConfig) -> "Outcome":
     labelled = labelled_rows(job.labelled_data.labelled.train_part(), job.config.train_languages)
     cautions = posterior.samples(labelled["label"].tolist())
     rows = labelled.iloc[sampled_rows(labelled["label"].tolist())]
-    texts, labels, ids, languages = (rows[name].tolist() for name in ("text", "label", "id", "language"))
+    texts, labels, languages = (rows[name].tolist() for name in ("text", "label", "language"))
+    groups = sentence_groups(rows)
     reference = {language: encode(sentences) for language, sentences in _reference(config).items()}
-    examples = posterior.Examples(encode(texts), labels, reference, ids)
+    examples = posterior.Examples(encode(texts), labels, reference, groups)
     strength = posterior.choose_strength(examples, config)
     penalty = posterior.choose_penalty(examples, strength.settings)
     head = posterior.fit_head(examples, strength.settings, penalty)

@@ -1,0 +1,61 @@
+"""Sentences that repeat each other, or translate each other, as groups."""
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from emu_core.data.cleaning import normalised
+
+
+def repeat_keys(sentences: pd.DataFrame) -> "pd.Series[str]":
+    """Return a key for each row with the columns text and language, equal where it is the same sentence in a language.
+
+    See `normalised` for what is the same.
+    """
+    keys = (
+        sentences["language"].to_numpy(dtype=object) + "\0" + np.array(normalised(sentences["text"]), object)
+    )
+    return pd.Series(keys, index=sentences.index, dtype="str")
+
+
+def without_repeats(sentences: pd.DataFrame) -> pd.DataFrame:
+    """Return the first row of each sentence in a language, in their order, with a new index."""
+    return sentences[~repeat_keys(sentences).duplicated()].reset_index(drop=True)
+
+
+def is_repeat(sentences: pd.DataFrame, known: pd.DataFrame) -> NDArray[np.bool_]:
+    """Return whether each row is a sentence among the `known` ones, in its language, (N,)."""
+    return repeat_keys(sentences).isin(repeat_keys(known)).to_numpy()
+
+
+def sentence_groups(sentences: pd.DataFrame) -> list[str]:
+    """Return the group of each of N sentences, for the measures' `ids`; "" for a sentence that is alone.
+
+    Rows with one id (translations) and rows that are the same sentence in a language, whatever their ids, are in one
+    group, directly or through others. No sentence may answer for another of its group, or be held out without it. A
+    group is named by its first id, so that without repeats the groups are the ids.
+
+    Args:
+        sentences: with the columns text, language and id, "" for none.
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    ids = sentences["id"].to_numpy(dtype=object)
+    (texts, distinct_texts), (keys, distinct_ids) = (
+        pd.factorize(values) for values in (repeat_keys(sentences).to_numpy(dtype=object), ids)
+    )
+    # An id and a sentence are connected by a row that has both; each row is in the component of its sentence.
+    has_id = np.flatnonzero(ids != "")
+    ends = texts[has_id], len(distinct_texts) + keys[has_id]
+    size = len(distinct_texts) + len(distinct_ids)
+    edges = coo_array((np.ones(len(has_id), dtype=bool), ends), shape=(size, size))
+    component = connected_components(edges, directed=False)[1][texts]
+    names: list[str] = [""] * size
+    count = np.bincount(component, minlength=size)
+    for row in reversed(has_id.tolist()):
+        names[component[row]] = ids[row]
+    # An id never begins with a blank.
+    return [
+        names[group] or (f" sentence {group}" if count[group] > 1 else "") for group in component.tolist()
+    ]
