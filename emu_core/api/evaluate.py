@@ -11,7 +11,7 @@ from emu_core.api.inputs import DataSource, labelled_set, run_of
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.columns import ColumnMapping
 from emu_core.data.labelled.repeats import is_repeat, sentence_groups
-from emu_core.data.wording import counted
+from emu_core.data.wording import counted, listed
 from emu_core.devices import pick_device
 from emu_core.encoders.base import Encoder
 from emu_core.encoders.registry import load_encoder
@@ -66,7 +66,8 @@ def evaluate(
         English on one side, if there are any. A pool adds `by_language` (each query language against the whole pool)
         and `classifier` (`by_language`, `mean`, `C`; None if the pool has a single intent). For a run's encoder,
         `guard` has the gain or loss of each query language compared with the base encoder, or is None if that can't be
-        opened, for the reason in `guard_note`.
+        opened, for the reason in `guard_note`. If the pool has none of the queries' intents, nothing is measured:
+        `mean` is None, and a note says why.
 
     Raises:
         DataError: the data can't be read or measured.
@@ -79,6 +80,19 @@ def evaluate(
     pooled = None if pool is None else labelled_set(pool, mapping=mapping, language=language)[0]
     asked = labelled.select(languages=languages, splits=None if split in (None, ALL) else [split])
     part, notes = (asked, list[str]()) if run is None else _not_trained_on(run, labelled, asked, split)
+    if pooled is not None:
+        notes += _foreign_intents(part, pooled)
+        if set(part.intents).isdisjoint(pooled.intents):
+            nothing = {key: dict[str, Any]() for key in ("accuracy", "counts", "intervals", "by_language")}
+            return {
+                "protocol": "pool",
+                "encoder": encoder,
+                **nothing,
+                "mean": None,
+                "classifier": None,
+                "left_out": len(asked) - len(part),
+                "notes": notes,
+            }
     chosen_device = pick_device(device)
     model = load_encoder(encoder, device=chosen_device)
 
@@ -110,6 +124,23 @@ def evaluate(
     elif isinstance(accuracies, LeaveOneOut) and "en" in part.languages:
         out["mean_with_en"] = accuracies.mean_with("en")
     return out if run is None else out | _guarded(run, chosen_device, measure, accuracies)
+
+
+def _foreign_intents(queries: LabelledSet, pool: LabelledSet) -> list[str]:
+    """Return a note if queries have intents that the pool lacks, which counts them as wrong."""
+    foreign = sorted(set(queries.intents) - set(pool.intents))
+    if not foreign:
+        return []
+    if len(foreign) == len(queries.intents):
+        return [
+            f"Nothing was measured, because the pool has none of the queries' intents ({listed(foreign, 4)}) but "
+            f"others ({listed(pool.intents, 4)}); name the intents alike in both files."
+        ]
+    count = int(queries.frame["intent"].isin(foreign).sum())
+    return [
+        f"{counted(count, 'query', 'queries')} of {len(queries):,} can't be right, because the pool lacks their "
+        f"intents ({listed(foreign, 4)}); name the intents alike in both files."
+    ]
 
 
 def _trained_on(run: Run, labelled: LabelledSet) -> bool:

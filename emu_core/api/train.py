@@ -109,6 +109,7 @@ def train(
         train_languages=train_languages,
         unlabelled_languages=unlabelled_languages,
         unlabelled=unlabelled,
+        language=language,
         pairs=pairs,
         seed=seed,
         device=chosen_device,
@@ -136,6 +137,7 @@ def plan_training(
     train_languages: Sequence[str] = ("en",),
     unlabelled_languages: Sequence[str] | None = None,
     unlabelled: Sequence[str | Path] | UnlabelledSet | None = None,
+    language: str | None = None,
     pairs: Sequence[LanguagePair | str] | None = None,
     seed: int = 0,
     device: str = "cpu",
@@ -176,7 +178,7 @@ def plan_training(
             + " or ".join(methods_that_need(Needs.SLOTS))
         )
     elif chosen.reads_unlabelled(settings):
-        pool = _unlabelled(labelled, learnt, unlabelled_languages, unlabelled)
+        pool = _unlabelled(labelled, learnt, unlabelled_languages, unlabelled, language)
     run_config = RunConfig(
         method=method,
         encoder=encoder,
@@ -202,12 +204,13 @@ def _unlabelled(
     train_languages: Sequence[str],
     languages: Sequence[str] | None,
     files: Sequence[str | Path] | UnlabelledSet | None,
+    language: str | None,
 ) -> UnlabelledSet | None:
     part = labelled.train_part()
     if isinstance(files, UnlabelledSet):
         return files
     if files:
-        return read_unlabelled(list(files))
+        return read_unlabelled(list(files), language=language)
     others = [code for code in part.languages if len(train_languages) > 1 or code not in train_languages]
     wanted = others if languages is None else _codes(languages) if languages else []
     return unlabelled_from(part, wanted) if wanted else None

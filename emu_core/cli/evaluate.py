@@ -35,7 +35,7 @@ def _evaluate(options: argparse.Namespace) -> dict[str, Any]:
     )
     for note in result["notes"]:
         print(f"note: {note}", file=sys.stderr)
-    if not options.json:
+    if not options.json and result["accuracy"]:
         rows = []
         for pair, value in result["accuracy"].items():
             low, high = result["intervals"][pair]

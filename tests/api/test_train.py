@@ -52,6 +52,22 @@ def test_a_run_is_whole(run: Run) -> None:
     assert steps[0].loss == pytest.approx(parts, rel=1e-5)
 
 
+def test_the_language_of_the_data_is_that_of_unlabelled_files_too(tmp_path: Path) -> None:
+    labelled, sentences = tmp_path / "small.csv", tmp_path / "mails.txt"
+    small_set(("en",)).frame[["text", "intent", "language"]].to_csv(labelled, index=False)
+    sentences.write_text("Wo ist der Aufzug?\nWo ist die Treppe?\n", "utf-8")
+    run = train(
+        [labelled],
+        language="de",
+        unlabelled=[sentences],
+        out=tmp_path / "run",
+        device="cpu",
+        method="emu",
+        config=ONE_EPOCH,
+    )
+    assert run.config().unlabelled_languages == ("de",)
+
+
 def test_the_metrics_are_those_of_evaluate(run: Run) -> None:
     metrics = run.metrics()
     for spec, accuracy, mean in (

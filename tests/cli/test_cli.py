@@ -192,6 +192,25 @@ def test_evaluate_against_a_pool(folder: Path, tmp_path: Path, capsys: pytest.Ca
     )
 
 
+def test_a_pool_with_other_intents_is_no_zero(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    queries, pool, mixed = tmp_path / "queries.en.csv", tmp_path / "pool.en.csv", tmp_path / "mixed.en.csv"
+    frame = small_set(("en",)).frame[["text", "intent"]]
+    frame.to_csv(queries, index=False)
+    frame.assign(intent="hotel/" + frame["intent"]).to_csv(pool, index=False)
+    lacking = frame["intent"] == frame["intent"].iloc[0]
+    frame.assign(intent=frame["intent"].mask(lacking, "other")).to_csv(mixed, index=False)
+    given = ["--device", "cpu", "--pool"]
+    assert main(["evaluate", str(queries), *given, str(pool)]) == 0
+    printed = capsys.readouterr()
+    assert "none of the queries' intents" in printed.err and "0.0" not in printed.out
+    assert main(["evaluate", str(queries), *given, str(pool), "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["mean"] is None and result["accuracy"] == {} == result["counts"]
+    assert main(["evaluate", str(queries), *given, str(mixed), "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert f"{lacking.sum()} queries of {len(frame)} can't be right" in result["notes"][0]
+
+
 def test_embed_writes_a_row_for_each_row(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

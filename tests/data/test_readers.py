@@ -5,8 +5,10 @@ import datetime
 import gzip
 import io
 import json
+import math
 import random
 import zipfile
+from decimal import Decimal
 from pathlib import Path
 
 import openpyxl
@@ -137,6 +139,45 @@ def test_xlsx_becomes_text() -> None:
         {"text": "a", "intent": "", "n": "7"},
         {"text": "NA", "intent": "true", "n": "1.5"},
     ]
+
+
+VALUES: list[tuple[object, str]] = [
+    *((True, "true"), (False, "false"), (1.0, "1"), (-3.0, "-3"), (0.1, "0.1"), (1e20, "1e+20"), (7, "7")),
+    (datetime.datetime(2024, 1, 2), "2024-01-02"),
+    (datetime.datetime(2024, 1, 2, 3, 4, 5), "2024-01-02T03:04:05"),
+    (datetime.date(2024, 1, 2), "2024-01-02"),
+    (datetime.time(3, 4), "03:04:00"),
+]
+
+
+@pytest.mark.parametrize(("value", "text"), VALUES)
+def test_a_value_is_the_same_text_in_every_format(value: object, text: str) -> None:
+    payloads = {
+        "x.parquet": parquet({"text": ["a"], "label": [value]}),
+        "x.xlsx": workbook([["text", "label"], ["a", value]]),
+    }
+    if isinstance(value, bool | int | float):
+        payloads["x.jsonl"] = json.dumps({"text": "a", "label": value}).encode()
+    assert {
+        name: read_table(payload, name)["label"][0] for name, payload in payloads.items()
+    } == dict.fromkeys(payloads, text)
+
+
+def test_numbers_of_other_widths_in_parquet() -> None:
+    columns = {
+        "text": ["a", "b"],
+        "single": pa.array([0.1, 2.0], pa.float32()),
+        "decimal": pa.array([Decimal("1.00"), Decimal("1.50")], pa.decimal128(9, 2)),
+        "missing": pa.array([math.nan, None], pa.float64()),
+        "nanoseconds": pa.array([datetime.datetime(2024, 1, 2)] * 2, pa.timestamp("ns")),
+    }
+    assert read_table(parquet(columns), "x.parquet").to_dict("list") == {
+        "text": ["a", "b"],
+        "single": ["0.1", "2"],
+        "decimal": ["1", "1.5"],
+        "missing": ["", ""],
+        "nanoseconds": ["2024-01-02"] * 2,
+    }
 
 
 def test_every_kind_of_cell_in_a_workbook() -> None:

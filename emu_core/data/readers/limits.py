@@ -7,10 +7,12 @@ plain text through `text.read_lines`. Readers call `check_rows` while they read.
 import gzip
 import io
 import json
+import math
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date, time
+from decimal import Decimal
 from pathlib import Path
 from typing import BinaryIO
 
@@ -24,6 +26,8 @@ _GZIP = b"\x1f\x8b"
 MAX_ROWS = 1_000_000
 MAX_COLUMNS = 1_000
 MAX_CELL = 100_000  # characters of a cell or a line; a sentence has a hundred
+_MAX_WHOLE_NUMBER = 1e16  # a larger float is not exact
+_MIDNIGHT = "T00:00:00"
 _HALF = "half a character (a lone surrogate)"
 
 
@@ -150,14 +154,24 @@ def check_lengths(texts: Sequence[str], name: str, unit: str, column: str = "") 
 
 
 def cell_text(value: object) -> str:
-    """Return a typed cell as text: None as "", booleans in lower case, lists and objects as JSON."""
+    """Return the text of a typed cell, whatever format it comes from.
+
+    Numbers are written as short as possible ("1" for 1.0), booleans in lower case, times as ISO 8601 and midnight as
+    its day, lists and objects as JSON; None and what is not a number are "".
+    """
     if isinstance(value, str):
         return value
+    if value is None or (isinstance(value, float | Decimal) and math.isnan(value)):
+        return ""
     if isinstance(value, bool | dict | list):
         return json.dumps(value, ensure_ascii=False)
-    if isinstance(value, date | time):
-        return value.isoformat()
-    return "" if value is None else str(value)
+    if isinstance(value, Decimal):
+        return str(int(value) if value == value.to_integral_value() else value.normalize())
+    if isinstance(value, float) and value.is_integer() and abs(value) < _MAX_WHOLE_NUMBER:
+        value = int(value)
+    if isinstance(value, date | time):  # a workbook can't tell a day from its midnight
+        return value.isoformat().removesuffix(_MIDNIGHT)
+    return str(value)
 
 
 def _strings(values: Sequence[str], label: str, name: str) -> "pd.Series[str]":

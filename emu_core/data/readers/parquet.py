@@ -5,9 +5,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from emu_core.data.readers.limits import MAX_COLUMNS, build_table, check_characters, check_rows
+from emu_core.data.readers.limits import MAX_COLUMNS, build_table, cell_text, check_characters, check_rows
 from emu_core.data.wording import shown
 from emu_core.errors import DataError
+
+_TEXTS = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
 
 
 def parse(payload: bytes, name: str) -> pd.DataFrame:
@@ -27,16 +29,25 @@ def parse(payload: bytes, name: str) -> pd.DataFrame:
     columns = []
     for column in table.columns:
         plain = pc.cast(column, column.type.value_type) if pa.types.is_dictionary(column.type) else column
-        columns.append(pc.fill_null(pc.cast(plain, pa.large_string()), "").to_pylist())
+        columns.append(_texts(plain))
     return build_table(table.column_names, columns, name)
+
+
+def _texts(column: pa.ChunkedArray) -> list[str]:
+    kind = column.type
+    if pa.types.is_float16(kind) or pa.types.is_float32(kind):
+        # Widened in decimal: 0.1 is 0.1, and not 0.10000000149011612.
+        column = pc.cast(pc.cast(column, pa.string()), pa.float64())
+    if any(test(kind) for test in _TEXTS):
+        return list(pc.fill_null(pc.cast(column, pa.large_string()), "").to_pylist())
+    return list(map(cell_text, column.to_pylist()))
 
 
 def _characters(chunk: pa.Array) -> int:
     """Return the bytes of text that a part of a column expands to; 0 for other types."""
     is_dictionary = pa.types.is_dictionary(chunk.type)
     values = chunk.dictionary if is_dictionary else chunk
-    tests = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
-    if not any(test(values.type) for test in tests):
+    if not any(test(values.type) for test in _TEXTS):
         return 0
     lengths = pc.cast(pc.binary_length(values), pa.int64())
     return pc.sum(lengths.take(chunk.indices) if is_dictionary else lengths).as_py() or 0

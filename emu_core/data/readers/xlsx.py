@@ -8,7 +8,6 @@ import io
 import re
 import zipfile
 from collections.abc import Iterator
-from datetime import date, datetime, time
 from xml.parsers import expat
 
 import pandas as pd
@@ -30,7 +29,6 @@ _MAX_UNFOLDED = 3 * MAX_FILE_BYTES
 _MAX_PARTS = 10_000
 _MAX_SHEET_ROWS = 1_048_576  # the limit of spreadsheet programs
 _MAX_CELLS = 30_000_000  # each cell of the rectangle takes 32 bytes
-_MAX_WHOLE_NUMBER = 1e16  # a larger float is not exact
 _NEEDED = re.compile(r"(xl/.+|_rels/\.rels|\[Content_Types\]\.xml)(?<=\.xml|rels)")
 # calamine reads an error, such as #N/A, as an empty cell; its text is the sheet's, as that of a formula is.
 _ERROR_CELL = re.compile(rb"""(<(?:\w+:)?c\s[^>]*\bt=["'])e(?=["'])""")
@@ -68,18 +66,9 @@ def _rows(sheet: CalamineSheet) -> Iterator[tuple[int, list[str]]]:
     """Yield the number and the cells of each row that is not blank; all have the same length."""
     left = [""] * (sheet.start or (0, 0))[1]
     for number, values in enumerate(sheet.iter_rows(), start=1):
-        cells = list(map(_cell_text, values))
+        cells = list(map(cell_text, values))
         if any(cells):
             yield number, left + cells
-
-
-def _cell_text(value: object) -> str:
-    """Return a cell as text; numbers are floats in a workbook, and days have a time."""
-    if isinstance(value, float) and value.is_integer() and abs(value) < _MAX_WHOLE_NUMBER:
-        return str(int(value))
-    if isinstance(value, date) and not isinstance(value, datetime):
-        value = datetime.combine(value, time())
-    return cell_text(value)
 
 
 def _measured(payload: bytes, name: str) -> io.BytesIO:
