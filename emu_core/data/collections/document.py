@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import yaml
 
@@ -18,20 +18,40 @@ _BROKEN = (ValueError, RecursionError, yaml.YAMLError)
 _DECODER = json.JSONDecoder(parse_constant=lambda _: None)
 
 
-class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """YAML's safe loader for which every scalar is text: "yes" and "1.0" are sentences or names here, and no values."""
-
-    yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {}
+_YAML_LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)  # only its parser is used
 
 
 def _yaml_documents(text: str) -> list[Any]:
-    """Return the YAML documents in a text. Raises YAMLError for what expands, such as aliases, or nests too deeply."""
-    depth = 0
-    for event in yaml.parse(text, Loader=_Loader):
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if isinstance(event, yaml.AliasEvent) or depth > _MAX_DEPTH:
-            raise yaml.YAMLError("an alias, or too deep")
-    return list(yaml.load_all(text, Loader=_Loader))
+    """Return the YAML documents in a text as lists, mappings and texts: "yes" and "1.0" are sentences or names here.
+
+    They are built from the parser's events, so that no tag means anything, and no alias expands. The lists of a key that
+    is there twice are joined.
+
+    Raises:
+        YAMLError: it is no YAML, has an alias or nests too deeply.
+    """
+    stack: list[list[Any]] = [[]]  # the documents, and then the parts of each list or mapping that is open
+    for event in yaml.parse(text, Loader=_YAML_LOADER):
+        if isinstance(event, yaml.AliasEvent) or len(stack) > _MAX_DEPTH:
+            raise yaml.MarkedYAMLError(problem="an alias or too many levels", problem_mark=event.start_mark)
+        if isinstance(event, yaml.ScalarEvent):
+            stack[-1].append(event.value)
+        elif isinstance(event, yaml.CollectionStartEvent):
+            stack.append([])
+        elif isinstance(event, yaml.CollectionEndEvent):
+            parts = stack.pop()
+            stack[-1].append(parts if isinstance(event, yaml.SequenceEndEvent) else _yaml_mapping(parts))
+    return stack[0]
+
+
+def _yaml_mapping(parts: list[Any]) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for key, value in zip(parts[::2], parts[1::2], strict=True):
+        if not isinstance(key, str):
+            raise yaml.YAMLError("a key that is no text")
+        is_again = isinstance(value, list) and isinstance(values.get(key), list)
+        values[key] = values[key] + value if is_again else value
+    return values
 
 
 class Document:

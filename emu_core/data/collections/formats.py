@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from emu_core.data.collections import rasa
+from emu_core.data.collections import dialogflow, lex, microsoft, nlpjs, rasa, snips, watson, wit
 from emu_core.data.collections.document import Document
 from emu_core.data.collections.rows import Rows
 
@@ -32,7 +32,8 @@ COLLECTION_FORMATS = (
     CollectionFormat(
         "Rasa NLU",
         "nlu.yml",
-        "the examples of every intent, with entities in both notations; a folder of files is one set",
+        "the examples of every intent, with entities in both notations; the intent of a response "
+        "selector has its whole name, `faq/hours`; the language is that of the files' names, else of `config.yml`",
         rasa.is_yaml,
         rasa.read_yaml,
     ),
@@ -43,7 +44,106 @@ COLLECTION_FORMATS = (
         rasa.is_markdown,
         rasa.read_markdown,
     ),
-    CollectionFormat("Rasa NLU (JSON)", "nlu.json", "the key `rasa_nlu_data`", rasa.is_json, rasa.read_json),
+    CollectionFormat(
+        "Rasa NLU (JSON)",
+        "nlu.json",
+        "the examples under `rasa_nlu_data`",
+        rasa.is_json,
+        rasa.read_json,
+    ),
+    CollectionFormat(
+        "Dialogflow ES",
+        "intents/NAME_usersays_LANG.json",
+        "the phrases of every intent, with parameters; in templates `@sys.date:date` stays as text",
+        dialogflow.is_usersays,
+        dialogflow.read_usersays,
+    ),
+    CollectionFormat(
+        "Dialogflow ES (old)",
+        "intents/NAME.json",
+        "the phrases under `userSays`, in the language of `agent.json`",
+        dialogflow.is_intent_with_usersays,
+        dialogflow.read_intent_with_usersays,
+    ),
+    CollectionFormat(
+        "Dialogflow CX",
+        "intents/NAME/trainingPhrases/LANG.json",
+        "the phrases of every intent, with parameters, once for each locale; intents as the API "
+        "returns them, too",
+        dialogflow.is_training_phrases,
+        dialogflow.read_training_phrases,
+    ),
+    CollectionFormat(
+        "Amazon Lex",
+        "BotLocales/LOCALE/Intents/NAME/Intent.json",
+        "the sample utterances of every intent; slots stay as text, `{city}`; one file with all "
+        "intents in version 1",
+        lex.is_intent,
+        lex.read_intent,
+    ),
+    CollectionFormat(
+        "LUIS",
+        "app.json",
+        "the utterances with their entities, not the patterns",
+        microsoft.is_luis,
+        microsoft.read_luis,
+    ),
+    CollectionFormat(
+        "CLU",
+        "project.json",
+        "the utterances with their entities; the data sets Train and Test are splits",
+        microsoft.is_clu,
+        microsoft.read_clu,
+    ),
+    CollectionFormat(
+        "Bot Framework",
+        "NAME.lu",
+        "the utterances below each heading, with labelled entities; `{@city}` without a value stays as text",
+        microsoft.is_lu,
+        microsoft.read_lu,
+    ),
+    CollectionFormat(
+        "Watson Assistant",
+        "workspace.json",
+        "the examples of every intent, with mentions; counterexamples have no intent",
+        watson.is_workspace,
+        watson.read_workspace,
+    ),
+    CollectionFormat(
+        "wit.ai",
+        "utterances/utterances-1.json",
+        "the utterances with their entities, in the language of `app.json`",
+        wit.is_utterances,
+        wit.read_utterances,
+    ),
+    CollectionFormat(
+        "wit.ai (old)",
+        "expressions.json",
+        "the expressions, whose entity `intent` is the intent",
+        wit.is_expressions,
+        wit.read_expressions,
+    ),
+    CollectionFormat(
+        "nlp.js",
+        "corpus.json",
+        "the utterances as train and the tests as test",
+        nlpjs.is_corpus,
+        nlpjs.read_corpus,
+    ),
+    CollectionFormat(
+        "Snips NLU",
+        "dataset.json",
+        "the utterances of every intent, with slots; files of the benchmark, too",
+        snips.is_json,
+        snips.read_json,
+    ),
+    CollectionFormat(
+        "Snips NLU (YAML)",
+        "dataset.yaml",
+        "the utterances of every document of the type intent, with slots",
+        snips.is_yaml,
+        snips.read_yaml,
+    ),
 )
 
 

@@ -1,10 +1,12 @@
 """The labelled rows of a collection, as its reader finds them."""
 
+import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import pandas as pd
 
+from emu_core.data.collections.values import text_of
 from emu_core.data.labelled.columns import LABELLED_COLUMNS
 from emu_core.data.readers.limits import build_table, cell_text, check_rows
 from emu_core.data.wording import counted
@@ -44,6 +46,23 @@ class Rows:
             cells.append(cell_text(value))
         check_rows(len(self), self._name)
 
+    def add_parts(
+        self,
+        parts: Iterable[tuple[object, object]],
+        intent: object = "",
+        *,
+        language: object = "",
+        split: object = "",
+    ) -> None:
+        """Add a sentence that is given in parts: texts, each with the name of its slot or None."""
+        text, spans = "", []
+        for part, slot in parts:
+            start = len(text)
+            text += text_of(part)
+            if slot:
+                spans.append((start, len(text), slot))
+        self.add(text, intent, language=language, split=split, annotated=marked_text(text, spans))
+
     def leave_out(self, reason: str, count: int = 1) -> None:
         """Count sentences that are not read, such as rejected ones."""
         self._left_out[reason] += count
@@ -69,14 +88,25 @@ class Rows:
         return build_table(used, [self._columns[column] for column in used], self._name)
 
 
-def marked_text(text: str, spans: list[tuple[int, int, object]]) -> str:
+def marked_text(text: str, spans: Iterable[tuple[int, int, object]]) -> str:
     """Return a text with spans (start, end, name of the slot) marked: "at [time : six]"; "" if there is none.
 
-    Spans that overlap an earlier one, or lie outside of the text, are left out.
+    Spans that overlap an earlier one, or lie outside of the text, are left out. A text with brackets of its own can't
+    be marked.
     """
+    if "[" in text or "]" in text:
+        return ""
     pieces, at = [], 0
     for start, end, name in sorted(spans, key=lambda span: span[:2]):
-        if at <= start < end <= len(text) and name:
-            pieces += [text[at:start], f"[{name} : {text[start:end]}]"]
-            at = end
+        value, slot = text[max(start, 0) : max(end, 0)], _slot_name(name)
+        if at <= start < end <= len(text) and value.strip() and slot:
+            start += len(value) - len(value.lstrip())
+            value = value.strip()
+            pieces += [text[at:start], f"[{slot} : {value}]"]
+            at = start + len(value)
     return "".join([*pieces, text[at:]]) if pieces else ""
+
+
+def _slot_name(name: object) -> str:
+    """Return a slot's name without what ends it in a marked text: "Place::From" is "Place.From"."""
+    return ".".join(part.strip() for part in re.split(r"[\[\]:]+", text_of(name)) if part.strip())

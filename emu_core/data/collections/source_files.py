@@ -45,6 +45,13 @@ class SourceFile:
         """The name without folders."""
         return PurePosixPath(self.path).name
 
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """The names of the folders around the file, the outermost first, as far as they are known."""
+        if self.is_named:
+            return self.source.absolute().parts[1:-1] if isinstance(self.source, Path) else ()
+        return (self.around, *PurePosixPath(self.path).parts[:-1])
+
     def beside(self, name: str) -> "SourceFile | None":
         """Return the file of a name in the same folder or the nearest one above, if the tree has one."""
         for folder in PurePosixPath(self.path).parents:

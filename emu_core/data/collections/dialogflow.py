@@ -1,0 +1,101 @@
+"""Dialogflow's agents: ES (`NAME_usersays_LANG.json`), CX (`trainingPhrases/LANG.json`), and the intents of its API."""
+
+import re
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+from typing import Any
+
+from emu_core.data.collections.document import Document
+from emu_core.data.collections.rows import Rows
+from emu_core.data.collections.values import mapping, objects, text_of
+
+_USERSAYS = re.compile(r"(?P<intent>.*)_usersays_(?P<language>[a-z]{2,3}(?:[-_][a-z0-9]{2,8})*)\.json", re.I)
+_PHRASES = "trainingPhrases"  # the key of phrases, and in CX the folder of their files
+_LOCALE = re.compile(r"[a-z]{2,3}([-_][a-z0-9]{2,4})*", re.IGNORECASE)
+
+
+def is_usersays(document: Document) -> bool:
+    """Return whether it is a list of the phrases of an intent, each with its parts under `data`."""
+    return any(map(_phrase_parts, document.records))
+
+
+def read_usersays(document: Document, rows: Rows) -> None:
+    """Read the phrases; the name of the file states intent and language, its neighbour the intent's exact name."""
+    named = _USERSAYS.fullmatch(document.file.name)
+    stem = named["intent"] if named else PurePosixPath(document.path).stem
+    definition = document.beside(f"{stem}.json")
+    name = text_of(mapping(definition.json).get("name")) if definition else ""
+    _add(rows, document.records, name or stem, named["language"] if named else "", document)
+
+
+def is_intent_with_usersays(document: Document) -> bool:
+    """Return whether it is an intent of an older agent, with its phrases under `userSays`."""
+    return any(map(_phrase_parts, objects(mapping(document.json).get("userSays"))))
+
+
+def read_intent_with_usersays(document: Document, rows: Rows) -> None:
+    """Read the phrases of an intent in the agent's language."""
+    intent = document.json
+    name = text_of(intent.get("name")) or PurePosixPath(document.path).stem
+    _add(rows, objects(intent["userSays"]), name, "", document)
+
+
+def _phrase_parts(phrase: dict[str, Any]) -> list[dict[str, Any]]:
+    return [part for part in objects(phrase.get("data")) if "text" in part]
+
+
+def _add(rows: Rows, phrases: list[dict[str, Any]], intent: str, language: str, document: Document) -> None:
+    of_agent = "" if language else _agent_language(document)
+    for phrase in phrases:
+        rows.add_parts(
+            ((part["text"], text_of(part.get("alias"))) for part in _phrase_parts(phrase)),
+            intent,
+            language=language or text_of(phrase.get("lang")) or of_agent,
+        )
+
+
+def _agent_language(document: Document) -> str:
+    agent = document.beside("agent.json")
+    keys = mapping(agent.json) if agent else {}
+    return text_of(keys.get("language")) or text_of(keys.get("defaultLanguageCode"))
+
+
+def is_training_phrases(document: Document) -> bool:
+    """Return whether it has `trainingPhrases`: a file of CX, or an intent or a list of intents of the API."""
+    return any(objects(intent.get(_PHRASES)) for intent in _intents(document))
+
+
+def read_training_phrases(document: Document, rows: Rows) -> None:
+    """Read the phrases; an intent that does not state its name is named by the folders of CX."""
+    of_names = _name_by_folder(document), _language_by_name(document)
+    for intent in _intents(document):
+        name = text_of(intent.get("displayName")) or of_names[0]
+        for phrase in objects(intent.get(_PHRASES)):
+            rows.add_parts(
+                (
+                    (part.get("text"), text_of(part.get("parameterId")) or text_of(part.get("alias")))
+                    for part in objects(phrase.get("parts"))
+                ),
+                name,
+                language=text_of(phrase.get("languageCode")) or of_names[1],
+            )
+
+
+def _intents(document: Document) -> Iterator[dict[str, Any]]:
+    content = mapping(document.json)
+    yield content
+    yield from objects(content.get("intents"))
+    yield from document.records
+
+
+def _name_by_folder(document: Document) -> str:
+    """Return the name that `intents/NAME/NAME.json` states for `intents/NAME/trainingPhrases/LANG.json`, or NAME."""
+    folder = next((name for name in reversed(document.file.folders) if name != _PHRASES), "")
+    definition = document.beside(f"{folder}.json")
+    return text_of(mapping(definition.json).get("displayName")) if definition else folder
+
+
+def _language_by_name(document: Document) -> str:
+    stem = PurePosixPath(document.path).stem
+    is_locale = document.file.folders[-1:] == (_PHRASES,) and _LOCALE.fullmatch(stem)
+    return stem if is_locale else _agent_language(document)
