@@ -24,8 +24,8 @@ _YAML_LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)  # only its parser 
 def _yaml_documents(text: str) -> list[Any]:
     """Return the YAML documents in a text as lists, mappings and texts: "yes" and "1.0" are sentences or names here.
 
-    They are built from the parser's events, so that no tag means anything, and no alias expands. The lists of a key that
-    is there twice are joined.
+    They are built from the parser's events, so that tags mean nothing and no alias expands. The lists of a repeated key
+    are joined.
 
     Raises:
         YAMLError: it is no YAML, has an alias or nests too deeply.

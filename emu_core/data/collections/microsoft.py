@@ -8,6 +8,7 @@ from emu_core.data.collections.document import Document
 from emu_core.data.collections.rasa import bullet
 from emu_core.data.collections.rows import Rows, marked_text
 from emu_core.data.collections.values import mapping, objects, position, text_of
+from emu_core.data.languages import is_known, stated_code
 from emu_core.data.readers.formats import unpacked_name
 
 _HEADING = re.compile(r"^#+[ \t]*([^#\s].*)", re.MULTILINE)
@@ -18,6 +19,7 @@ _TELLING = re.compile(
     re.MULTILINE | re.IGNORECASE,
 )
 _CULTURE = re.compile(r"^>[ \t]*!#[ \t]*@app\.culture[ \t]*=[ \t]*([\w-]+)", re.MULTILINE)
+_LOCALE = re.compile(r"[a-z]{2,3}-[a-z]{2,4}", re.IGNORECASE)
 _DEFINITION = ("@", "$")
 _REFERENCE = re.compile(r"\[[^\[\]]*\]\([^()]*\)")
 # An opening brace with the name of an entity, a closing one, or a character that is escaped.
@@ -100,14 +102,22 @@ def is_lu(document: Document) -> bool:
 
 
 def read_lu(document: Document, rows: Rows) -> None:
-    """Read the bullets below each heading; those of definitions are values of entities, and links lead to other files."""
-    culture = _CULTURE.search(document.text)
+    """Read the bullets below each heading; those of definitions are values of entities, and links lead elsewhere."""
+    language = _culture(document)
     for intent, utterance in _utterances(document):
         if _REFERENCE.fullmatch(utterance):
             rows.leave_out("links to other files")
         else:
             text, spans = _with_entities(utterance)
-            rows.add(text, intent, language=culture[1] if culture else "", annotated=marked_text(text, spans))
+            rows.add(text, intent, language=language, annotated=marked_text(text, spans))
+
+
+def _culture(document: Document) -> str:
+    """Return the language of a file by its metadata, its name, `General.it-it.lu`, or its folder, `it-it`."""
+    if stated := _CULTURE.search(document.text):
+        return stated[1]
+    names = (*document.file.name.split(".")[-2:-1], *document.file.folders[-1:])
+    return next((name for name in names if _LOCALE.fullmatch(name) and is_known(stated_code(name) or "")), "")
 
 
 def _utterances(document: Document) -> Iterator[tuple[str, str]]:

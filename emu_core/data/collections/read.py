@@ -1,7 +1,7 @@
 """The way from files that are named to tables of sentences, one for each file that holds data."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import pandas as pd
 
@@ -38,6 +38,8 @@ class SourceTable:
         recognised: the title of the collection's format; "" for an ordinary table.
         states: what its name and those of its folders state.
         notes: what is said about the file in the audit.
+        is_collection: whether it is in a format of COLLECTION_FORMATS.
+        left_out: the numbers of its sentences that were left out, by reason.
     """
 
     path: str
@@ -47,6 +49,8 @@ class SourceTable:
     recognised: str
     states: Statement
     notes: tuple[str, ...] = ()
+    is_collection: bool = False
+    left_out: Mapping[str, int] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -67,28 +71,53 @@ def read_tables(
     Raises:
         DataError: a file can't be read, or none holds data.
     """
-    tables: list[SourceTable] = []
+    tables: list[tuple[SourceFile, SourceTable]] = []
     left: list[str] = []
     reason: DataError | None = None
+    rows = 0
     states = statements([file.path for file in files], [file.around for file in files])
     for file, stated in zip(files, states, strict=True):
         try:
             table = _read(file, stated, plain)
+        except _NoSentencesError as error:
+            table, reason = None, reason or error
         except DataError as error:
-            if file.is_named or (is_table(file.path) and not file.path.lower().endswith(".json")):
+            if file.is_named or (is_table(file.path) and not _is_json(file)):
                 raise
             table, reason = None, reason or error
         if table is None:
             left.append(file.path)
             continue
-        tables.append(table)
-        check_rows(sum(map(len, tables)), "the data in all files together")
+        tables.append((file, table))
+        rows += len(table)
+        check_rows(rows, "the data in all files together")
     if not tables:
         raise reason or DataError(
             f"{listed(left, 4)}: no {FORMAT_TITLES} file (their names end in {any_of(TABLE_ENDINGS)}) and no export of "
             "another tool that Emu knows; name the files to read, or save the data as CSV"
         )
-    return tables, tuple(_notes(tables, left))
+    settings = _settings(tables)
+    left += [table.path for table in settings]
+    kept = [table for _, table in tables if table not in settings]
+    return kept, tuple(_notes(kept, sorted(left)))
+
+
+class _NoSentencesError(DataError):
+    """A file is in a known format, but holds no sentences, as some files of an export."""
+
+
+def _is_json(file: SourceFile) -> bool:
+    return unpacked_name(file.path).lower().endswith(".json")
+
+
+def _settings(tables: Sequence[tuple[SourceFile, SourceTable]]) -> set[SourceTable]:
+    """Return the tables of JSON files that are no data: those beside a collection, such as entities of a chatbot."""
+    exports = {id(file.tree) for file, table in tables if table.is_collection}
+    return {
+        table
+        for file, table in tables
+        if not file.is_named and not table.is_collection and _is_json(file) and id(file.tree) in exports
+    }
 
 
 def _read(file: SourceFile, states: Statement, plain: bool) -> SourceTable | None:
@@ -98,8 +127,15 @@ def _read(file: SourceFile, states: Statement, plain: bool) -> SourceTable | Non
     if (collection := format_of_collection(document)) is not None:
         rows = Rows(file.path)
         collection.read(document, rows)
-        notes = (*rows.notes, *encoding_notes(file.path, document.encoding))
-        return SourceTable(*about, rows.frame(), collection.title, states, notes)
+        if not len(rows):
+            raise _NoSentencesError(
+                f"{shown(file.path)} ({collection.title}) holds no sentences to read; name the whole export, as a "
+                "folder or a zip archive"
+            )
+        notes = encoding_notes(file.path, document.encoding)
+        return SourceTable(
+            *about, rows.frame(), collection.title, states, notes, is_collection=True, left_out=rows.left_out
+        )
     is_plain = plain and _is_plain(document)
     if (
         not file.is_named
@@ -130,6 +166,11 @@ def _unknown(path: str) -> DataError:
     )
 
 
+def _end_of(path: str) -> str:
+    """Return a path, of a long one the end: the folders that all files share are the first."""
+    return path if len(path) <= 40 else f"...{path[-37:]}"
+
+
 def _notes(tables: Sequence[SourceTable], left: Sequence[str]) -> list[str]:
     notes = []
     for title in dict.fromkeys(table.recognised for table in tables if table.recognised):
@@ -140,6 +181,11 @@ def _notes(tables: Sequence[SourceTable], left: Sequence[str]) -> list[str]:
         size = f"{counted(sum(map(len, parts)), 'example')}, {counted(len(intents), 'intent')}"
         where = f" in {len(parts):,} files" if len(parts) > 1 else ""
         notes.append(f"{title}: {size}{where}.")
+    for reason in dict.fromkeys(reason for table in tables for reason in table.left_out):
+        parts = [table for table in tables if reason in table.left_out]
+        count = sum(table.left_out[reason] for table in parts)
+        where = shown(parts[0].path) if len(parts) == 1 else f"{len(parts):,} files"
+        notes.append(f"Left out of {where}, {reason}: {counted(count, 'sentence')}.")
     notes += [note for table in tables for note in table.notes]
     for what, by_path in (
         (
@@ -151,5 +197,5 @@ def _notes(tables: Sequence[SourceTable], left: Sequence[str]) -> list[str]:
         if stated := [f"{value} ({path})" for path, value in by_path.items() if value]:
             notes.append(f"{what} by the names of files: {listed(stated, 4)}.")
     if left:
-        notes.append(f"Not read, since they hold no labelled sentences: {listed(left, 6)}.")
+        notes.append(f"Not read, since they hold no labelled sentences: {listed(map(_end_of, left), 6)}.")
     return notes

@@ -2,14 +2,13 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import pandas as pd
 
 from emu_core.data.collections.values import text_of
 from emu_core.data.labelled.columns import LABELLED_COLUMNS
 from emu_core.data.readers.limits import build_table, cell_text, check_rows
-from emu_core.data.wording import counted
 
 SEVERAL_INTENTS = "several intents"
 
@@ -68,13 +67,9 @@ class Rows:
         self._left_out[reason] += count
 
     @property
-    def notes(self) -> tuple[str, ...]:
-        """A sentence for each reason for which sentences were left out."""
-        return tuple(
-            f"Left out of {self._name}, {reason}: {counted(count, 'sentence')}."
-            for reason, count in self._left_out.items()
-            if count
-        )
+    def left_out(self) -> Mapping[str, int]:
+        """The numbers of sentences that were left out, by reason."""
+        return self._left_out
 
     def frame(self) -> pd.DataFrame:
         """Return the rows, with those of the six columns that say anything, and text and intent always.
@@ -100,10 +95,9 @@ def marked_text(text: str, spans: Iterable[tuple[int, int, object]]) -> str:
     for start, end, name in sorted(spans, key=lambda span: span[:2]):
         value, slot = text[max(start, 0) : max(end, 0)], _slot_name(name)
         if at <= start < end <= len(text) and value.strip() and slot:
-            start += len(value) - len(value.lstrip())
-            value = value.strip()
-            pieces += [text[at:start], f"[{slot} : {value}]"]
-            at = start + len(value)
+            begin = start + len(value) - len(value.lstrip())
+            pieces += [text[at:begin], f"[{slot} : {value.strip()}]"]
+            at = begin + len(value.strip())
     return "".join([*pieces, text[at:]]) if pieces else ""
 
 

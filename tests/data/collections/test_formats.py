@@ -1,0 +1,104 @@
+"""Each format is recognised by its content, and by no other's reader, in a folder and in an archive."""
+
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+from emu_core.data.collections.document import Document
+from emu_core.data.collections.formats import COLLECTION_FORMATS
+from emu_core.data.collections.read import read_tables
+from emu_core.data.collections.source_files import SourceFile, source_files
+from emu_core.data.labelled.load import read_labelled
+from emu_core.errors import DataError
+from tests.support.exports import EXPORTS, folder_of, payload_of, rows_of, tables_of, zip_of
+
+TITLES = [format.title for format in COLLECTION_FORMATS]
+# A list of intents in Markdown has nothing that tells it from any other text.
+BY_CONTENT = [title for title in EXPORTS if title != "Bot Framework"]
+
+
+@pytest.mark.parametrize("title", EXPORTS)
+def test_an_export_reads_as_its_tool_has_it(title: str, tmp_path: Path) -> None:
+    rows = rows_of(EXPORTS[title])
+
+    assert set(rows["title"]) == {title}
+    assert set(rows["intent"].str.lower()) - {""} == {"greet", "bye"}
+    [greeting] = (
+        rows.loc[rows["intent"].str.lower() == "greet", ["text", "annotated"]].head(1).to_numpy().tolist()
+    )
+    has_slots = title not in ("Amazon Lex", "nlp.js")
+    assert greeting == (["hi Ann", "hi [name : Ann]"] if has_slots else [greeting[0], ""])
+
+    labelled, audit = read_labelled(folder_of(tmp_path / "bot", EXPORTS[title]), language="en")
+    assert {intent.lower() for intent in labelled.intents} == {"greet", "bye"}
+    assert any(note.startswith(f"{title}: {len(rows)} examples, 2 intents") for note in audit.notes)
+
+
+@pytest.mark.parametrize("title", EXPORTS)
+def test_a_folder_reads_as_its_archive(title: str, tmp_path: Path) -> None:
+    folder = folder_of(tmp_path / "bot", EXPORTS[title])
+
+    by_folder, _ = read_tables(source_files([folder]))
+    by_archive, _ = read_tables(source_files([("bot.zip", zip_of(EXPORTS[title]))]))
+
+    assert [table.path for table in by_folder] == [table.path for table in by_archive]
+    for left, right in zip(by_folder, by_archive, strict=True):
+        assert left.frame.equals(right.frame)
+
+
+@pytest.mark.parametrize("title", EXPORTS)
+def test_one_reader_takes_a_file(title: str) -> None:
+    taken = set()
+    for path, content in EXPORTS[title].items():
+        document = Document(SourceFile(path, payload_of(content)))
+        readers = [format.title for format in COLLECTION_FORMATS if format.recognises(document)]
+        assert len(readers) <= 1, path
+        taken.update(readers)
+    assert taken == {title}
+
+
+@pytest.mark.parametrize("title", BY_CONTENT)
+def test_the_ending_does_not_matter(title: str) -> None:
+    files = {
+        f"{PurePosixPath(path).with_suffix('')}.data": content for path, content in EXPORTS[title].items()
+    }
+
+    assert set(rows_of(files)["title"]) == {title}
+
+
+def test_other_json_beside_an_export_is_no_data() -> None:
+    files = {**EXPORTS["Dialogflow ES"], "entities/city.json": [{"text": "Rome", "intent": "city"}]}
+
+    tables, notes = tables_of(files)
+
+    assert all(table.recognised == "Dialogflow ES" for table in tables)
+    assert any(note.startswith("Not read") and "entities/city.json" in note for note in notes)
+
+
+def test_json_tables_without_an_export_are_data() -> None:
+    rows = [{"text": "to Rome", "intent": "travel"}]
+    tables, _ = tables_of({"a.json": rows, "b.json": rows})
+
+    assert len(tables) == 2
+
+
+def test_a_part_of_an_export_without_sentences_says_so() -> None:
+    files = {"Intent.json": {"name": "Fallback", "sampleUtterances": None}}
+
+    with pytest.raises(
+        DataError, match=r"Intent.json \(Amazon Lex\) holds no sentences to read; name the whole"
+    ):
+        tables_of(files)
+
+
+def test_parts_of_an_export_that_are_named_beside_sentences_are_left() -> None:
+    files = EXPORTS["Amazon Lex"]
+
+    tables, notes = read_tables(
+        source_files(
+            [(path, payload_of(content)) for path, content in files.items() if path.endswith("Intent.json")]
+        )
+    )
+
+    assert [len(table) for table in tables] == [1, 1]
+    assert any("FallbackIntent" in note for note in notes)

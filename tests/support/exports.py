@@ -1,0 +1,253 @@
+"""Small exports of chatbot tools, and the ways to read them."""
+
+import io
+import json
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from emu_core.data.collections.read import SourceTable, read_tables
+from emu_core.data.collections.source_files import source_files
+from emu_core.data.labelled.columns import LABELLED_COLUMNS
+
+Files = Mapping[str, Any]
+"""Path within the export -> text, bytes, or an object that is written as JSON."""
+
+
+def payload_of(content: object) -> bytes:
+    """Return a file's bytes."""
+    if isinstance(content, bytes):
+        return content
+    return (content if isinstance(content, str) else json.dumps(content)).encode()
+
+
+def zip_of(files: Files) -> bytes:
+    """Return an archive of the files."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for path, content in files.items():
+            archive.writestr(path, payload_of(content))
+    return packed.getvalue()
+
+
+def folder_of(folder: Path, files: Files) -> Path:
+    """Write the files into a folder."""
+    for path, content in files.items():
+        target = folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(payload_of(content))
+    return folder
+
+
+def tables_of(files: Files) -> tuple[list[SourceTable], tuple[str, ...]]:
+    """Return the tables of a zip archive, and what is said about them; those of a file alone, if there is one."""
+    [(path, content), *others] = files.items()
+    source = ("export.zip", zip_of(files)) if others else (path, payload_of(content))
+    return read_tables(source_files([source]))
+
+
+def rows_of(files: Files) -> pd.DataFrame:
+    """Return the rows of an export in the six columns, and `title`, the name of the format."""
+    tables, _ = tables_of(files)
+    frames = [table.frame.assign(title=table.recognised) for table in tables]
+    columns = [*LABELLED_COLUMNS, "title"]
+    return pd.concat([frame.reindex(columns=columns, fill_value="") for frame in frames], ignore_index=True)
+
+
+def cells(files: Files, *columns: str) -> list[tuple[str, ...]]:
+    """Return some columns of the rows of an export."""
+    return list(rows_of(files)[list(columns)].itertuples(index=False, name=None))
+
+
+def part(text: str, **keys: object) -> dict[str, object]:
+    """Return a part of a sentence, as several tools have them."""
+    return {"text": text, **keys}
+
+
+EXPORTS: dict[str, Files] = {
+    "Rasa NLU": {
+        "nlu.yml": "version: '3.1'\nnlu:\n- intent: greet\n  examples: |\n    - hi [Ann](name)\n- intent: bye\n"
+        "  examples:\n  - text: |\n      bye\n    metadata: {mood: sad}\n- regex: zip\n  examples: |\n    - [0-9]+\n"
+    },
+    "Rasa NLU (Markdown)": {
+        "nlu.md": "## intent:greet\n- hi [Ann](name)\n\n## synonym:Berlin\n- b\n\n## intent: bye\n* bye\n"
+    },
+    "Rasa NLU (JSON)": {
+        "nlu.json": {
+            "rasa_nlu_data": {
+                "common_examples": [
+                    {
+                        "text": "hi Ann",
+                        "intent": "greet",
+                        "entities": [{"start": 3, "end": 6, "entity": "name"}],
+                    },
+                    {"text": "bye", "intent": "bye"},
+                ],
+                "entity_synonyms": [{"value": "x", "synonyms": ["y"]}],
+                "regex_features": [{"name": "zip", "pattern": "[0-9]"}],
+            }
+        }
+    },
+    "Dialogflow ES": {
+        "agent.json": {"language": "en"},
+        "intents/greet.json": {"name": "greet", "auto": True, "responses": []},
+        "intents/greet_usersays_en.json": [
+            {"data": [part("hi "), part("Ann", alias="name", meta="@sys.name")], "isTemplate": False}
+        ],
+        "intents/bye_usersays_de.json": [{"data": [part("tschüss")], "isTemplate": False, "count": 0}],
+    },
+    "Dialogflow ES (old)": {
+        "agent.json": {"language": "en"},
+        "intents/greet.json": {
+            "userSays": [{"data": [part("hi "), part("Ann", alias="name")]}],
+            "name": "greet",
+            "auto": True,
+        },
+        "intents/bye.json": {"userSays": [{"data": [part("bye")]}], "name": "bye"},
+    },
+    "Dialogflow CX": {
+        "agent.json": {"displayName": "Bot", "defaultLanguageCode": "en"},
+        "intents/greet/greet.json": {"name": "1", "displayName": "greet", "priority": 1},
+        "intents/greet/trainingPhrases/en.json": {
+            "trainingPhrases": [
+                {
+                    "parts": [part("hi "), part("Ann", parameterId="name")],
+                    "repeatCount": 1,
+                    "languageCode": "en",
+                }
+            ]
+        },
+        "intents/bye/trainingPhrases/de.json": {"trainingPhrases": [{"parts": [part("tschüss")]}]},
+    },
+    "Amazon Lex": {
+        "Manifest.json": {"metaData": {"schemaVersion": "1"}},
+        "Bot/BotLocales/en_US/BotLocale.json": {"name": "English", "identifier": "en_US"},
+        "Bot/BotLocales/en_US/Intents/Greet/Intent.json": {
+            "name": "Greet",
+            "sampleUtterances": [{"utterance": "hi {name}"}],
+        },
+        "Bot/BotLocales/de_DE/Intents/Bye/Intent.json": {
+            "name": "Bye",
+            "sampleUtterances": [{"utterance": "bye"}],
+        },
+        "Bot/BotLocales/de_DE/Intents/FallbackIntent/Intent.json": {
+            "name": "Fallback",
+            "sampleUtterances": None,
+        },
+    },
+    "LUIS": {
+        "app.json": {
+            "luis_schema_version": "7.0.0",
+            "culture": "en-us",
+            "intents": [{"name": "greet"}, {"name": "bye"}],
+            "utterances": [
+                {
+                    "text": "hi Ann",
+                    "intent": "greet",
+                    "entities": [{"entity": "name", "startPos": 3, "endPos": 5}],
+                },
+                {"text": "bye", "intent": "bye", "entities": []},
+            ],
+        }
+    },
+    "CLU": {
+        "project.json": {
+            "projectFileVersion": "2022-10-01-preview",
+            "stringIndexType": "Utf16CodeUnit",
+            "metadata": {"projectKind": "Conversation", "language": "en-us"},
+            "assets": {
+                "intents": [{"category": "greet"}],
+                "utterances": [
+                    {
+                        "text": "hi Ann",
+                        "intent": "greet",
+                        "dataset": "Train",
+                        "entities": [{"category": "name", "offset": 3, "length": 3}],
+                    },
+                    {"text": "tschüss", "intent": "bye", "language": "de", "dataset": "Test"},
+                ],
+            },
+        }
+    },
+    "Bot Framework": {
+        "de-de/chat.lu": "> a comment\n# greet\n- hi {@name=Ann}\n## bye\n- bye\n\n@ ml name\n",
+    },
+    "Watson Assistant": {
+        "workspace.json": {
+            "name": "bot",
+            "language": "en",
+            "intents": [
+                {
+                    "intent": "greet",
+                    "examples": [{"text": "hi Ann", "mentions": [{"entity": "name", "location": [3, 6]}]}],
+                },
+                {"intent": "bye", "examples": [{"text": "bye"}]},
+            ],
+            "entities": [],
+            "counterexamples": [{"text": "what is love"}],
+            "dialog_nodes": [{"type": "standard"}],
+        }
+    },
+    "wit.ai": {
+        "app/app.json": {"version": 20200513, "data": {"name": "bot", "lang": "en"}},
+        "app/utterances/utterances-1.json": {
+            "utterances": [
+                {
+                    "text": "hi Ann",
+                    "intent": "greet",
+                    "entities": [{"entity": "wit$contact:name", "start": 3, "end": 6, "body": "Ann"}],
+                    "traits": [],
+                },
+                {"text": "bye", "intent": "bye", "entities": [], "traits": []},
+                {"text": "hm", "entities": [], "traits": []},
+            ]
+        },
+    },
+    "wit.ai (old)": {
+        "app/app.json": {"version": 20160513, "data": {"name": "bot", "lang": "en"}},
+        "app/expressions.json": {
+            "data": [
+                {
+                    "text": "hi Ann",
+                    "entities": [
+                        {"entity": "intent", "value": '"greet"'},
+                        {"entity": "name", "value": '"Ann"', "start": 3, "end": 6},
+                    ],
+                },
+                {"text": "bye", "entities": [{"entity": "intent", "value": "bye"}]},
+            ]
+        },
+        "app/stories.json": {"data": [{"name": "a", "turns": [{"user": "hi", "entities": []}]}]},
+    },
+    "nlp.js": {
+        "corpus.json": {
+            "name": "Corpus",
+            "locale": "en-US",
+            "data": [
+                {"intent": "greet", "utterances": ["hi Ann", "hello"], "tests": ["hey"], "answers": ["Hi!"]},
+                {"intent": "bye", "utterances": ["bye"], "tests": ["see you"]},
+            ],
+        }
+    },
+    "Snips NLU": {
+        "dataset.json": {
+            "intents": {
+                "greet": {
+                    "utterances": [{"data": [part("hi "), part("Ann", entity="person", slot_name="name")]}]
+                },
+                "bye": {"utterances": [{"data": [part("bye")]}]},
+            },
+            "entities": {"person": {"data": []}},
+            "language": "en",
+        }
+    },
+    "Snips NLU (YAML)": {
+        "dataset.yaml": "---\ntype: intent\nname: greet\nslots:\n- name: name\n  entity: person\nutterances:\n"
+        "- hi [name:person](Ann)\n---\ntype: intent\nname: bye\nutterances:\n- bye\n---\ntype: entity\nname: person\n"
+        "values:\n- Ann\n"
+    },
+}
+"""Title of a format -> an export of a bot that knows two intents; where there are entities, "Ann" is one."""
