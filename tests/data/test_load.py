@@ -1,4 +1,5 @@
 import json
+import zipfile
 from pathlib import Path
 
 import pandas as pd
@@ -102,3 +103,73 @@ def test_from_a_mapped_frame_of_any_index_and_missing_values() -> None:
     assert audit.dropped["row"].tolist() == [3]
     with pytest.raises(DataError, match="upload: no column 'intent'"):
         labelled_from_frame(frame.drop(columns="intent"), "upload")
+
+
+def test_a_folder_in_which_a_file_states_no_language_is_refused(tmp_path: Path) -> None:
+    saved(tmp_path / "bot", "faq_fr.csv", "text,intent\nbonjour,hello\nau revoir,bye\n")
+    saved(tmp_path / "bot", "faq.csv", "text,intent\nhello,hello\nbye,bye\n")
+    with pytest.raises(DataError, match=r"^faq\.csv does not say its language; name it \(language='en'\)"):
+        read_labelled([tmp_path / "bot"])
+    labelled, _ = read_labelled([tmp_path / "bot"], language="en")
+    assert labelled.frame["language"].tolist() == ["en", "en", "fr", "fr"]
+
+
+def test_a_language_in_a_name_is_believed_and_a_contradiction_is_said(tmp_path: Path) -> None:
+    path = saved(tmp_path, "faq_fr.csv", "text,intent\nbonjour,hello\nau revoir,bye\n")
+    labelled, audit = read_labelled([path], language="en")
+    assert labelled.languages == ("fr",)
+    assert audit.notes[-1].startswith("faq_fr.csv is read as French, as its name states, and not as English;")
+    path = saved(tmp_path, "support_it.csv", "text,intent\nhello,hello\nbye,bye\n")
+    labelled, audit = read_labelled([path], language="en")
+    assert labelled.languages == ("en",)
+    assert audit.notes[-1] == "support_it.csv is read as English, though its name may mean Italian."
+
+
+def test_train_and_test_files_keep_their_rows_apart(tmp_path: Path) -> None:
+    names = ("train.csv", "test.csv")
+    paths = [saved(tmp_path, name, f"text,intent,language\na {name},x,en\nb {name},y,en\n") for name in names]
+    labelled, audit = read_labelled(paths)
+    assert labelled.frame["split"].tolist() == ["train", "train", "test", "test"]
+    assert audit.notes == ("Split by the names of files: train (train.csv), test (test.csv).",)
+    assert read_labelled(paths[:1])[0].splits == ()  # a file alone is the whole set
+
+
+def test_a_zip_archive_is_its_files(tmp_path: Path) -> None:
+    path = tmp_path / "bot.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("data/deu_Latn/train.tsv", "text\tintent\nhallo\thello\ntschüss\tbye\n")
+        archive.writestr("data/deu_Latn/test.tsv", "text\tintent\nguten Tag\thello\n")
+        archive.writestr("../../README.md", "nothing to read")
+        archive.writestr("__MACOSX/data/._train.tsv", b"\0")
+    labelled, audit = read_labelled([path])
+    assert (
+        labelled.name == "bot.zip" and labelled.languages == ("de",) and labelled.splits == ("test", "train")
+    )
+    assert audit.notes[-1] == "Not read, since they hold no labelled sentences: README.md."
+
+
+@pytest.mark.parametrize("damage", ["cut", "bomb", "many", "locked"])
+def test_a_zip_archive_that_is_damaged_or_too_large(
+    tmp_path: Path, damage: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "bot.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for number in range(3):
+            archive.writestr(f"{number}.csv", "text,intent\n" + "a,b\n" * 1000)
+    if damage == "cut":
+        path.write_bytes(path.read_bytes()[:-30])
+    if damage == "locked":
+        payload = bytearray(path.read_bytes())
+        for mark, at in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+            start = payload.find(mark)
+            while start >= 0:
+                payload[start + at] |= 1
+                start = payload.find(mark, start + 1)
+        path.write_bytes(bytes(payload))
+    if damage == "bomb":
+        monkeypatch.setattr("emu_core.data.collections.source_files.MAX_FILE_BYTES", 5000)
+    if damage == "many":
+        monkeypatch.setattr("emu_core.data.collections.source_files.MAX_FILES", 2)
+    words = {"cut": "damaged", "bomb": "larger than", "many": "more than 2 files", "locked": "has a password"}
+    with pytest.raises(DataError, match=words[damage]):
+        read_labelled([path])

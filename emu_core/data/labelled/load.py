@@ -159,7 +159,7 @@ def rows_of_tables(
     language: str | None,
     notes: Sequence[str] = (),
     *,
-    required: Sequence[str] = ("text", "intent"),
+    required: Sequence[str] = ("text", "intent", "language"),
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """Return the rows of tables in the six columns with row and source, and the notes with those on languages.
 
