@@ -19,6 +19,7 @@ from emu_app.shell.widgets import (
 )
 from emu_app.shell.wording import literal
 from emu_app.work.cache import done_or_shown
+from emu_core.data.cleaning import stripped
 from emu_core.data.detection import detect_languages
 from emu_core.data.labelled.audit import LONG_TEXT_CHARACTERS, Audit
 from emu_core.data.labelled.edits import edit_rows
@@ -166,7 +167,7 @@ def _draw_detection(chosen: ChosenData) -> None:
         as_stated = [
             language_code(value) in (code, f"{code}-tw") for value, code in zip(stated, codes, strict=True)
         ]
-        other = ~pd.Series(as_stated, index=rows.index) & (rows["text"].str.strip() != "")
+        other = ~pd.Series(as_stated, index=rows.index) & (stripped(rows["text"]) != "")
         if not other.any():
             st.success(
                 "Every sentence is in the language that the set states.", icon=":material/check_circle:"

@@ -36,7 +36,7 @@ from emu_core.api.compare import ALL
 from emu_core.api.split import PROBE, TEMPLATES, Pool, SplitSentence, Token
 from emu_core.charts.attention import Bar, TokenKind
 from emu_core.charts.marks import ColourBy
-from emu_core.data.cleaning import normal_form, normalised
+from emu_core.data.cleaning import cleaned, normal_form, normalised
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.languages import language_name, ordered
 from emu_core.data.slots.utterances import Utterance, parse_annotated
@@ -181,8 +181,8 @@ def _typed() -> Utterance | None:
         **KEPT,
     )
     with errors_shown():
-        text, slots = parse_annotated(typed.strip())
-        return Utterance(text, slots, "", "", "") if text.strip() else None
+        text, slots = parse_annotated(cleaned(typed))
+        return Utterance(text, slots, "", "", "") if cleaned(text) else None
     return None
 
 

@@ -10,6 +10,7 @@ from emu_app.shell.wording import literal
 from emu_app.workbench.maps import TRIED, draw_picked, inspected, picked
 from emu_app.workbench.predict import answers, draw_answer, draw_neighbours
 from emu_app.workbench.subject import Space, Subject
+from emu_core.data.cleaning import cleaned
 from emu_core.data.labelled.repeats import sentence_groups
 from emu_core.data.languages import language_name
 from emu_core.data.wording import counted
@@ -21,7 +22,7 @@ _NEIGHBOURS = 10
 def draw_inspector(space: Space, subject: Subject | None, now: Context) -> None:
     """Ask for a sentence and draw it, or the one picked on the maps, or an example of what B got right."""
     label, example = "Try a sentence", "In any language"
-    if typed := st.text_input(label, placeholder=example, max_chars=1_000, key=TRIED, **KEPT).strip():
+    if typed := cleaned(st.text_input(label, placeholder=example, max_chars=1_000, key=TRIED, **KEPT)):
         answers_by_encoder = answers(now, [typed]) or {}
         for (name, (table, facts)), title in zip(answers_by_encoder.items(), now.titles, strict=False):
             draw_answer(title, table.iloc[0], facts, f"nearest-{name}")

@@ -30,6 +30,7 @@ from emu_app.work.vectors import weights_of
 from emu_app.workbench.subject import Space
 from emu_core import charts
 from emu_core.charts.marks import ColourBy
+from emu_core.data.cleaning import cleaned
 from emu_core.data.wording import counted
 from emu_core.evaluation.projection import Projection, place_on_map
 
@@ -113,7 +114,7 @@ def _seen(points: pd.DataFrame, now: Context) -> pd.DataFrame:
 
 def _stars(space: Space, layouts: Mapping[str, maps.Layout]) -> list[NDArray[np.float32]]:
     """Return the place (1, 2) of the typed sentence on each map; none if nothing is typed."""
-    typed = str(st.session_state.get(TRIED, "")).strip()
+    typed = cleaned(str(st.session_state.get(TRIED, "")))
     vectors = encoded(space.specs, "", [typed]) if typed else None
     if vectors is None:
         return []

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from emu_core.api.embed import in_parts, read_inputs, writing
 from emu_core.api.inputs import RUN_SPEC, DataSource, Files, as_list, labelled_set, lazy_encode, run_of
+from emu_core.data.cleaning import clean, stripped
 from emu_core.data.demo import DEMO
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.columns import ColumnMapping
@@ -278,7 +279,7 @@ def texts_of(data: Files, *, mapping: ColumnMapping | None = None, language: str
         return _sentences(named, mapping, language)["text"].tolist()
     if any(files):
         raise DataError(f"{named[files.index(True)]} is a file among sentences; give files, or sentences")
-    texts = [str(name).strip() for name in named]
+    texts = clean(map(str, named))
     if not all(texts):
         raise DataError("a sentence is empty; leave it out")
     return texts
@@ -298,7 +299,8 @@ def _sentences(data: Files, mapping: ColumnMapping | None, language: str | None)
     if mapping is not None:
         mapping = replace(mapping, intent=None, split=None)
     frame = read_inputs(data, mapping, language)
-    frame = frame[frame["text"].str.strip() != ""]
+    frame = frame.assign(text=stripped(frame["text"]))
+    frame = frame[frame["text"] != ""]
     if frame.empty:
         raise DataError("the files have no sentences; check that they have rows")
     return frame

@@ -8,21 +8,29 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import pandas as pd
 
-# Spaces of every width, zero included: a cell of nothing else is empty.
+# Spaces of every width, zero included, and marks of direction, of which nothing is seen at the ends of a text.
 BLANKS = (
     " \t\n\r\v\f\x1c\x1d\x1e\x1f\x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008"
-    "\u2009\u200a\u2028\u2029\u202f\u205f\u3000\u200b\u2060\ufeff"
+    "\u2009\u200a\u2028\u2029\u202f\u205f\u3000\u200b\u2060\ufeff\xad\u061c\u180e\u200c\u200d\u200e\u200f\u202a"
+    "\u202b\u202c\u202d\u202e\u2061\u2062\u2063\u2064\u2066\u2067\u2068\u2069\u3164\uffa0"
 )
 
 
 def stripped(values: "pd.Series[str]") -> "pd.Series[str]":
-    """Return the series as strings without blanks of any kind at either end; "" for a missing value."""
-    return values.astype("str").fillna("").str.strip(BLANKS)
+    """Return the series as strings, each as `clean` returns it; "" for a missing value."""
+    texts = values.astype("str").fillna("").str.strip(BLANKS)
+    return texts.mask(texts.str.fullmatch(_NOTHING_SEEN.pattern), "")
 
 
-def clean(texts: Sequence[str]) -> list[str]:
-    """Return the texts without blanks of any kind at either end."""
-    return [text.strip(BLANKS) for text in texts]
+def clean(texts: Iterable[str]) -> list[str]:
+    """Return the texts without blanks of any kind at either end, and "" for a text of nothing but invisible marks."""
+    return [cleaned(text) for text in texts]
+
+
+def cleaned(text: str) -> str:
+    """Return a text as `clean` does."""
+    text = text.strip(BLANKS)
+    return "" if _NOTHING_SEEN.fullmatch(text) else text
 
 
 # Controls, zero-width and bidi marks, fillers and variation selectors; not the tags that distinguish regional flags.
@@ -30,6 +38,7 @@ _INVISIBLE = re.compile(
     "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
     "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0100-\U000e01ef]"
 )
+_NOTHING_SEEN = re.compile(rf"({_INVISIBLE.pattern}|[{BLANKS}])*")
 # The same but for joiners and non-joiners where they shape letters, as in Persian and Hindi, or join pictures.
 _INVISIBLE_IN_NAMES = re.compile(
     f"(?!(?<=[\u0590-\U0010ffff])[\u200c\u200d](?=[\u0590-\U0010ffff])){_INVISIBLE.pattern}"

@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from emu_core.data.cleaning import clean
 from emu_core.encoders.onnx_parts import OnnxParts
 from emu_core.errors import EncoderError, Fix
 
@@ -61,7 +62,14 @@ class Encoder(nn.Module, ABC):
 
     @abstractmethod
     def token_ids(self, texts: Sequence[str]) -> list[TokenIds]:
-        """Return the token ids of each text, truncated to `max_tokens`."""
+        """Return the token ids of each text, truncated to `max_tokens`.
+
+        Some encoders make other tokens of a text with blanks around it, so that callers take `ids_of`.
+        """
+
+    def ids_of(self, texts: Sequence[str]) -> list[TokenIds]:
+        """Return `token_ids` of texts without blanks at either end, which are no part of a sentence."""
+        return self.token_ids(clean(texts))
 
     def collate(self, ids: Sequence[TokenIds]) -> Features:
         """Return a batch for `forward`: `input_ids` and `attention_mask`, both (B, T); the mask is True on tokens."""
@@ -135,8 +143,8 @@ class Encoder(nn.Module, ABC):
         return next(self.parameters()).device
 
     def tokenize(self, texts: Sequence[str]) -> Features:
-        """Return `collate(token_ids(texts))`."""
-        return self.collate(self.token_ids(texts))
+        """Return `collate(ids_of(texts))`."""
+        return self.collate(self.ids_of(texts))
 
     def encode(
         self,
@@ -158,7 +166,7 @@ class Encoder(nn.Module, ABC):
         Raises:
             EncoderError: a vector is not finite.
         """
-        return self.encode_ids(self.token_ids(texts), batch_tokens=batch_tokens, on_progress=on_progress)
+        return self.encode_ids(self.ids_of(texts), batch_tokens=batch_tokens, on_progress=on_progress)
 
     def encode_ids(
         self,
@@ -246,7 +254,7 @@ class EncoderByLanguage(Encoder):
         languages: Sequence[str] | None = None,
     ) -> FloatArray:
         """Encode like every encoder, with the texts' languages."""
-        ids = self.token_ids(texts, languages)
+        ids = self.token_ids(clean(texts), languages)
         return self.encode_ids(ids, batch_tokens=batch_tokens, on_progress=on_progress)
 
 

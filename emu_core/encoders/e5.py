@@ -165,7 +165,12 @@ def e5_tokenizer(file: E5File) -> "PreTrainedTokenizerFast":
     )
     one_piece = Tokenizer(models.Unigram([("?", 0.0)], 0))
     one_piece.normalizer = normalizers.Sequence(
-        [normalizers.Nmt(), normalizers.NFKC(), normalizers.Replace(Regex(" {2,}"), " ")]
+        [
+            normalizers.Nmt(),
+            normalizers.NFKC(),
+            normalizers.Replace(Regex(" {2,}"), " "),
+            normalizers.Strip(left=False, right=True),
+        ]
     )
     one_piece.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="always")
     one_piece.decoder = decoders.Metaspace(prepend_scheme="always")

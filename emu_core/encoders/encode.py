@@ -22,7 +22,7 @@ def shared_encode(
         return lambda texts: encoder.encode(texts, on_progress=on_progress)
 
     def encode(texts: Sequence[str]) -> FloatArray:
-        ids = encoder.token_ids(texts)
+        ids = encoder.ids_of(texts)
         batches = list(encoder.batches(ids))
         process_batches = batches[processes.index :: processes.count]
         vectors_by_batch = [encoder.encode_ids([ids[row] for row in rows]) for rows in process_batches]

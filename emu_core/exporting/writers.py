@@ -43,7 +43,7 @@ session = onnxruntime.InferenceSession("model.onnx")
 
 
 def encode(texts):
-    ids = [token_ids(text) for text in texts]
+    ids = [token_ids(text.strip()) for text in texts]
     width = max(1, *(len(row) for row in ids))
     tokens = [row + [{pad}] * (width - len(row)) for row in ids]
     mask = [[1] * len(row) + [0] * (width - len(row)) for row in ids]

@@ -185,6 +185,14 @@ def test_texts_come_back_in_their_order_and_alone_as_in_company(packed: Packed) 
     assert encoder.encode([]).shape == (0, encoder.dim)
 
 
+def test_the_tokenizer_itself_ignores_blanks_at_the_end(packed: Packed) -> None:
+    """So exports, which have nothing but the tokenizer, do it too."""
+    encoder = small_encoder(packed)
+    tokens = encoder.token_ids(["who pool?"])
+    for blank in (" ", "\n", "\r\n", "\t", "\u00a0", "\u3000", "  \n "):
+        assert encoder.token_ids([f"who pool?{blank}"]) == tokens, repr(blank)
+
+
 def test_dropout_is_off_only_while_encoding(packed: Packed) -> None:
     encoder = small_encoder(packed)
     features = encoder.tokenize(["pool"])
@@ -269,7 +277,7 @@ def test_saved_and_opened_again_without_the_package_it_is_the_same(
 def test_saved_it_opens_as_a_folder_of_sentence_transformers(saved: tuple[Path, E5SmallEncoder]) -> None:
     folder, encoder = saved
     opened = load_encoder(f"hf:{folder / 'encoder' / 'model'}")
-    texts = ["pool", "who: poét?"]
+    texts = ["pool", "who: poét?", "pool \n"]
     assert opened.token_ids(texts) == encoder.token_ids(texts)
     np.testing.assert_allclose(opened.encode(texts), encoder.encode(texts), rtol=0, atol=1e-6)
 

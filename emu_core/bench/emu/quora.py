@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from emu_core.data.cleaning import cleaned
 from emu_core.data.labelled.columns import LABELLED_COLUMNS
 from emu_core.data.labelled.sets import LabelledSet
 from emu_core.data.readers.tables import read_table
@@ -65,7 +66,7 @@ def duplicate_cliques(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, ...]]
         pairs: two questions each, which are duplicates.
     """
     group_of: dict[str, set[str]] = {}  # each question with its duplicates
-    for first, second in ((question.strip(), other.strip()) for question, other in pairs):
+    for first, second in ((cleaned(question), cleaned(other)) for question, other in pairs):
         if first and second and first != second:
             group_of.setdefault(first, {first}).add(second)
             group_of.setdefault(second, {second}).add(first)

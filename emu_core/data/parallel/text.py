@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from emu_core.data.cleaning import normalised
+from emu_core.data.cleaning import cleaned, normalised
 from emu_core.data.texts.text import TrainingText
 from emu_core.data.wording import counted, listed, shown
 from emu_core.errors import DataError, Fix
@@ -49,7 +49,7 @@ class ParallelText(TrainingText):
                 f"{len(self.second):,} in {self.target}; give each sentence its translation"
             )
         for code, side in ((self.source, self.first), (self.target, self.second)):
-            if (blank := next((row for row, text in enumerate(side) if not text.strip()), None)) is not None:
+            if (blank := next((row for row, text in enumerate(side) if not cleaned(text)), None)) is not None:
                 raise DataError(
                     f"{shown(self.name)}: sentence {blank + 1} in {code} is empty; remove the pair"
                 )

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import chardet
 
+from emu_core.data.cleaning import cleaned
 from emu_core.data.readers.formats import TABLE_FORMATS, XLSX
 from emu_core.data.readers.limits import check_lengths, opened
 from emu_core.data.wording import shown
@@ -85,7 +86,7 @@ def checked_text(payload: bytes, name: str) -> tuple[str, str]:
         raise DataError(
             f"{shown(name)}: line {line} is not {encoding} as the rest of the file is; {_FIX}"
         ) from error
-    if not text.strip():
+    if not cleaned(text):
         raise DataError(
             f"{shown(name)} is empty; it needs a line of column names and a row for each sentence"
         )
@@ -105,7 +106,7 @@ def read_lines(source: Path | bytes, name: str) -> tuple[list[str], tuple[str, .
     text = text.rstrip("\r\n")
     lines = text.split("\n") if "\n" in text else text.split("\r")
     lines = [line.removesuffix("\r") for line in lines]
-    while not lines[-1].strip():  # a file without text has been refused
+    while not cleaned(lines[-1]):  # a file without text has been refused
         lines.pop()
     check_lengths(lines, name, "line")
     return lines, encoding_notes(name, encoding)

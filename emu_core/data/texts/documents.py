@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from emu_core.data.cleaning import stripped
+from emu_core.data.cleaning import clean, stripped
 from emu_core.data.labelled.columns import ColumnMapping, apply_columns, guess_columns
 from emu_core.data.labelled.repeats import sentence_groups
 from emu_core.data.labelled.sets import LabelledSet
@@ -80,7 +80,7 @@ def named_files(given: Sequence[str]) -> dict[str, str]:
 
 def sentences(text: str) -> tuple[str, ...]:
     """Return the sentences of a document: its lines, split after `.`, `!` and `?` too; none of them blank."""
-    return tuple(part.strip() for part in _SENTENCE_END.split(text) if part.strip())
+    return tuple(filter(None, clean(_SENTENCE_END.split(text))))
 
 
 def documents_of_labelled(

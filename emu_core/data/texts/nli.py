@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from emu_core.data.cleaning import cleaned
 from emu_core.data.languages import checked_language, language_code
 from emu_core.data.readers.limits import check_rows, opened
 from emu_core.data.texts.text import TrainingText, left_out_note, read_training_texts
@@ -130,7 +131,7 @@ def _record(line: bytes, where: str) -> tuple[str, ...]:
             f"{where} has no text under {listed(missing)}; each line is an object with {listed(_KEYS)}"
         )
     language = value.get("language")
-    return (*(value[key].strip() for key in _KEYS), language if isinstance(language, str) else "")
+    return (*(cleaned(value[key]) for key in _KEYS), language if isinstance(language, str) else "")
 
 
 def _lines(path: Path) -> Iterator[tuple[str, bytes]]:

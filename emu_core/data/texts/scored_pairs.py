@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from emu_core.data.cleaning import cleaned
 from emu_core.data.file_names import language_of_file
 from emu_core.data.languages import is_known, language_code, ordered
 from emu_core.data.parallel.files import check_pairs, files_in
@@ -49,7 +50,7 @@ def read_scored_pairs(folder: Path) -> dict[str, ScoredPairs]:
                 raise DataError(
                     f"{where}: two sentences and a score are {len(_HEADER)} cells, not {len(row)}: {listed(row, 4)}"
                 )
-            first, second = row[0].strip(), row[1].strip()
+            first, second = cleaned(row[0]), cleaned(row[1])
             if not first or not second:
                 raise DataError(f"{where}: a sentence is empty; fill it in, or take the row out")
             try:

@@ -114,7 +114,7 @@ def prepare_tasks(encoder: DualEncoder, tasks: Tasks) -> list[PreparedTask]:
     """
 
     def read(texts: Sequence[str]) -> SentenceBatch:
-        return SentenceBatch.of(encoder.token_ids(texts))
+        return SentenceBatch.of(encoder.ids_of(texts))
 
     prepared: list[PreparedTask] = []
     for pairs in tasks.translation:

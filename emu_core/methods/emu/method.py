@@ -29,7 +29,7 @@ def _train(job: "Job", config: EmuConfig) -> "Outcome":
     labelled, languages = job.labelled_data.labelled, job.config.train_languages
     encode = job.encode_with(job.encoder)
     unlabelled = job.labelled_data.unlabelled
-    data = prepare_batches(job.encoder.token_ids, labelled.train_part(), unlabelled, languages, config)
+    data = prepare_batches(job.encoder.ids_of, labelled.train_part(), unlabelled, languages, config)
     job.measure_base(encode)
     dev = labelled.dev_part()
     chooses = (

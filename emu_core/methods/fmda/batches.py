@@ -111,7 +111,7 @@ def prepare_disentangling(
     states = [
         token_states(
             encoder,
-            encoder.token_ids([utterance.text for utterance in group]),
+            encoder.ids_of([utterance.text for utterance in group]),
             cache=cache,
             on_progress=next(progress_of_group),
         )

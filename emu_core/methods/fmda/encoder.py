@@ -69,7 +69,7 @@ class DisentangledEncoder(EncoderOnBase):
         self, texts: Sequence[str], *, on_progress: ReportProgress | None = None
     ) -> dict[Part, FloatArray]:
         """Return every embedding (N, dim) of N sentences, not normalised; `on_progress` as in `encode`."""
-        ids = self.token_ids(texts)
+        ids = self.ids_of(texts)
         vectors_by_part = {part: torch.empty((len(ids), self.dim)) for part in self.part_names}
         with evaluation_mode(self):
             for rows, batch in self.in_batches(ids, on_progress=on_progress):
@@ -105,7 +105,7 @@ class DisentangledEncoder(EncoderOnBase):
         """
         if not isinstance(self.head, Fmda):
             raise EncoderError("only FMDA has an attention over tokens; choose a run of the method fmda")
-        ids = self.token_ids([text])
+        ids = self.ids_of([text])
         features = self.collate(ids)
         with evaluation_mode(self):
             out: FmdaOutput = self.head(self.base.states(features), features["attention_mask"].bool())
