@@ -1,6 +1,5 @@
 """The content of a file, decoded as far as a format asks for it."""
 
-import json
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 import yaml
 
 from emu_core.data.collections.source_files import SourceFile
+from emu_core.data.readers.json_tables import decoded_json
 from emu_core.data.readers.text import checked_text
 from emu_core.errors import DataError
 
@@ -15,7 +15,6 @@ MAX_YAML_CHARACTERS = 30_000_000
 _MAX_NODES = 5_000_000  # brackets in JSON, of which each may be an object of 60 bytes and more
 _MAX_DEPTH = 50
 _BROKEN = (ValueError, RecursionError, yaml.YAMLError)
-_DECODER = json.JSONDecoder(parse_constant=lambda _: None)
 
 
 _YAML_LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)  # only its parser is used
@@ -96,12 +95,8 @@ class Document:
         if not start or start not in "[{" or self.text.count("[") + self.text.count("{") > _MAX_NODES:
             return None
         try:
-            return _DECODER.decode(self.text.strip())
-        except _BROKEN:
-            pass
-        try:
-            return [_DECODER.decode(line) for line in self.text.split("\n") if line.strip()]
-        except _BROKEN:
+            return decoded_json(self.text, self.path)
+        except DataError:
             return None
 
     @property

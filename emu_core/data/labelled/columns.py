@@ -1,15 +1,12 @@
 """The roles of a table's columns (text, intent, language, ...), guessed from their names or mapped."""
 
-import json
-import re
-import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from importlib.resources import files
 from itertools import combinations
 
 import pandas as pd
 
+from emu_core.data.column_names import COLUMN_NAMES, folded_name
 from emu_core.data.file_names import stated_language
 from emu_core.data.languages import language_codes
 from emu_core.data.wording import listed, shown
@@ -17,12 +14,6 @@ from emu_core.errors import DataError, Fix, Message
 
 LABELLED_COLUMNS = ("id", "text", "intent", "language", "split", "annotated")
 """The columns of a labelled set, all of strings."""
-
-COLUMN_NAMES: Mapping[str, str] = json.loads(
-    files("emu_core.data.labelled").joinpath("column_names.json").read_text(encoding="utf-8")
-)
-"""Role -> the usual names of its column, the likeliest first: English, German, Spanish, Portuguese, Italian, French,
-Japanese, Chinese. Names that number the rows, such as `nummer`, are left out."""
 
 SPLIT_NAMES: Mapping[str, str] = {
     "training": "train",
@@ -55,10 +46,10 @@ def guess_columns(frame: pd.DataFrame, fixed: ColumnMapping | None = None) -> Co
     taken = {name for name in asdict(fixed).values() if name}
     by_name: dict[str, str] = {}
     for column in frame.columns:
-        by_name.setdefault(_folded(column), column)
+        by_name.setdefault(folded_name(column), column)
     chosen = {}
     for role, names in COLUMN_NAMES.items():
-        known = (by_name.get(_folded(name)) for name in names.split())
+        known = (by_name.get(folded_name(name)) for name in names.split())
         chosen[role] = getattr(fixed, role) or next(
             (name for name in known if name and name not in taken), None
         )
@@ -126,8 +117,3 @@ def split_codes(values: "pd.Series[str]") -> "pd.Series[str]":
     """Return the `split_code` of each value."""
     return values.map({value: split_code(value) for value in values.unique()}).astype("str")
 
-
-def _folded(name: str) -> str:
-    """Return a column's name without case, accents, spaces and separators."""
-    decomposed = unicodedata.normalize("NFKD", name.casefold())
-    return re.sub(r"[\W_]", "", "".join(char for char in decomposed if not unicodedata.combining(char)))

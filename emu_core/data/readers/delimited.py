@@ -2,12 +2,12 @@
 
 import csv
 import io
+import re
 from itertools import islice
 from typing import Literal
 
-import pandas as pd
-
-from emu_core.data.readers.limits import MAX_COLUMNS, build_table, check_rows
+from emu_core.data.readers.cells import Cells
+from emu_core.data.readers.limits import MAX_COLUMNS, check_rows
 from emu_core.data.wording import counted, shown
 from emu_core.errors import DataError
 
@@ -15,6 +15,10 @@ from emu_core.errors import DataError
 _DELIMITERS = ("\t", ";", "|", ",")
 # For a file of one column: a character that is in no text, so that commas do not split it.
 _NO_DELIMITER = "\x1f"
+# Excel's first line, which names the delimiter and is no row; other programs pad it to the width of the table.
+_DELIMITER_LINE = re.compile(r"""\s*"?sep=([^\w\s"]|\t)"?\1*(\r\n|\r|\n|$)""", re.IGNORECASE)
+# A cell in quotes with quotes inside, as spreadsheets write it.
+_QUOTED_CELL = re.compile(r'(?:^|\t)"[^"\t]*""[^\t\r\n]*"(?:[\t\r]|$)', re.MULTILINE)
 _SHORT_CELL, _MAX_HELD = 16, 10_000
 _SAMPLE_CHARS, _SAMPLE_ROWS = 100_000, 200
 
@@ -23,19 +27,27 @@ class _QuotingError(DataError):
     """The quotes of a file do not pair."""
 
 
-def parse(text: str, name: str) -> pd.DataFrame:
+def parse(text: str, name: str) -> Cells:
     """Parse the text of a CSV or TSV file whose first line names the columns; blank lines are skipped.
 
     If the quotes of a tab-separated file, or one of a single column, do not pair, they are read as plain characters.
     """
-    delimiter = sniff_delimiter(text)
+    delimiter, text = stated_delimiter(text)
+    first_line = 1 if delimiter is None else 2
+    delimiter = delimiter or sniff_delimiter(text)
     try:
-        header, columns = _delimited_columns(text, name, delimiter, csv.QUOTE_MINIMAL)
+        header, columns = _delimited_columns(text, name, delimiter, csv.QUOTE_MINIMAL, first_line)
     except _QuotingError:
-        if delimiter not in ("\t", _NO_DELIMITER) or '""' in text:
+        if delimiter not in ("\t", _NO_DELIMITER) or _QUOTED_CELL.search(text):
             raise
-        header, columns = _delimited_columns(text, name, delimiter, csv.QUOTE_NONE)
-    return build_table(header, columns, name)
+        header, columns = _delimited_columns(text, name, delimiter, csv.QUOTE_NONE, first_line)
+    return Cells(header, columns, is_first_row=True)
+
+
+def stated_delimiter(text: str) -> tuple[str | None, str]:
+    """Return the delimiter that a first line such as Excel's `sep=;` states, or None, and the text without that line."""
+    line = _DELIMITER_LINE.match(text)
+    return (line[1], text[line.end() :]) if line else (None, text)
 
 
 def sniff_delimiter(text: str) -> str:
@@ -61,7 +73,7 @@ def sniff_delimiter(text: str) -> str:
 
 
 def _delimited_columns(
-    text: str, name: str, delimiter: str, quoting: Literal[0, 3]
+    text: str, name: str, delimiter: str, quoting: Literal[0, 3], first_line: int
 ) -> tuple[list[str], list[list[str]]]:
     # In `"a", "b"`, a header with a space after every delimiter, quotes begin after the space.
     first = next(csv.reader(io.StringIO(text[:_SAMPLE_CHARS], newline=""), delimiter=delimiter), [])
@@ -76,7 +88,7 @@ def _delimited_columns(
     header: list[str] = []
     columns: list[list[str]] = []
     held: dict[str, str] = {}  # short repeated cells, such as a language, are stored once
-    line = 1  # the first of a row
+    line = first_line  # the first of a row
     try:
         for row in reader:
             if not header:
@@ -95,7 +107,7 @@ def _delimited_columns(
                     f"{shown(name)}: line {line} has {counted(len(row), 'cell')} but the header has {len(header)}; "
                     "put quotes round text that holds the delimiter, or fix the line"
                 )
-            line = reader.line_num + 1
+            line = reader.line_num + first_line
     except csv.Error as error:
         raise _QuotingError(
             f"{shown(name)}: the row that begins on line {line} has a quote that is not closed, text "

@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from emu_core.data.readers.cells import Cells
 
 
 @dataclass(frozen=True)
@@ -28,15 +28,15 @@ class TableFormat:
     magic: bytes = b""
     is_written: bool = False
 
-    def parse(self, content: str | bytes, name: str) -> "pd.DataFrame":
-        """Return a file's content, as text or else as bytes, as a frame of strings; `name` is used in messages."""
-        frame: pd.DataFrame = import_module(f"emu_core.data.readers.{self.reader}").parse(content, name)
-        return frame
+    def parse(self, content: str | bytes, name: str) -> "Cells":
+        """Return the cells of a file's content, given as text or else as bytes; `name` is used in messages."""
+        cells: Cells = import_module(f"emu_core.data.readers.{self.reader}").parse(content, name)
+        return cells
 
 
 CSV = TableFormat("CSV", (".csv",), "delimited", is_written=True)
 TSV = TableFormat("TSV", (".tsv", ".tab"), "delimited", is_written=True)
-JSON_LINES = TableFormat("JSON Lines", (".jsonl", ".ndjson", ".json"), "json_lines", is_written=True)
+JSON_LINES = TableFormat("JSON Lines", (".jsonl", ".ndjson", ".json"), "json_tables", is_written=True)
 PARQUET = TableFormat("Parquet", (".parquet", ".pq"), "parquet", b"PAR1", is_written=True)
 XLSX = TableFormat("Excel (XLSX)", (".xlsx",), "xlsx", b"PK\x03\x04")
 TABLE_FORMATS = (CSV, TSV, JSON_LINES, PARQUET, XLSX)

@@ -1,23 +1,37 @@
 """Tables in any of the formats of `formats`; text may be gzipped."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pandas as pd
 
+from emu_core.data.readers.cells import Cells
+from emu_core.data.readers.delimited import stated_delimiter
 from emu_core.data.readers.formats import CSV, JSON_LINES, TABLE_FORMATS, TSV, format_of, unpacked_name
-from emu_core.data.readers.json_lines import looks_like_json
+from emu_core.data.readers.json_tables import cells_of_json, looks_like_json
 from emu_core.data.readers.limits import check_rows, columns_of, opened
 from emu_core.data.readers.text import checked_text, encoding_notes, read_lines
 from emu_core.data.wording import counted, shown
 from emu_core.errors import DataError
 
 
-def read_table(source: Path | bytes, name: str) -> pd.DataFrame:
+def read_table(
+    source: Path | bytes,
+    name: str,
+    shape: Callable[[Cells, str], Cells] | None = None,
+    decoded_json: object = None,
+) -> pd.DataFrame:
     """Read a table as strings, without interpreting its values: "NA", "null" and "007" stay text.
 
-    The content decides the format, and the ending of the name if the content is ambiguous. Missing values are "";
-    `frame.attrs["encoding"]` is the encoding of a text file.
+    The content decides the format, and the ending of the name if the content is ambiguous. Missing values are "".
+    Among `frame.attrs` are `encoding`, that of a text file, and `recognised` and `notes`, which are those of `Cells`.
+
+    Args:
+        source: a path, or the content of a file.
+        name: the file's name.
+        shape: gives a table another shape before it is checked, such as `shaped`; by default the first row always names
+            the columns.
+        decoded_json: the value in the content, if that is JSON that is decoded already.
 
     Raises:
         DataError: the file is missing, too large, empty, not a table, or broken; the message says where and
@@ -27,22 +41,30 @@ def read_table(source: Path | bytes, name: str) -> pd.DataFrame:
         payload = file.read()
     if file.is_gzipped:
         name = unpacked_name(name)
+    if decoded_json is not None:
+        cells, encoding = cells_of_json(decoded_json, name), checked_text(payload, name)[1]
     else:
-        for table in TABLE_FORMATS:
-            if table.magic and payload.startswith(table.magic):
-                try:
-                    return table.parse(payload, name)
-                except DataError:
-                    raise
-                except Exception as error:  # a damaged file fails in dozens of ways
-                    raise DataError(
-                        f"{shown(name)} can't be read as {table.title}; save it again, or as CSV in UTF-8"
-                    ) from error
-    text, encoding = checked_text(payload, name)
-    table = JSON_LINES if format_of(name) is JSON_LINES or looks_like_json(text) else CSV
-    frame = table.parse(text, name)
+        cells, encoding = _read_cells(payload, name, may_be_binary=not file.is_gzipped)
+    frame = (shape(cells, name) if shape else cells).frame(name)
     frame.attrs["encoding"] = encoding
     return frame
+
+
+def _read_cells(payload: bytes, name: str, *, may_be_binary: bool) -> tuple[Cells, str]:
+    """Return the cells of a file's content, and the encoding of its text."""
+    for table in TABLE_FORMATS if may_be_binary else ():
+        if table.magic and payload.startswith(table.magic):
+            try:
+                return table.parse(payload, name), "utf-8"
+            except DataError:
+                raise
+            except Exception as error:  # a damaged file fails in dozens of ways
+                raise DataError(
+                    f"{shown(name)} can't be read as {table.title}; save it again, or as CSV in UTF-8"
+                ) from error
+    text, encoding = checked_text(payload, name)
+    table = JSON_LINES if format_of(name) is JSON_LINES or looks_like_json(text) else CSV
+    return table.parse(text, name), encoding
 
 
 def read_columns(path: Path) -> tuple[list[str], list[Sequence[str]], tuple[str, ...]]:
@@ -64,10 +86,13 @@ def read_columns(path: Path) -> tuple[list[str], list[Sequence[str]], tuple[str,
         )
     lines, notes = read_lines(path, path.name)
     check_rows(len(lines), path.name)
-    width = lines[0].count("\t") + 1
+    delimiter = stated_delimiter(lines[0])[0] if len(lines) > 1 else None
+    first = 0 if delimiter is None else 1
+    delimiter = delimiter or "\t"
+    width = lines[first].count(delimiter) + 1
     rows = []
-    for number, line in enumerate(lines, 1):
-        cells = line.split("\t") if line.strip() else [""] * width
+    for number, line in enumerate(lines[first:], first + 1):
+        cells = line.split(delimiter) if line.strip() else [""] * width
         if len(cells) != width:
             raise DataError(
                 f"{shown(path.name)}: line {number} has {counted(len(cells), 'cell')} but the first has {width}; "
