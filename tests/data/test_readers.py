@@ -17,7 +17,8 @@ import pyarrow as pa
 import pytest
 
 from emu_core.data.readers.limits import cell_text
-from emu_core.data.readers.tables import read_table
+from emu_core.data.readers.tables import read_columns, read_table
+from emu_core.errors import DataError
 from tests.support.tables import parquet, workbook
 
 ROWS = [
@@ -72,6 +73,24 @@ def test_semicolons_within_text_do_not_make_the_delimiter() -> None:
     assert frame["text"].tolist() == ["one; two; three", "four; five"]
 
 
+@pytest.mark.parametrize("line", ["sep=;\r\n", '"sep=;"\n', "SEP=;;;\n", "sep=^\n", "sep=\t\n"])
+def test_the_first_line_of_excel_states_the_delimiter(line: str, tmp_path: Path) -> None:
+    delimiter = line.strip('"sepSEP=\r\n')[:1] or "\t"
+    text = line + "text,intent\none, two,a\n".replace("text,", f"text{delimiter}").replace(
+        "two,", f"two{delimiter}"
+    )
+    for payload in (text.encode(), text.encode("utf-8-sig"), text.encode("utf-16")):
+        assert read_table(payload, "x.csv").to_dict("records") == [{"text": "one, two", "intent": "a"}]
+    (tmp_path / "x.tsv").write_text(text, newline="")
+    assert read_columns(tmp_path / "x.tsv")[:2] == (["text", "intent"], [("one, two",), ("a",)])
+    with pytest.raises(DataError, match="line 3 has 3 cells"):
+        read_table(text.replace(", two", delimiter + "two").encode(), "x.csv")
+
+
+def test_sep_as_a_column_is_no_delimiter() -> None:
+    assert list(read_table(b"sep=a,text\nb,c\n", "x.csv").columns) == ["sep=a", "text"]
+
+
 def test_delimiter_beyond_the_sniffed_sample() -> None:
     payload = b"text;intent\n" + b"where is it, please;a\n" * 20_000
     assert read_table(payload, "x.csv").shape == (20_000, 2)
@@ -80,6 +99,11 @@ def test_delimiter_beyond_the_sniffed_sample() -> None:
 def test_quotes_are_plain_characters_in_a_tsv_that_does_not_pair_them() -> None:
     frame = read_table(b'text\tintent\n"Hi" he said\ta\n5" nail\tb\n', "x.tsv")
     assert frame["text"].tolist() == ['"Hi" he said', '5" nail']
+
+
+def test_quotes_within_json_do_not_keep_the_quotes_of_a_tsv_from_being_plain() -> None:
+    frame = read_table(b'text\ttokens\n"Hi" he said\t{"tokens": ["\\"", ""]}\n', "x.tsv")
+    assert frame["text"].tolist() == ['"Hi" he said']
 
 
 def test_spaces_after_the_delimiter() -> None:
@@ -122,6 +146,7 @@ def test_parquet_becomes_text() -> None:
             "day": [datetime.date(2020, 1, 2)] * 2,
             "kind": pa.array(["x", "y"]).dictionary_encode(),
             "nested": [[1], [2]],
+            "labels": [["a", "ä"], None],
         }
     )
     assert read_table(payload, "x.bin").to_dict("list") == {
@@ -130,6 +155,7 @@ def test_parquet_becomes_text() -> None:
         "ok": ["true", "false"],
         "day": ["2020-01-02"] * 2,
         "kind": ["x", "y"],
+        "labels": ['["a", "ä"]', ""],
     }
 
 

@@ -63,10 +63,10 @@ BAD: dict[str, tuple[bytes, str]] = {
     "same name twice": (b"text, text\na,b\n", "two columns named text"),
     "wide": (b",".join(b"c%d" % i for i in range(1001)) + b"\n" + b"," * 1000 + b"\n", "1,001 columns"),
     "half json": (b'{"text": "a"}\n{"text":\n', "line 2 is not JSON"),
-    "json numbers": (b'{"text": "a"}\n7\n', "line 2 is not an object"),
-    "json array of lists": (b'[["text"], ["a"]]', "item 1 is not an object"),
+    "json numbers": (b'{"text": "a"}\n7\n', "value 2 is not an object"),
+    "json list of an object and a number": (b'[{"text": "a"}, 2]', "value 2 is not an object"),
     "deep json": (b"[" * 100_000, "not JSON"),
-    "long json number": (b'{"text": ' + b"1" * 9000 + b"}", "line 1 is not JSON"),
+    "long json number": (b'{"text": ' + b"1" * 9000 + b"}", "line 1 begins an object with a number"),
     "half a character": (b'{"text": "\\ud800"}', "half a character"),
     "half a character in a name": (b'{"text": "a", "k\\ud800": "b"}', "half a character (a lone surrogate) in"),
     "long cell": (json.dumps({"text": "a" * 100_001}).encode(), "row 1 has 100,001 characters in column 'text'"),
@@ -148,6 +148,17 @@ def test_parquet_bomb() -> None:
     )
     pq.write_table(pa.table({"text": column}), out)
     assert len(out.getvalue()) < 200_000
+    with pytest.raises(DataError, match="expands to 50,000,000,000"):
+        read_table(out.getvalue(), "x.parquet")
+
+
+def test_parquet_bomb_of_lists() -> None:
+    out = io.BytesIO()
+    values = pa.DictionaryArray.from_arrays(
+        pa.array(np.zeros(500_000, dtype=np.int32)), pa.array(["a" * 100_000])
+    )
+    column = pa.ListArray.from_arrays(pa.array(np.arange(500_001, dtype=np.int32)), values)
+    pq.write_table(pa.table({"labels": column}), out)
     with pytest.raises(DataError, match="expands to 50,000,000,000"):
         read_table(out.getvalue(), "x.parquet")
 

@@ -116,4 +116,3 @@ def split_code(split: str) -> str:
 def split_codes(values: "pd.Series[str]") -> "pd.Series[str]":
     """Return the `split_code` of each value."""
     return values.map({value: split_code(value) for value in values.unique()}).astype("str")
-

@@ -30,7 +30,7 @@ class Cells:
         return len(self.columns[0]) if self.columns else 0
 
     def frame(self, name: str) -> pd.DataFrame:
-        """Return the table as a frame, with `recognised` and `notes` among its attrs; errors are those of `build_table`."""
+        """Return the table as a frame whose attrs hold `recognised` and `notes`; errors are those of `build_table`."""
         frame = build_table(self.header, self.columns, name)
         frame.attrs |= {"recognised": self.recognised, "notes": self.notes}
         return frame

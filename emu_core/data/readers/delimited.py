@@ -45,7 +45,7 @@ def parse(text: str, name: str) -> Cells:
 
 
 def stated_delimiter(text: str) -> tuple[str | None, str]:
-    """Return the delimiter that a first line such as Excel's `sep=;` states, or None, and the text without that line."""
+    """Return the delimiter that a first line such as Excel's `sep=;` states, or None, and the text below it."""
     line = _DELIMITER_LINE.match(text)
     return (line[1], text[line.end() :]) if line else (None, text)
 

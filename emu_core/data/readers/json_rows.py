@@ -12,7 +12,7 @@ Keys around the rows become their columns intent, split and language; what stand
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any
+from typing import Any, TypeGuard
 
 from emu_core.data.column_names import has_role, role_of_name
 from emu_core.data.file_names import SPLIT_WORDS
@@ -157,7 +157,8 @@ def _rows_of_object(value: Record, around: Record, name: str, depth: int) -> Ite
     ):
         yield from _records([value], around, name, depth)
     elif not parts:
-        yield from _rows_of_plain(value, around)
+        is_plain = not any(isinstance(inner, list | dict) for inner in value.values())
+        yield from _rows_of_plain(value, around) if is_plain else ()
     elif (only := _only_part(parts)) is not None:
         yield from _rows(parts[only], {**around, **stated}, name, depth - 1)
     else:
@@ -208,7 +209,7 @@ def _is_language(key: str) -> bool:
 
 
 def _pandas_rows(value: Record, name: str) -> list[Record] | None:
-    """Return the rows of what pandas writes for a frame: by column, by row, or apart from the names; None for others."""
+    """Return the rows of what pandas writes for a frame, with names apart from rows, by column or by row; else None."""
     header, data, schema = value.get("columns"), value.get("data"), value.get("schema")
     if _holds(header, str) and _holds(data, list):
         if any(len(row) != len(header) for row in data):
@@ -216,26 +217,29 @@ def _pandas_rows(value: Record, name: str) -> list[Record] | None:
         return [dict(zip(header, row, strict=True)) for row in data]
     if isinstance(schema, dict) and schema.get("primaryKey") == ["index"] and _holds(data, dict):
         return [{key: cell for key, cell in row.items() if key != "index"} for row in data]
-    columns = list(value.values())
-    if _all_of(columns, list) and len(columns) > 1 and has_role(value, "text"):
-        is_even = len({len(column) for column in columns}) == 1
-        return [dict(zip(value, row, strict=True)) for row in zip(*columns, strict=True)] if is_even else None
-    if not _all_of(columns, dict):
-        return None
-    keys = list(columns[0])
-    if has_role(value, "text") and len(columns) > 1 and not all(map(_is_language, keys)) or (
-        _are_numbers(keys) and not _are_numbers(value)
-    ):
-        index = dict.fromkeys(key for column in columns for key in column)
+    parts = list(value.values())
+    if _all_of(parts, list) and len(parts) > 1 and has_role(value, "text"):
+        is_even = len({len(column) for column in parts}) == 1
+        return [dict(zip(value, row, strict=True)) for row in zip(*parts, strict=True)] if is_even else None
+    return _rows_of_objects(value) if _all_of(parts, dict) else None
+
+
+def _rows_of_objects(value: Mapping[str, Record]) -> list[Record] | None:
+    """Return the rows of an object of columns or of rows, each an object; None if it is neither."""
+    inner_keys = list(next(iter(value.values())))
+    are_columns = has_role(value, "text") and len(value) > 1 and not all(map(_is_language, inner_keys))
+    if are_columns or (_are_numbers(inner_keys) and not _are_numbers(value)):
+        index = dict.fromkeys(key for column in value.values() for key in column)
         return [{label: column.get(key) for label, column in value.items()} for key in index]
-    if has_role(keys, "text"):
-        has_ids = not _are_numbers(value) and not has_role(keys, "id")
-        return [{"id": key, **row} if has_ids else row for key, row in value.items()]
-    return None
+    are_rows = _are_numbers(value) and not _are_numbers(inner_keys)
+    if not are_rows and not has_role(inner_keys, "text"):
+        return None
+    has_ids = not _are_numbers(value) and not has_role(inner_keys, "id")
+    return [{"id": key, **row} if has_ids else row for key, row in value.items()]
 
 
-def _holds(value: Any, *kinds: type) -> bool:
-    """Return whether a value is a list of these kinds that is not empty."""
+def _holds(value: Any, *kinds: type) -> TypeGuard[list[Any]]:
+    """Return whether a value is a list of values of these kinds, and not empty."""
     return isinstance(value, list) and bool(value) and all(isinstance(inner, kinds) for inner in value)
 
 

@@ -5,7 +5,7 @@ import re
 from typing import Any
 
 from emu_core.data.readers.cells import Cells
-from emu_core.data.readers.json_rows import rows_of_json
+from emu_core.data.readers.json_rows import Record, rows_of_json
 from emu_core.data.readers.limits import MAX_COLUMNS, cell_text, check_rows
 from emu_core.data.wording import shown
 from emu_core.errors import DataError
@@ -75,7 +75,7 @@ def cells_of_json(value: Any, name: str) -> Cells:
     Raises:
         DataError: there is none, or it has too many rows or columns.
     """
-    records: list[dict[str, Any]] = []
+    records: list[Record] = []
     keys: dict[str, None] = {}
     for record in rows_of_json(value, name):
         records.append(record)

@@ -1,4 +1,4 @@
-"""Excel workbooks (XLSX): their first sheet.
+"""Excel workbooks (XLSX): their sheets by language or by split, or else one of them.
 
 calamine reads the cells. It allocates the whole rectangle that they span, and reads the archive in its own way, so it
 is given a new archive with the parts that were measured here.
@@ -7,21 +7,18 @@ is given a new archive with the parts that were measured here.
 import io
 import re
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from xml.parsers import expat
 
-import pandas as pd
-from python_calamine import CalamineSheet, SheetTypeEnum, load_workbook
+from python_calamine import CalamineSheet, CalamineWorkbook, SheetTypeEnum, SheetVisibleEnum, load_workbook
 
-from emu_core.data.readers.limits import (
-    MAX_COLUMNS,
-    MAX_FILE_BYTES,
-    build_table,
-    cell_text,
-    check_rows,
-    columns_of,
-)
-from emu_core.data.wording import shown
+from emu_core.data.column_names import folded_name, has_role
+from emu_core.data.file_names import Statement, statements
+from emu_core.data.languages import is_known, language_code
+from emu_core.data.readers.cells import Cells
+from emu_core.data.readers.limits import MAX_COLUMNS, MAX_FILE_BYTES, cell_text, check_rows, columns_of
+from emu_core.data.wording import listed, shown
 from emu_core.errors import DataError
 
 # A workbook of ordinary text expands to five to ten times its size, far below this.
@@ -34,32 +31,116 @@ _NEEDED = re.compile(r"(xl/.+|_rels/\.rels|\[Content_Types\]\.xml)(?<=\.xml|rels
 _ERROR_CELL = re.compile(rb"""(<(?:\w+:)?c\s[^>]*\bt=["'])e(?=["'])""")
 
 
-def parse(payload: bytes, name: str) -> pd.DataFrame:
-    """Read the first sheet: its first row that is not blank names the columns; a formula is its last value."""
+@dataclass(frozen=True, eq=False)
+class _Sheet:
+    """A sheet whose first row that is not blank is taken for the names of its columns."""
+
+    name: str
+    header: list[str]
+    rows: Iterator[tuple[int, list[str]]]  # their numbers, and their cells
+    states: Statement  # what the name says of all rows
+
+    @property
+    def columns(self) -> list[str]:
+        """The folded names of the columns, sorted."""
+        return sorted(map(folded_name, self.header))
+
+    def body(self, where: str) -> list[list[str]]:
+        """Return the rows below the header. Raises a DataError for a cell beside them."""
+        width = len(self.header)
+        body = []
+        for number, cells in self.rows:
+            if not any(cells[: width + 1]):
+                continue
+            if any(cells[width : width + 1]):
+                raise DataError(
+                    f"{where}: row {number} has a cell beside the last named column; name or remove it"
+                )
+            body.append(cells[:width])
+            check_rows(len(body), where)
+        return body
+
+
+def parse(payload: bytes, name: str) -> Cells:
+    """Read a workbook, in which a formula is its last value.
+
+    Sheets with the same columns whose names are languages or splits are one table; of others, the first with a column
+    of sentences is read, or else the first. Blank and hidden ones do not count.
+    """
     workbook = load_workbook(_measured(payload, name))
-    sheets = [sheet.typ is SheetTypeEnum.WorkSheet for sheet in workbook.sheets_metadata]
-    if True not in sheets:
+    sheets = _sheets(workbook, name)
+    read = next(filter(None, (_alike(sheets, role) for role in ("language", "split"))), [])
+    read = read or [next((sheet for sheet in sheets if has_role(sheet.header, "text")), sheets[0])]
+    where, notes = shown(name), _notes(sheets, read, name)
+    if len(read) > 1:
+        return _joined(read, name, notes)
+    header = read[0].header
+    return Cells(header, columns_of(read[0].body(where), len(header)), is_first_row=True, notes=notes)
+
+
+def _notes(sheets: Sequence[_Sheet], read: Sequence[_Sheet], name: str) -> tuple[str, ...]:
+    """Say which sheets were left, if any."""
+    titles = {sheet: f"'{shown(sheet.name)}'" for sheet in sheets}
+    left = [title for sheet, title in titles.items() if sheet not in read]
+    what = "the sheets " + listed(titles[sheet] for sheet in read)
+    if len(read) == 1:
+        what = f"sheet {sheets.index(read[0]) + 1} of {len(sheets)} ({titles[read[0]]})"
+    return (f"{shown(name)}: read {what}; left: {listed(left)}.",) if left else ()
+
+
+def _sheets(workbook: CalamineWorkbook, name: str) -> list[_Sheet]:
+    """Return the visible sheets that are not blank. Raises a DataError if there is none."""
+    shown_sheets = [
+        about.name
+        for about in workbook.sheets_metadata
+        if about.typ is SheetTypeEnum.WorkSheet and about.visible is SheetVisibleEnum.Visible
+    ]
+    if not shown_sheets:
         raise DataError(f"{shown(name)} has no sheet with cells; put the table on its first sheet")
-    rows = _rows(workbook.get_sheet_by_index(sheets.index(True)))
-    _, header = next(rows, (0, []))
-    while header and not header[-1]:
-        header.pop()
-    if not header:
+    sheets = []
+    for title, states in zip(shown_sheets, statements(shown_sheets, [""] * len(shown_sheets)), strict=True):
+        rows = _rows(workbook.get_sheet_by_name(title))
+        _, header = next(rows, (0, []))
+        while header and not header[-1]:
+            header.pop()
+        if len(header) > MAX_COLUMNS:
+            raise DataError(f"{shown(name)} has {len(header):,} columns; keep text, intent and language")
+        if header:
+            code = language_code(title)
+            by_name = Statement(code, states.split) if code and is_known(code) else states
+            sheets.append(_Sheet(title, header, rows, by_name))
+    if not sheets:
         raise DataError(f"{shown(name)} has an empty first sheet; put the table there")
-    width = len(header)
-    if width > MAX_COLUMNS:
-        raise DataError(f"{shown(name)} has {width:,} columns; keep text, intent and language")
-    body = []
-    for number, cells in rows:
-        if not any(cells[: width + 1]):
-            continue
-        if any(cells[width : width + 1]):
-            raise DataError(
-                f"{shown(name)}: row {number} has a cell beside the last named column; name or remove it"
-            )
-        body.append(cells[:width])
-        check_rows(len(body), name)
-    return build_table(header, columns_of(body, width), name)
+    return sheets
+
+
+def _alike(sheets: Sequence[_Sheet], role: str) -> list[_Sheet]:
+    """Return the sheets whose names state a language or a split, if there are two or more with the same columns."""
+    stating = [sheet for sheet in sheets if getattr(sheet.states, role)]
+    is_alike = len(stating) > 1 and all(sheet.columns == stating[0].columns for sheet in stating)
+    return stating if is_alike else []
+
+
+def _joined(sheets: Sequence[_Sheet], name: str, notes: tuple[str, ...]) -> Cells:
+    """Return the rows of sheets with the same columns, and what the names of the sheets state."""
+    first = sheets[0]
+    order = [folded_name(label) for label in first.header]
+    stated = [
+        role
+        for role in ("language", "split")
+        if not has_role(first.header, role) and any(getattr(sheet.states, role) for sheet in sheets)
+    ]
+    rows: list[list[str]] = []
+    for sheet in sheets:
+        places = [list(map(folded_name, sheet.header)).index(label) for label in order]
+        values = [getattr(sheet.states, role) or "" for role in stated]
+        where = f"{shown(name)}, sheet '{shown(sheet.name)}'"
+        rows += [[*(cells[place] for place in places), *values] for cells in sheet.body(where)]
+        check_rows(len(rows), name)
+    titles = listed(sheet.name for sheet in sheets)
+    recognised = f"Workbook with a sheet per {' and '.join(stated) or 'language'} ({titles})"
+    header = [*first.header, *stated]
+    return Cells(header, columns_of(rows, len(header)), False, recognised, notes)
 
 
 def _rows(sheet: CalamineSheet) -> Iterator[tuple[int, list[str]]]:
