@@ -148,7 +148,7 @@ def _read(file: SourceFile, states: Statement, plain: bool) -> SourceTable | Non
         return SourceTable(*about, pd.DataFrame({"text": lines}, dtype="str"), "", states, notes)
     if not is_table(file.path) and unpacked_name(file.path).lower().endswith(STRUCTURED_ENDINGS):
         raise _unknown(file.path)
-    frame = read_table(document.payload, unpacked_name(file.path))
+    frame = read_table(document.payload, unpacked_name(file.path), decoded_json=document.json)
     notes = (*frame.attrs.get("notes", ()), *encoding_notes(file.path, frame.attrs.get("encoding", "utf-8")))
     return SourceTable(*about, frame, str(frame.attrs.get("recognised", "")), states, notes)
 
