@@ -249,5 +249,20 @@ EXPORTS: dict[str, Files] = {
         "- hi [name:person](Ann)\n---\ntype: intent\nname: bye\nutterances:\n- bye\n---\ntype: entity\nname: person\n"
         "values:\n- Ann\n"
     },
+    "CLINC150": {
+        "data_full.json": {
+            "train": [["hi Ann", "greet"], ["bye", "bye"]],
+            "oos_train": [["what is love", "oos"]],
+            "oos_val": [["who won", "oos"]],
+        },
+        "domains.json": {"small_talk": ["greet", "bye"]},
+    },
+    "CoNLL": {
+        "en.test.conll": "# text = hi Ann\n# intent = greet\n1\thi\tgreet\tO\n2\tAnn\tgreet\tB-name\n\n"
+        "# text = bye\n# intent = bye\n1\tbye\tbye\tO\n",
+    },
 }
 """Title of a format -> an export of a bot that knows two intents; where there are entities, "Ann" is one."""
+
+WITHOUT_SLOTS = ("Amazon Lex", "nlp.js", "CLINC150")
+"""Titles of formats whose exports mark no slots."""

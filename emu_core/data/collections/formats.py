@@ -3,7 +3,18 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from emu_core.data.collections import dialogflow, lex, microsoft, nlpjs, rasa, snips, watson, wit
+from emu_core.data.collections import (
+    clinc,
+    conll,
+    dialogflow,
+    lex,
+    microsoft,
+    nlpjs,
+    rasa,
+    snips,
+    watson,
+    wit,
+)
 from emu_core.data.collections.document import Document
 from emu_core.data.collections.rows import Rows
 
@@ -143,6 +154,21 @@ COLLECTION_FORMATS = (
         "the utterances of every document of the type intent, with slots",
         snips.is_yaml,
         snips.read_yaml,
+    ),
+    CollectionFormat(
+        "CLINC150",
+        "data_full.json",
+        "the pairs of every split; the sentences of `oos_train`, `oos_val` and `oos_test` have no intent",
+        clinc.is_clinc,
+        clinc.read_clinc,
+    ),
+    CollectionFormat(
+        "CoNLL",
+        "de.valid.conll",
+        "the sentences with their slots, as in xSID; the intent is a comment `# intent = ...`, a column, or "
+        "the line below the tokens",
+        conll.is_conll,
+        conll.read_conll,
     ),
 )
 

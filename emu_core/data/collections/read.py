@@ -132,7 +132,7 @@ def _read(file: SourceFile, states: Statement, plain: bool) -> SourceTable | Non
                 f"{shown(file.path)} ({collection.title}) holds no sentences to read; name the whole export, as a "
                 "folder or a zip archive"
             )
-        notes = encoding_notes(file.path, document.encoding)
+        notes = (*rows.notes, *encoding_notes(file.path, document.encoding))
         return SourceTable(
             *about, rows.frame(), collection.title, states, notes, is_collection=True, left_out=rows.left_out
         )

@@ -20,6 +20,7 @@ class Rows:
         self._name = name
         self._columns: dict[str, list[str]] = {column: [] for column in LABELLED_COLUMNS}
         self._left_out: Counter[str] = Counter()
+        self._notes: list[str] = []
 
     def __len__(self) -> int:
         return len(self._columns["text"])
@@ -64,7 +65,17 @@ class Rows:
 
     def leave_out(self, reason: str, count: int = 1) -> None:
         """Count sentences that are not read, such as rejected ones."""
-        self._left_out[reason] += count
+        if count:
+            self._left_out[reason] += count
+
+    def note(self, sentence: str) -> None:
+        """Say something about the rows in the audit."""
+        self._notes.append(sentence)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is said about the rows in the audit."""
+        return tuple(self._notes)
 
     @property
     def left_out(self) -> Mapping[str, int]:

@@ -10,7 +10,7 @@ from emu_core.data.collections.read import read_tables
 from emu_core.data.collections.source_files import SourceFile, source_files
 from emu_core.data.labelled.load import read_labelled
 from emu_core.errors import DataError
-from tests.support.exports import EXPORTS, folder_of, payload_of, rows_of, tables_of, zip_of
+from tests.support.exports import EXPORTS, WITHOUT_SLOTS, folder_of, payload_of, rows_of, tables_of, zip_of
 
 TITLES = [format.title for format in COLLECTION_FORMATS]
 # A list of intents in Markdown has nothing that tells it from any other text.
@@ -26,8 +26,7 @@ def test_an_export_reads_as_its_tool_has_it(title: str, tmp_path: Path) -> None:
     [greeting] = (
         rows.loc[rows["intent"].str.lower() == "greet", ["text", "annotated"]].head(1).to_numpy().tolist()
     )
-    has_slots = title not in ("Amazon Lex", "nlp.js")
-    assert greeting == (["hi Ann", "hi [name : Ann]"] if has_slots else [greeting[0], ""])
+    assert greeting == (["hi Ann", "hi [name : Ann]"] if title not in WITHOUT_SLOTS else [greeting[0], ""])
 
     labelled, audit = read_labelled(folder_of(tmp_path / "bot", EXPORTS[title]), language="en")
     assert {intent.lower() for intent in labelled.intents} == {"greet", "bye"}
