@@ -8,9 +8,8 @@ import pandas as pd
 
 from emu_core.data.collections.values import text_of
 from emu_core.data.labelled.columns import LABELLED_COLUMNS
+from emu_core.data.labelled.intent_lists import SEVERAL_INTENTS
 from emu_core.data.readers.limits import build_table, cell_text, check_rows
-
-SEVERAL_INTENTS = "several intents"
 
 
 class Rows:

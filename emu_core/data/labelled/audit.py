@@ -7,6 +7,7 @@ import pandas as pd
 
 from emu_core.data.cleaning import normalised, stripped
 from emu_core.data.labelled.columns import LABELLED_COLUMNS, split_codes
+from emu_core.data.labelled.intent_lists import SEVERAL_INTENTS, single_intents
 from emu_core.data.labelled.sets import count_table
 from emu_core.data.languages import SCRIPTS_OF, language_code, language_codes, language_name
 from emu_core.data.scripts import SCRIPTS, count_scripts
@@ -138,12 +139,14 @@ def audit_rows(rows: pd.DataFrame, notes: tuple[str, ...] = ()) -> tuple[pd.Data
     )
     clean["language"] = language_codes(clean["language"])
     clean["split"] = split_codes(clean["split"])
+    clean["intent"], has_several = single_intents(clean["intent"])
     clean["row"], clean["source"] = rows["row"].to_numpy(), rows["source"].to_numpy()
     known = {
         value: "" if language_code(value) else f"not a language: '{shown(value)}'"
         for value in clean["language"].unique()
     }
     clean["reason"] = clean["language"].map(known).astype("str")
+    clean["reason"] = clean["reason"].mask(has_several, SEVERAL_INTENTS)
     for column in ("language", "intent", "text"):
         clean["reason"] = clean["reason"].where(clean[column] != "", f"no {column}")
     whole = clean[clean["reason"] == ""]

@@ -8,6 +8,7 @@ import pandas as pd
 
 from emu_core.data.column_names import COLUMN_NAMES, folded_name
 from emu_core.data.file_names import stated_language
+from emu_core.data.labelled.intent_lists import single_intents
 from emu_core.data.languages import language_codes
 from emu_core.data.wording import listed, shown
 from emu_core.errors import DataError, Fix, Message
@@ -67,7 +68,7 @@ def apply_columns(
 ) -> pd.DataFrame:
     """Return the six columns of LABELLED_COLUMNS, with every row in the table's order.
 
-    Languages become codes, and splits train, dev or test, where they are known.
+    Languages become codes, and splits train, dev or test, where they are known; a list of one intent becomes that one.
 
     Args:
         frame: a table as read.
@@ -102,6 +103,7 @@ def apply_columns(
             table[role] = frame[column].reset_index(drop=True).astype("str").fillna("")
     if language or (mapping.language is None and "language" in required):
         table["language"] = table["language"].replace("", stated_language(language, name))
+    table["intent"], _ = single_intents(table["intent"])
     table["language"] = language_codes(table["language"])
     table["split"] = split_codes(table["split"])
     return table
