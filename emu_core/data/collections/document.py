@@ -7,8 +7,10 @@ from typing import Any
 import yaml
 
 from emu_core.data.collections.source_files import SourceFile
+from emu_core.data.readers.formats import unpacked_name
 from emu_core.data.readers.json_tables import decoded_json
 from emu_core.data.readers.text import checked_text
+from emu_core.data.wording import shown
 from emu_core.errors import DataError
 
 MAX_YAML_CHARACTERS = 30_000_000
@@ -113,16 +115,44 @@ class Document:
         values = self.json
         return [value for value in values if isinstance(value, dict)] if isinstance(values, list) else []
 
-    @cached_property
+    @property
     def yaml(self) -> Any:
         """The first YAML document whose every scalar is text, or the list of several; None if it is no YAML."""
-        if not self.text or len(self.text) > MAX_YAML_CHARACTERS:
-            return None
+        return self._yaml_or_fault[0]
+
+    @property
+    def yaml_fault(self) -> str:
+        """A sentence that says where it is no YAML and why; "" if it is."""
+        return self._yaml_or_fault[1]
+
+    @property
+    def is_damaged_yaml(self) -> bool:
+        """Whether its name is that of a YAML file, but its content is none."""
+        return self.has_yaml_name and self.yaml is None
+
+    @property
+    def has_yaml_name(self) -> bool:
+        """Whether its name ends as those of YAML files do."""
+        return unpacked_name(self.path).lower().endswith((".yml", ".yaml"))
+
+    def checked_yaml(self) -> Any:
+        """Return the same as `yaml`. Raises DataError if it is no YAML."""
+        if self.yaml is None:
+            raise DataError(self.yaml_fault)
+        return self.yaml
+
+    @cached_property
+    def _yaml_or_fault(self) -> tuple[Any, str]:
+        name = shown(self.path)
+        if len(self.text) > MAX_YAML_CHARACTERS:
+            return None, f"{name} has more than {MAX_YAML_CHARACTERS:,} characters; split it"
         try:
             documents = _yaml_documents(self.text)
-        except _BROKEN:
-            return None
-        return documents[0] if len(documents) == 1 else documents
+        except _BROKEN as error:
+            line = f" in line {mark.line + 1}" if (mark := getattr(error, "problem_mark", None)) else ""
+            problem = shown(getattr(error, "problem", None) or "not a text that YAML allows")
+            return None, f"{name} is not valid YAML{line} ({problem}); fix it, or export it again"
+        return documents[0] if len(documents) == 1 else documents, ""
 
     def beside(self, name: str) -> "Document | None":
         """Return the file of a name in the same folder or the nearest one above."""

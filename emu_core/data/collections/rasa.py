@@ -13,18 +13,27 @@ from emu_core.data.file_names import statements
 _ENTITY = re.compile(r"\[([^\[\]]*)\](?:\(([^():]*)(?::[^()]*)?\)|\{([^{}]*)\}|\[(\{[^\[\]]*\})\])")
 _ENTITY_KEY = re.compile(r"""["']?entity["']?[ \t]*:[ \t]*["']?([^"',{}]*)""")
 _YAML_START = re.compile(r"^(?:[ \t]*-)?[ \t]*[\"']?(?:nlu|intent)[\"']?[ \t]*:", re.MULTILINE)
+_YAML_NLU = re.compile(r"^nlu[ \t]*:", re.MULTILINE)
 _MARKDOWN_INTENT = re.compile(r"^##[ \t]*intent[ \t]*:(.*)", re.IGNORECASE | re.MULTILINE)
 
 
 def is_yaml(document: Document) -> bool:
     """Return whether it is `nlu.yml`: a mapping with the key `nlu`, or a list of intents with examples."""
-    return bool(_YAML_START.search(document.text)) and document.json is None and any(_intents(document.yaml))
+    if not _YAML_START.search(document.text) or document.json is not None:
+        return False
+    return any(_intents(document.yaml)) or (
+        document.is_damaged_yaml and bool(_YAML_NLU.search(document.text))
+    )
 
 
 def read_yaml(document: Document, rows: Rows) -> None:
-    """Read the examples of every intent; synonyms, regular expressions and lookup tables are no sentences."""
+    """Read the examples of every intent; synonyms, regular expressions and lookup tables are no sentences.
+
+    Raises:
+        DataError: it is not valid YAML.
+    """
     language = _project_language(document)
-    for item in _intents(document.yaml):
+    for item in _intents(document.checked_yaml()):
         for example in _examples(item["examples"], rows):
             _add(rows, example, item["intent"], language)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import pandas as pd
 
 from emu_core.data.collections.document import Document
-from emu_core.data.collections.formats import format_of_collection
+from emu_core.data.collections.formats import CollectionFormat, format_of_collection
 from emu_core.data.collections.rows import Rows
 from emu_core.data.collections.source_files import SourceFile
 from emu_core.data.file_names import Statement, statements
@@ -77,14 +77,19 @@ def read_tables(
     rows = 0
     states = statements([file.path for file in files], [file.around for file in files])
     for file, stated in zip(files, states, strict=True):
+        collection = table = None
         try:
-            table = _read(file, stated, plain)
+            document = Document(file)
+            collection = format_of_collection(document)
+            table = (
+                _in_format(document, stated, collection) if collection else _in_table(document, stated, plain)
+            )
         except _NoSentencesError as error:
-            table, reason = None, reason or error
+            reason = reason or error
         except DataError as error:
-            if file.is_named or (is_table(file.path) and not _is_json(file)):
+            if collection or file.is_named or (is_table(file.path) and not _is_json(file)):
                 raise
-            table, reason = None, reason or error
+            reason = reason or error
         if table is None:
             left.append(file.path)
             continue
@@ -120,22 +125,33 @@ def _settings(tables: Sequence[tuple[SourceFile, SourceTable]]) -> set[SourceTab
     }
 
 
-def _read(file: SourceFile, states: Statement, plain: bool) -> SourceTable | None:
-    """Return a file's table; None if it is in a folder and holds no data. Raises DataError if it can't be read."""
-    about = file.path, file.around, file.is_named
-    document = Document(file)
-    if (collection := format_of_collection(document)) is not None:
-        rows = Rows(file.path)
-        collection.read(document, rows)
-        if not len(rows):
-            raise _NoSentencesError(
-                f"{shown(file.path)} ({collection.title}) holds no sentences to read; name the whole export, as a "
-                "folder or a zip archive"
-            )
-        notes = (*rows.notes, *encoding_notes(file.path, document.encoding))
-        return SourceTable(
-            *about, rows.frame(), collection.title, states, notes, is_collection=True, left_out=rows.left_out
+def _in_format(document: Document, states: Statement, collection: CollectionFormat) -> SourceTable:
+    """Return a collection's file as a table. Raises DataError if it is damaged or holds no sentences."""
+    file, rows = document.file, Rows(document.path)
+    collection.read(document, rows)
+    if not len(rows):
+        left = f" ({listed(rows.left_out)})" if rows.left_out else ""
+        raise _NoSentencesError(
+            f"{shown(file.path)} ({collection.title}) holds no sentences to read{left}; export it with its examples, "
+            "or name the whole export, as a folder or a zip archive"
         )
+    return SourceTable(
+        path=file.path,
+        around=file.around,
+        is_named=file.is_named,
+        frame=rows.frame(),
+        recognised=collection.title,
+        states=states,
+        notes=(*rows.notes, *encoding_notes(file.path, document.encoding)),
+        is_collection=True,
+        left_out=rows.left_out,
+    )
+
+
+def _in_table(document: Document, states: Statement, plain: bool) -> SourceTable | None:
+    """Return another file as a table; None if it is in a folder and no table. Raises DataError if it can't be read."""
+    file = document.file
+    about = file.path, file.around, file.is_named
     is_plain = plain and _is_plain(document)
     if (
         not file.is_named
@@ -147,7 +163,7 @@ def _read(file: SourceFile, states: Statement, plain: bool) -> SourceTable | Non
         lines, notes = read_lines(document.payload, file.path)
         return SourceTable(*about, pd.DataFrame({"text": lines}, dtype="str"), "", states, notes)
     if not is_table(file.path) and unpacked_name(file.path).lower().endswith(STRUCTURED_ENDINGS):
-        raise _unknown(file.path)
+        raise _unknown(document)
     frame = read_table(document.payload, unpacked_name(file.path), decoded_json=document.json)
     notes = (*frame.attrs.get("notes", ()), *encoding_notes(file.path, frame.attrs.get("encoding", "utf-8")))
     return SourceTable(*about, frame, str(frame.attrs.get("recognised", "")), states, notes)
@@ -158,10 +174,12 @@ def _is_plain(document: Document) -> bool:
     return not name.endswith(STRUCTURED_ENDINGS) and bool(document.text) and document.json is None
 
 
-def _unknown(path: str) -> DataError:
-    ending = unpacked_name(path).rpartition(".")[2]
+def _unknown(document: Document) -> DataError:
+    if document.is_damaged_yaml:
+        return DataError(document.yaml_fault)
+    ending = shown(unpacked_name(document.path).rpartition(".")[2], 10)
     return DataError(
-        f"{shown(path)} is a .{shown(ending, 10)} file, but none that Emu knows; the guide “Your own data” lists the "
+        f"{shown(document.path)} is a .{ending} file, but none that Emu knows; the guide “Your own data” lists the "
         "exports that are read, and any other data can be saved as CSV with the columns text, intent and language"
     )
 

@@ -103,8 +103,10 @@ def marked_text(text: str, spans: Iterable[tuple[int, int, object]]) -> str:
         return ""
     pieces, at = [], 0
     for start, end, name in sorted(spans, key=lambda span: span[:2]):
-        value, slot = text[max(start, 0) : max(end, 0)], _slot_name(name)
-        if at <= start < end <= len(text) and value.strip() and slot:
+        if not at <= start < end <= len(text):
+            continue
+        value, slot = text[start:end], _slot_name(name)
+        if value.strip() and slot:
             begin = start + len(value) - len(value.lstrip())
             pieces += [text[at:begin], f"[{slot} : {value.strip()}]"]
             at = begin + len(value.strip())

@@ -44,12 +44,18 @@ def _utterances(document: Document) -> Iterator[tuple[str, list[dict[str, Any]]]
 
 def is_yaml(document: Document) -> bool:
     """Return whether it has a document of the type intent."""
-    return bool(_YAML_START.search(document.text)) and any(_intents(document.yaml))
+    return bool(_YAML_START.search(document.text)) and (
+        document.is_damaged_yaml or any(_intents(document.yaml))
+    )
 
 
 def read_yaml(document: Document, rows: Rows) -> None:
-    """Read the utterances of every intent; documents of entities hold no sentences."""
-    for intent in _intents(document.yaml):
+    """Read the utterances of every intent; documents of entities hold no sentences.
+
+    Raises:
+        DataError: it is not valid YAML.
+    """
+    for intent in _intents(document.checked_yaml()):
         for utterance in listing(intent.get("utterances")):
             rows.add_parts(_parts(text_of(utterance)), text_of(intent.get("name")))
 

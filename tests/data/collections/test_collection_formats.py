@@ -84,9 +84,7 @@ def test_json_tables_without_an_export_are_data() -> None:
 def test_a_part_of_an_export_without_sentences_says_so() -> None:
     files = {"Intent.json": {"name": "Fallback", "sampleUtterances": None}}
 
-    with pytest.raises(
-        DataError, match=r"Intent.json \(Amazon Lex\) holds no sentences to read; name the whole"
-    ):
+    with pytest.raises(DataError, match=r"Intent.json \(Amazon Lex\) holds no sentences to read; export it"):
         tables_of(files)
 
 
