@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from emu_core.data.collections.read import SourceTable, read_tables
 from emu_core.data.collections.source_files import source_files
@@ -65,6 +67,41 @@ def cells(files: Files, *columns: str) -> list[tuple[str, ...]]:
 def part(text: str, **keys: object) -> dict[str, object]:
     """Return a part of a sentence, as several tools have them."""
     return {"text": text, **keys}
+
+
+def classes(*names: str) -> dict[str, object]:
+    """Return how Hugging Face describes a column of classes in JSON."""
+    return {"names": list(names), "_type": "ClassLabel"}
+
+
+def arrow_of(
+    columns: Mapping[str, object],
+    features: object = None,
+    *,
+    is_file: bool = False,
+    compression: str | None = None,
+) -> bytes:
+    """Return a stream or a file of Arrow, with the features that Hugging Face writes into its schema."""
+    table = described_table(columns, features)
+    packed = io.BytesIO()
+    writer = pa.ipc.new_file if is_file else pa.ipc.new_stream
+    with writer(packed, table.schema, options=pa.ipc.IpcWriteOptions(compression=compression)) as sink:
+        sink.write_table(table, max_chunksize=2)
+    return packed.getvalue()
+
+
+def parquet_of(columns: Mapping[str, object], features: object = None) -> bytes:
+    """Return a Parquet file, with the features that Hugging Face writes into its schema."""
+    packed = io.BytesIO()
+    pq.write_table(described_table(columns, features), packed)
+    return packed.getvalue()
+
+
+def described_table(columns: Mapping[str, object], features: object) -> pa.Table:
+    """Return a table of Arrow, with features in the metadata of its schema unless they are None."""
+    table = pa.table(dict(columns))
+    info = {} if features is None else {"huggingface": json.dumps({"info": {"features": features}})}
+    return table.replace_schema_metadata(info)
 
 
 EXPORTS: dict[str, Files] = {
@@ -261,8 +298,19 @@ EXPORTS: dict[str, Files] = {
         "en.test.conll": "# text = hi Ann\n# intent = greet\n1\thi\tgreet\tO\n2\tAnn\tgreet\tB-name\n\n"
         "# text = bye\n# intent = bye\n1\tbye\tbye\tO\n",
     },
+    "Hugging Face data set": {
+        "dataset_dict.json": {"splits": ["train", "test"]},
+        "train/state.json": {"_data_files": [{"filename": "data-00000-of-00001.arrow"}]},
+        "train/data-00000-of-00001.arrow": arrow_of(
+            {"text": ["hi Ann", "bye"], "intent": [1, 0]}, {"intent": classes("bye", "greet")}
+        ),
+        "test/data-00000-of-00001.arrow": arrow_of(
+            {"text": ["bye bye"], "intent": [0]}, {"intent": classes("bye", "greet")}
+        ),
+    },
+    "Arrow": {"x.arrow": arrow_of({"text": ["hi Ann", "bye"], "intent": ["greet", "bye"]}, is_file=True)},
 }
 """Title of a format -> an export of a bot that knows two intents; where there are entities, "Ann" is one."""
 
-WITHOUT_SLOTS = ("Amazon Lex", "nlp.js", "CLINC150")
+WITHOUT_SLOTS = ("Amazon Lex", "nlp.js", "CLINC150", "Hugging Face data set", "Arrow")
 """Titles of formats whose exports mark no slots."""

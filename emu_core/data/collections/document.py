@@ -1,6 +1,7 @@
 """The content of a file, decoded as far as a format asks for it."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -153,6 +154,13 @@ class Document:
             problem = shown(getattr(error, "problem", None) or "not a text that YAML allows")
             return None, f"{name} is not valid YAML{line} ({problem}); fix it, or export it again"
         return documents[0] if len(documents) == 1 else documents, ""
+
+    @property
+    def front_matter(self) -> Any:
+        """The YAML between the lines of hyphens with which a Markdown text begins; None if there is none."""
+        before, _, rest = self.text.partition("---\n")
+        inner = rest.partition("\n---")[0]
+        return None if before else Document(replace(self.file, source=inner.encode())).yaml
 
     def beside(self, name: str) -> "Document | None":
         """Return the file of a name in the same folder or the nearest one above."""

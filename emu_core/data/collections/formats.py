@@ -7,6 +7,7 @@ from emu_core.data.collections import (
     clinc,
     conll,
     dialogflow,
+    huggingface,
     lex,
     microsoft,
     nlpjs,
@@ -169,6 +170,21 @@ COLLECTION_FORMATS = (
         "the line below the tokens",
         conll.is_conll,
         conll.read_conll,
+    ),
+    CollectionFormat(
+        "Hugging Face data set",
+        "train/data-00000-of-00001.arrow",
+        "the tables that `save_to_disk` writes, and the Parquet shards of the hub; numbers of classes become "
+        "their names",
+        huggingface.is_data_set,
+        huggingface.read_data_set,
+    ),
+    CollectionFormat(
+        "Arrow",
+        "data.arrow",
+        "the columns of strings and numbers, in a stream or a file",
+        huggingface.is_arrow,
+        huggingface.read_data_set,
     ),
 )
 

@@ -10,6 +10,7 @@ from emu_core.data.collections.formats import CollectionFormat, format_of_collec
 from emu_core.data.collections.rows import Rows
 from emu_core.data.collections.source_files import SourceFile
 from emu_core.data.file_names import Statement, statements
+from emu_core.data.labelled.columns import guess_columns
 from emu_core.data.readers.formats import (
     FORMAT_TITLES,
     PLAIN_ENDING,
@@ -193,10 +194,14 @@ def _notes(tables: Sequence[SourceTable], left: Sequence[str]) -> list[str]:
     notes = []
     for title in dict.fromkeys(table.recognised for table in tables if table.recognised):
         parts = [table for table in tables if table.recognised == title]
-        intents = {intent for part in parts if "intent" in part.frame for intent in part.frame["intent"]} - {
-            ""
+        columns = [guess_columns(part.frame).intent for part in parts]
+        intents = {
+            intent
+            for part, column in zip(parts, columns, strict=True)
+            if column
+            for intent in part.frame[column]
         }
-        size = f"{counted(sum(map(len, parts)), 'example')}, {counted(len(intents), 'intent')}"
+        size = f"{counted(sum(map(len, parts)), 'example')}, {counted(len(intents - {''}), 'intent')}"
         where = f" in {len(parts):,} files" if len(parts) > 1 else ""
         notes.append(f"{title}: {size}{where}.")
     for reason in dict.fromkeys(reason for table in tables for reason in table.left_out):

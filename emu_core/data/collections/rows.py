@@ -9,6 +9,7 @@ import pandas as pd
 from emu_core.data.collections.values import text_of
 from emu_core.data.labelled.columns import LABELLED_COLUMNS
 from emu_core.data.labelled.intent_lists import SEVERAL_INTENTS
+from emu_core.data.readers.cells import Cells
 from emu_core.data.readers.limits import build_table, cell_text, check_rows
 
 
@@ -20,9 +21,10 @@ class Rows:
         self._columns: dict[str, list[str]] = {column: [] for column in LABELLED_COLUMNS}
         self._left_out: Counter[str] = Counter()
         self._notes: list[str] = []
+        self._table = Cells((), ())
 
     def __len__(self) -> int:
-        return len(self._columns["text"])
+        return len(self._table) or len(self._columns["text"])
 
     def add(
         self,
@@ -62,6 +64,10 @@ class Rows:
                 spans.append((start, len(text), slot))
         self.add(text, intent, language=language, split=split, annotated=marked_text(text, spans))
 
+    def take(self, table: Cells) -> None:
+        """Take a table whose columns are not those of labelled rows, instead of sentences that are added."""
+        self._table = table
+
     def leave_out(self, reason: str, count: int = 1) -> None:
         """Count sentences that are not read, such as rejected ones."""
         if count:
@@ -82,11 +88,13 @@ class Rows:
         return self._left_out
 
     def frame(self) -> pd.DataFrame:
-        """Return the rows, with those of the six columns that say anything, and text and intent always.
+        """Return the table that was taken, or else those of the six columns that say anything, and text and intent.
 
         Raises:
-            DataError: there is none, or a cell is not valid text.
+            DataError: there is no row, or a cell is not valid text.
         """
+        if len(self._table):
+            return self._table.frame(self._name)
         used = [
             column for column, cells in self._columns.items() if column in ("text", "intent") or any(cells)
         ]

@@ -83,11 +83,21 @@ def changed_text(text: str, chance: random.Random) -> str:
     return text
 
 
+def changed_bytes(content: bytes, chance: random.Random) -> bytes:
+    """Return a copy of binary data with bytes replaced, or the end cut off."""
+    damaged = bytearray(content)
+    for _ in range(chance.randint(1, 4)):
+        damaged[chance.randrange(len(damaged))] = chance.randrange(256)
+    return bytes(damaged[: chance.choice((len(damaged), len(damaged), chance.randrange(len(damaged))))])
+
+
 def changed(files: Files, chance: random.Random) -> Files:
     """Return an export of which one file is changed."""
     path = chance.choice(list(files))
     content = files[path]
-    if not isinstance(content, str):
+    if isinstance(content, bytes):
+        content = changed_bytes(content, chance)
+    elif not isinstance(content, str):
         content = json.dumps(changed_tree(content, chance)).encode()
     elif PurePosixPath(path).suffix in (".yml", ".yaml") and chance.random() < 0.5:
         documents = [changed_tree(document, chance) for document in yaml.safe_load_all(content)]
