@@ -12,7 +12,7 @@ from emu_core.errors import DataError, Fix
 
 SPLIT_WORDS = {
     **dict.fromkeys(("train", "training"), "train"),
-    **dict.fromkeys(("dev", "val", "valid", "validation", "development", "eval"), "dev"),
+    **dict.fromkeys(("dev", "val", "valid", "validate", "validation", "development", "eval"), "dev"),
     **dict.fromkeys(("test", "testing", "holdout", "heldout"), "test"),
 }
 """Words in names that state a split -> train, dev, test."""

@@ -228,6 +228,7 @@ EXPORTS: dict[str, Files] = {
             "dialog_nodes": [{"type": "standard"}],
         }
     },
+    "Watson Assistant (CSV)": {"intents.csv": 'hi Ann,greet\n"hello, you",greet\nbye,bye\n'},
     "wit.ai": {
         "app/app.json": {"version": 20200513, "data": {"name": "bot", "lang": "en"}},
         "app/utterances/utterances-1.json": {
@@ -312,5 +313,12 @@ EXPORTS: dict[str, Files] = {
 }
 """Title of a format -> an export of a bot that knows two intents; where there are entities, "Ann" is one."""
 
-WITHOUT_SLOTS = ("Amazon Lex", "nlp.js", "CLINC150", "Hugging Face data set", "Arrow")
+WITHOUT_SLOTS = (
+    "Amazon Lex",
+    "Watson Assistant (CSV)",
+    "nlp.js",
+    "CLINC150",
+    "Hugging Face data set",
+    "Arrow",
+)
 """Titles of formats whose exports mark no slots."""

@@ -110,7 +110,7 @@ COLLECTION_FORMATS = (
     CollectionFormat(
         "Bot Framework",
         "NAME.lu",
-        "the utterances below each heading, with labelled entities; `{@city}` without a value stays as text",
+        "the utterances below each heading, with labelled entities; patterns stay as text, `{@city}`",
         microsoft.is_lu,
         microsoft.read_lu,
     ),
@@ -120,6 +120,13 @@ COLLECTION_FORMATS = (
         "the examples of every intent, with mentions; counterexamples have no intent",
         watson.is_workspace,
         watson.read_workspace,
+    ),
+    CollectionFormat(
+        "Watson Assistant (CSV)",
+        "intents.csv",
+        "the sentences and intents of two columns without a header",
+        watson.is_csv,
+        watson.read_csv,
     ),
     CollectionFormat(
         "wit.ai",

@@ -1,11 +1,19 @@
-"""Watson Assistant's workspaces and skills."""
+"""Watson Assistant's workspaces and skills, and its CSV of intents, which has no header."""
 
+import csv
+import io
+import re
 from collections.abc import Iterator
 from typing import Any
 
 from emu_core.data.collections.document import Document
 from emu_core.data.collections.rows import Rows, marked_text
 from emu_core.data.collections.values import listing, mapping, objects, position, text_of
+from emu_core.data.wording import shown
+from emu_core.errors import DataError
+
+_INTENT = re.compile(r"[\w.-]{1,128}")  # as Watson allows them
+_SAMPLE_CHARACTERS = 20_000
 
 
 def is_workspace(document: Document) -> bool:
@@ -42,3 +50,34 @@ def _workspaces(document: Document) -> Iterator[dict[str, Any]]:
 def _span(mention: dict[str, Any]) -> tuple[int, int, object]:
     start, end, *_ = *listing(mention.get("location")), None, None
     return position(start), position(end), mention.get("entity")
+
+
+def is_csv(document: Document) -> bool:
+    """Return whether the first rows are sentences with intents, and no column names: their intents come again."""
+    sample = document.text[:_SAMPLE_CHARACTERS]
+    if len(sample) < len(document.text):
+        sample = sample[: sample.rfind("\n") + 1]
+    try:
+        rows = list(filter(None, csv.reader(io.StringIO(sample, newline=""), strict=True)))
+    except csv.Error:
+        return False
+    if len(rows) < 2 or any(len(row) != 2 or not _INTENT.fullmatch(row[1]) for row in rows):
+        return False
+    texts, intents = zip(*rows, strict=True)
+    repeats = intents[0] in intents[1:] and len(set(intents)) < len(set(texts))
+    return repeats and any(" " in text for text in texts)
+
+
+def read_csv(document: Document, rows: Rows) -> None:
+    """Read the two columns. Raises DataError if a row has another number of cells, or its quotes do not pair."""
+    reader = csv.reader(io.StringIO(document.text, newline=""), strict=True)
+    try:
+        for row in filter(None, reader):
+            if len(row) != 2:
+                raise csv.Error("another number of cells")
+            rows.add(*row)
+    except csv.Error as error:
+        raise DataError(
+            f"{shown(document.path)}: line {reader.line_num} is not a sentence and an intent; put quotes round a "
+            "sentence that holds a comma"
+        ) from error

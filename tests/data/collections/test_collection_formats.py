@@ -12,7 +12,6 @@ from emu_core.data.labelled.load import read_labelled
 from emu_core.errors import DataError
 from tests.support.exports import EXPORTS, WITHOUT_SLOTS, folder_of, payload_of, rows_of, tables_of, zip_of
 
-TITLES = [format.title for format in COLLECTION_FORMATS]
 # A list of intents in Markdown has nothing that tells it from any other text.
 BY_CONTENT = [title for title in EXPORTS if title != "Bot Framework"]
 
