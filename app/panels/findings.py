@@ -23,7 +23,8 @@ from emu_core.data.cleaning import stripped
 from emu_core.data.detection import detect_languages
 from emu_core.data.labelled.audit import LONG_TEXT_CHARACTERS, Audit
 from emu_core.data.labelled.edits import edit_rows
-from emu_core.data.languages import known_languages, language_code, language_name
+from emu_core.data.labelled.intent_names import Difference, merge_intents
+from emu_core.data.languages import known_languages, language_code, language_codes, language_name
 from emu_core.data.wording import counted
 
 MOST_LOST = 0.05  # share of the rows; if more are left out, a banner says so
@@ -40,9 +41,25 @@ FINDINGS = {
         "The same sentence with different intents",
         "No encoder can tell them apart. Choose one intent, or make the sentences more specific.",
     ),
+    "id_conflicts": (
+        "The same id with different intents",
+        "The same id means the same sentence in another language. Correct the ids or the intents.",
+    ),
     "leaks": (
         "The same sentence or id in two splits",
         "The test score is too good if train contains test sentences. Keep all translations in one split.",
+    ),
+    "unused": (
+        "Rows of no known split",
+        "They are neither trained on nor measured. The splits are train, dev and test.",
+    ),
+    "case_variants": (
+        "Intents that differ only in case",
+        "They are usually meant to be one. The more frequent spelling is kept.",
+    ),
+    "language_variants": (
+        "Intents that end in their language",
+        "Without the language at their end, sentences of several languages share intents.",
     ),
     "script_misfits": (
         "Letters that do not fit the language",
@@ -61,7 +78,12 @@ FINDINGS = {
         f"Of texts over {LONG_TEXT_CHARACTERS:,} characters, an encoder reads only the beginning.",
     ),
 }
-_GRAVE = ("dropped", "conflicts", "leaks")
+_GRAVE = ("dropped", "conflicts", "id_conflicts", "leaks", "unused", "language_variants")
+# The findings that merging intents resolves: what to merge, and the words on the button.
+_MERGING = {
+    "case_variants": (Difference.CASE, "Merge intents that differ in case only"),
+    "language_variants": (Difference.LANGUAGE, "Drop the language from the intents"),
+}
 # How to fix rows that are left out, by the beginning of the reason.
 FIXES = {
     "not a language": "say which languages they are, under *Rows left out*",
@@ -93,7 +115,7 @@ def draw_left_out(audit: Audit, waiting: int) -> None:
 def draw_findings(chosen: ChosenData) -> None:
     """Draw an expander for each kind of finding, with its rows to fix."""
     findings = {key: rows for key in FINDINGS if len(rows := getattr(chosen.audit, key))}
-    for note in chosen.audit.notes:
+    for note in (*chosen.audit.notes, *chosen.audit.remarks):
         draw_note(literal(note))
     if not findings:
         st.success("The audit found nothing to fix.", icon=":material/check_circle:")
@@ -106,12 +128,27 @@ def draw_findings(chosen: ChosenData) -> None:
                 reasons = [line for line in chosen.audit.summary() if line.startswith("Dropped, ")]
                 st.markdown("\n".join(f"- {literal(line)}" for line in reasons))
                 _draw_left_out_languages(chosen)
+            if key in _MERGING:
+                _draw_merging(chosen, *_MERGING[key])
             if chosen.is_demo:
                 draw_table(rows, f"table-{key}", f"{key}.csv")
             else:
                 _draw_editor(chosen, rows, key)
     if not chosen.is_demo:
         _draw_detection(chosen)
+
+
+def _draw_merging(chosen: ChosenData, difference: Difference, words: str) -> None:
+    """Offer to merge intents, as a new version of the set."""
+    if st.button(words, icon=":material/merge:", key=f"merge-{difference}", help="This version is kept."):
+        with then_rerun():
+            rows = rows_of(chosen)
+            intents = merge_intents(
+                rows.assign(language=language_codes(stripped(rows["language"]))), [difference]
+            )
+            count = rows["intent"].nunique() - intents.nunique()
+            change = f"{counted(count, 'intent')} merged that differed only in {difference}"
+            add_version(chosen, rows.assign(intent=intents), change)
 
 
 def draw_unread_languages(values: Sequence[str], key: str) -> dict[str, str]:

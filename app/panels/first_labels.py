@@ -11,6 +11,7 @@ from emu_app.shell.address import keep
 from emu_app.shell.widgets import errors_shown
 from emu_core.data.cleaning import stripped
 from emu_core.data.labelled.columns import ColumnMapping
+from emu_core.data.labelled.repeats import repeat_keys
 from emu_core.data.wording import counted
 
 SHOWN = 15  # sentences to choose from
@@ -34,7 +35,7 @@ def draw_first_labels(upload: Upload, mapping: ColumnMapping, language: str | No
     )
     with errors_shown():
         rows = tables.rows_from_upload(upload, mapping, language, ("text", "language"))[0]
-        sentences = rows[stripped(rows["text"]) != ""].drop_duplicates(["text", "language"])
+        sentences = rows[(stripped(rows["text"]) != "") & ~repeat_keys(rows).duplicated()]
         chosen = sentences.iloc[np.unique(np.linspace(0, len(sentences) - 1, SHOWN).round().astype(int))]
         table = chosen[["intent", "text", "language"]].assign(intent="")
         edited = st.data_editor(

@@ -133,6 +133,7 @@ def compare(
     device: str = "auto",
     mapping: ColumnMapping | None = None,
     language: str | None = None,
+    merge_intents: Sequence[str] = (),
 ) -> RunComparison:
     """Compare two encoders on the same labelled sentences.
 
@@ -147,6 +148,7 @@ def compare(
         device: "auto", "cpu", "cuda:0".
         mapping: columns of the files, if their names are unusual.
         language: language of files without a language column.
+        merge_intents: see `read_labelled`.
 
     Returns:
         The comparison; that of `emu_core.compare` displays itself in a notebook. Its `notes` tell which sentences a run
@@ -161,7 +163,8 @@ def compare(
         finished_run(run_or_folder, "compare") for run_or_folder in (run, other) if run_or_folder is not None
     ]
     specs = _specs(runs, [encoder] if isinstance(encoder, str) else list(encoder or ()))
-    labelled = divided_as(runs, labelled_set(data, mapping=mapping, language=language)[0])
+    labelled = labelled_set(data, mapping=mapping, language=language, merge_intents=merge_intents)[0]
+    labelled = divided_as(runs, labelled)
     part, notes = choose_rows(labelled, split, languages)
     split = split or usual_split(labelled)
     for run_or_folder in runs:

@@ -10,6 +10,7 @@ from emu_core.api.compare import ALL, MOST_COMPARED, divided_as, training_notes
 from emu_core.api.inputs import DataSource, labelled_set, run_of
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.columns import ColumnMapping
+from emu_core.data.labelled.intent_names import Difference, spelt_as
 from emu_core.data.labelled.repeats import is_repeat, sentence_groups
 from emu_core.data.wording import counted, listed
 from emu_core.devices import pick_device
@@ -42,6 +43,7 @@ def evaluate(
     device: str = "auto",
     mapping: ColumnMapping | None = None,
     language: str | None = None,
+    merge_intents: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Measure the nearest-neighbour accuracy of an encoder.
 
@@ -58,12 +60,14 @@ def evaluate(
         device: "auto", "cpu", "cuda:0".
         mapping: columns of the files, if their names are unusual.
         language: language of files without a language column.
+        merge_intents: see `read_labelled`.
 
     Returns:
         `protocol` ("leave-one-out" or "pool"), `accuracy` in percent by "s-t" (queries in s, pool in t), `mean` over
         them, `counts` (queries), `intervals` (95 %, binomial), `left_out` (number of sentences left out) and `notes`
-        (sentences on how to read the results). Leave-one-out adds `mean_with_en`, the mean of the directions with
-        English on one side, if there are any. A pool adds `by_language` (each query language against the whole pool)
+        (sentences on how to read the results, and the findings of the audit). Leave-one-out adds `mean_with_en`, the
+        mean of the directions with English on one side, if there are any. A pool adds `by_language` (each query
+        language against the whole pool)
         and `classifier` (`by_language`, `mean`, `C`; None if the pool has a single intent). For a run's encoder,
         `guard` has the gain or loss of each query language compared with the base encoder, or is None if that can't be
         opened, for the reason in `guard_note`. If the pool has none of the queries' intents, nothing is measured:
@@ -74,13 +78,18 @@ def evaluate(
         EncoderError: the encoder can't be opened.
     """
     run = run_of(encoder)
-    labelled = labelled_set(data, mapping=mapping, language=language)[0]
+    reading: dict[str, Any] = {"mapping": mapping, "language": language, "merge_intents": merge_intents}
+    labelled, audit = labelled_set(data, **reading)
     if run is not None:
         labelled = divided_as([run], labelled)
-    pooled = None if pool is None else labelled_set(pool, mapping=mapping, language=language)[0]
+    pooled, pool_audit = (None, ()) if pool is None else labelled_set(pool, **reading)
+    findings = dict.fromkeys([*audit[1:], *pool_audit[1:]])
     asked = labelled.select(languages=languages, splits=None if split in (None, ALL) else [split])
     part, notes = (asked, list[str]()) if run is None else _not_trained_on(run, labelled, asked, split)
     if pooled is not None:
+        if Difference.CASE in merge_intents:
+            spelling = spelt_as(part.frame["intent"], pooled.intents)
+            part = LabelledSet(part.frame.assign(intent=spelling), part.name)
         notes += _foreign_intents(part, pooled)
         if set(part.intents).isdisjoint(pooled.intents):
             nothing = {key: dict[str, Any]() for key in ("accuracy", "counts", "intervals", "by_language")}
@@ -91,7 +100,7 @@ def evaluate(
                 "mean": None,
                 "classifier": None,
                 "left_out": len(asked) - len(part),
-                "notes": notes,
+                "notes": [*notes, *findings],
             }
     chosen_device = pick_device(device)
     model = load_encoder(encoder, device=chosen_device)
@@ -123,6 +132,7 @@ def evaluate(
         out["classifier"] = _classifier(part, pooled, model)
     elif isinstance(accuracies, LeaveOneOut) and "en" in part.languages:
         out["mean_with_en"] = accuracies.mean_with("en")
+    notes += findings
     return out if run is None else out | _guarded(run, chosen_device, measure, accuracies)
 
 

@@ -19,7 +19,11 @@ RUN_SPEC = "run:"  # begins the spec of a run's encoder
 
 
 def labelled_set(
-    data: DataSource, *, mapping: ColumnMapping | None = None, language: str | None = None
+    data: DataSource,
+    *,
+    mapping: ColumnMapping | None = None,
+    language: str | None = None,
+    merge_intents: Sequence[str] = (),
 ) -> tuple[LabelledSet, tuple[str, ...]]:
     """Return a labelled set, read from files, folders or "demo" if necessary, and the findings of its audit.
 
@@ -28,7 +32,9 @@ def labelled_set(
     """
     if isinstance(data, LabelledSet):
         return data, ()
-    labelled, audit = read_labelled(as_list(data), mapping=mapping, language=language)
+    labelled, audit = read_labelled(
+        as_list(data), mapping=mapping, language=language, merge_intents=merge_intents
+    )
     return labelled, tuple(audit.summary())
 
 

@@ -83,6 +83,7 @@ class Predictor:
         asked: NDArray[np.intp] | None = None,
         mapping: ColumnMapping | None = None,
         language: str | None = None,
+        merge_intents: Sequence[str] = (),
     ) -> "Predictor":
         """Take a labelled pool, and choose number of votes, threshold and calibration on it by leave-one-out.
 
@@ -92,12 +93,13 @@ class Predictor:
             asked: rows that leave-one-out may use as queries; None takes `unseen_rows`.
             mapping: columns of the files, if their names are unusual.
             language: language of files without a language column.
+            merge_intents: see `read_labelled`.
 
         Raises:
             DataError: the pool can't be read.
             EncoderError: the encoder can't be opened.
         """
-        self.pool_, _ = labelled_set(pool, mapping=mapping, language=language)
+        self.pool_, _ = labelled_set(pool, mapping=mapping, language=language, merge_intents=merge_intents)
         frame = self.pool_.frame
         if asked is None:
             asked = unseen_rows(self.encoder, self.pool_)
@@ -219,6 +221,7 @@ def predict(
     device: str = "auto",
     mapping: ColumnMapping | None = None,
     language: str | None = None,
+    merge_intents: Sequence[str] = (),
 ) -> pd.DataFrame:
     """Predict the intent of each sentence from the nearest sentences of a labelled pool.
 
@@ -236,6 +239,7 @@ def predict(
         device: "auto", "cpu", "cuda:0".
         mapping: columns of the files, if their names are unusual.
         language: language of files without a language column.
+        merge_intents: of the pool, see `read_labelled`.
 
     Returns:
         See `Predictor.predict`.
@@ -248,7 +252,8 @@ def predict(
         encoder if run is None else f"{RUN_SPEC}{run}", k=k, threshold=threshold, device=device
     )
     texts = texts_of(data, mapping=mapping, language=language)
-    return predictor.fit(pool, mapping=mapping, language=language).predict(texts)
+    predictor.fit(pool, mapping=mapping, language=language, merge_intents=merge_intents)
+    return predictor.predict(texts)
 
 
 def unseen_rows(encoder: str, pool: LabelledSet, sha256: str = "") -> NDArray[np.intp]:

@@ -1,5 +1,7 @@
 """Suggest which sentences to label next, by the default method fitted on those labelled so far."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 
@@ -120,6 +122,7 @@ def suggest_labels(
     device: str = "auto",
     mapping: ColumnMapping | None = None,
     language: str | None = None,
+    merge_intents: Sequence[str] = (),
 ) -> pd.DataFrame:
     """Choose the unlabelled sentences that are most worth labelling, each with its most probable intent.
 
@@ -136,6 +139,7 @@ def suggest_labels(
         device: "auto", "cpu", "cuda:0".
         mapping: columns of the files, if their names are unusual.
         language: language of files without a language column.
+        merge_intents: see `read_labelled`.
 
     Returns:
         See `Suggester.suggest`.
@@ -145,7 +149,7 @@ def suggest_labels(
         TrainingError: the labelled sentences have a single intent.
         EncoderError: the encoder can't be opened.
     """
-    pool, _ = labelled_set(labelled, mapping=mapping, language=language)
+    pool, _ = labelled_set(labelled, mapping=mapping, language=language, merge_intents=merge_intents)
     if not isinstance(unlabelled, UnlabelledSet):
         unlabelled = read_unlabelled(as_list(unlabelled), mapping=mapping, language=language)
     return Suggester(encoder, device=device).fit(pool).suggest(unlabelled, count, by=by)

@@ -1,6 +1,6 @@
 """Specialise an encoder on a labelled set, in a new run folder."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -43,11 +43,13 @@ def train(
     config: Settings | None = None,
     mapping: ColumnMapping | None = None,
     language: str | None = None,
+    merge_intents: Sequence[str] = (),
     checkpoint_s: float = CHECKPOINT_S,
     cache: str | Path | None = None,
     snapshots: bool = False,
     on_progress: OnProgress | None = None,
     on_forecast: OnForecast | None = None,
+    on_audit: Callable[[Sequence[str]], object] | None = None,
 ) -> Run:
     """Specialise an encoder.
 
@@ -75,6 +77,7 @@ def train(
         config: hyper-parameters; None takes the method's defaults measured for the encoder.
         mapping: columns of the files, if their names are unusual.
         language: language of files without a language column.
+        merge_intents: see `read_labelled`.
         checkpoint_s: seconds between two checkpoints for `resume`; 0 writes one after each step.
         cache: folder where FMDA and its baseline keep the frozen encoder's states for other runs on the same sentences;
             None deletes them when the run is finished.
@@ -82,6 +85,7 @@ def train(
             vectors before training and after each epoch, for `compare(...).animate()`.
         on_progress: called with the run's status when it changes; None shows it in a notebook, and nothing elsewhere.
         on_forecast: called before training with the memory that it needs, if that was measured.
+        on_audit: called before training with the findings of the audit of files, a sentence each.
 
     Returns:
         The finished run.
@@ -89,7 +93,7 @@ def train(
     Raises:
         EmuError: the data can't be read or trained on, or training failed; the run's status has the message, too.
     """
-    labelled, audit = labelled_set(data, mapping=mapping, language=language)
+    labelled, audit = labelled_set(data, mapping=mapping, language=language, merge_intents=merge_intents)
     if hold_out:
         if labelled.splits:
             raise DataError(
@@ -102,6 +106,8 @@ def train(
         labelled = labelled.hold_out(hold_out, seed)
     chosen_device = pick_device(device)
     processes = join_processes(chosen_device)
+    if on_audit is not None and processes.main:
+        on_audit(audit)
     run_config, stored = plan_training(
         labelled,
         method=method,

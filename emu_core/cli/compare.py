@@ -21,6 +21,7 @@ def add_compare(verbs: Any) -> None:
     """Add `emu compare DATA`."""
     parser = add_verb(verbs, "compare", _compare, "compare a run with its base encoder, or any two encoders")
     shared.add_data(parser)
+    shared.add_merging(parser)
     about = (
         "a finished run, to compare with its base encoder; given twice, the second is compared with the first"
     )
@@ -47,6 +48,7 @@ def _compare(options: argparse.Namespace) -> dict[str, Any]:
         encoder=options.encoder,
         split=options.split,
         languages=options.languages,
+        merge_intents=options.merge_intents,
         **shared.data_options(options),
     )
     if options.html:

@@ -24,6 +24,12 @@ def add_data(parser: argparse.ArgumentParser, what: str = f"{FORMAT_TITLES} file
     add_device(parser)
 
 
+def add_merging(parser: argparse.ArgumentParser) -> None:
+    """Add the merging of intents."""
+    about = "merge intents that differ only in case, or in the language at their end; case, language or both"
+    option(parser, "--merge-intents case,language", about, type=comma_list, default=[])
+
+
 def add_parallel_files(parser: argparse.ArgumentParser) -> None:
     """Add files of parallel text."""
     what = "parallel text: two files of a sentence a line (x.en x.de), a table or TMX; text may be gzipped"

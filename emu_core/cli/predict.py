@@ -17,6 +17,7 @@ def add_predict(verbs: Any) -> None:
     shared.add_data(parser, f"quoted sentences, or {FORMAT_TITLES} files, or text files, or the word demo")
     shared.add_encoder_or_run(parser)
     option(parser, "--pool LABELLED", "labelled files to predict from", nargs="+", required=True)
+    shared.add_merging(parser)
     option(parser, "-k N", "nearest labelled sentences to show (default: 3)", type=int, default=3)
     about = (
         "no known intent if the nearest labelled sentence is less similar; -1 for never (default: the cosine that "
@@ -35,7 +36,7 @@ def _predict(options: argparse.Namespace) -> dict[str, Any]:
     device = about.pop("device")
     predictor = Predictor(shared.encoder_of(options), k=options.k, threshold=options.threshold, device=device)
     if options.out:
-        predictor.fit(options.pool, **about)
+        predictor.fit(options.pool, **about, merge_intents=options.merge_intents)
         count = predictor.predict_file(options.data, options.out, **about, on_progress=counter("sentences"))
         if not options.json:
             _print_facts(predictor.facts)
@@ -44,7 +45,7 @@ def _predict(options: argparse.Namespace) -> dict[str, Any]:
     texts = texts_of(options.data, **about)
     if len(texts) > MOST_PRINTED:
         raise DataError(f"{len(texts):,} predictions are too many to print; name a file with --out")
-    table = predictor.fit(options.pool, **about).predict(texts)
+    table = predictor.fit(options.pool, **about, merge_intents=options.merge_intents).predict(texts)
     table = table.astype(object).where(table.notna(), None)
     if not options.json:
         rows = []

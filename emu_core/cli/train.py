@@ -2,7 +2,7 @@
 
 import argparse
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +27,7 @@ def add_train(verbs: Any) -> None:
     parser = add_verb(verbs, "train", _train, "specialise an encoder on a labelled set")
     parser.usage = "%(prog)s DATA [DATA ...] [options]"
     shared.add_data(parser)
+    shared.add_merging(parser)
     add_method(parser, methods_that_need(Needs.INTENTS, Needs.SLOTS), default_method())
     option(parser, "--encoder SPEC", f"{shared.SPECS} (default: the method's)")
     shared.add_train_languages(parser)
@@ -61,11 +62,18 @@ def _train(options: argparse.Namespace) -> dict[str, Any]:
         ),
         train_languages=options.train_languages or ["en"],
         **shared.taken(options, "unlabelled_languages", "unlabelled", "pairs", "hold_out"),
-        **shared.taken(options, "cache", "precision"),
+        **shared.taken(options, "cache", "precision", "merge_intents"),
         **shared.data_options(options),
         **_run_options(options, encoder),
+        on_audit=_print_findings,
     )
     return _reported(run, options)
+
+
+def _print_findings(audit: Sequence[str]) -> None:
+    """Print what the audit found, if anything."""
+    for finding in audit[1:]:
+        print(f"data: {finding}", file=sys.stderr, flush=True)
 
 
 def add_pretrain(verbs: Any) -> None:

@@ -60,11 +60,15 @@ def normal_form(text: str) -> str:
         return " ".join(text.casefold().split())
     # NFKC brings forth invisible fillers; case folding decomposes letters, and gives the Turkish I two dots.
     folded = _INVISIBLE.sub("", unicodedata.normalize("NFKC", text)).casefold().replace("i\u0307", "i")
-    return " ".join(unicodedata.normalize("NFKC", folded).split())
+    if not unicodedata.is_normalized("NFKC", folded):
+        folded = unicodedata.normalize("NFKC", folded)
+    return " ".join(folded.split())
 
 
 def as_seen(name: str) -> str:
     """Return a name without what no one sees in it: composition, kinds and number of blanks, and invisible marks."""
+    if name.isascii() and name.isprintable():
+        return " ".join(name.split())
     return " ".join(_INVISIBLE_IN_NAMES.sub("", unicodedata.normalize("NFC", name)).split())
 
 

@@ -175,3 +175,20 @@ def test_the_data_of_a_run_are_opened(file: Path, runs: Path) -> None:
     assert in_use(app) == "In use: small.csv" and app.query_params["data"] == "small"
     assert app.query_params["b"] == "run:first"  # and not the newer one, which would be the default
     assert not any("was trained on" in button.label for button in app.button)
+
+
+def test_intents_are_merged_in_a_new_version(tmp_path: Path) -> None:
+    rows = "".join(
+        f"{intent}-{language},sentence {number} {intent},{language}\n"
+        for number in range(3)
+        for intent in ("book", "Ask" if number else "ask")
+        for language in ("en", "fr")
+    )
+    app = with_data(f"intent,text,language\n{rows}".encode())
+    assert any("No intent occurs in two languages" in note.value for note in app.info)
+    press(app, "Drop the language from the intents")
+    assert in_use(app) == "In use: small.csv v2" and app.metric[1].value == "3"
+    press(app, "Merge intents that differ in case only")
+    assert in_use(app) == "In use: small.csv v3" and app.metric[1].value == "2"
+    assert not [button.label for button in app.button if "Merge" in button.label or "Drop" in button.label]
+    assert any("1 intent merged that differed only in case" in caption.value for caption in app.caption)

@@ -334,3 +334,27 @@ def test_the_threads_are_set_before_torch() -> None:
         [sys.executable, "-c", check], env=environment, capture_output=True, text=True, check=True
     )
     assert said.stdout.strip() == "PASSIVE"
+
+
+def test_intents_are_merged_and_findings_are_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    frame = small_set(("en", "de")).frame
+    data, pool, run = tmp_path / "data.csv", tmp_path / "pool.csv", str(tmp_path / "run")
+    frame = frame.assign(intent=frame["intent"] + "-" + frame["language"])
+    frame.to_csv(data, index=False)
+    frame.assign(intent=frame["intent"].str.upper(), id="").to_csv(pool, index=False)
+    asked = ["evaluate", str(data), "--split", "test", "--device", "cpu", "--json"]
+    assert main(asked) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["accuracy"]["en-de"] == 0  # no intent is in both
+    assert any(note.startswith("No intent occurs in two languages;") for note in result["notes"])
+    assert main([*asked, "--merge-intents", "language"]) == 0
+    assert json.loads(capsys.readouterr().out)["accuracy"]["en-de"] > 50
+    assert main([*asked, "--pool", str(pool), "--merge-intents", "case,language"]) == 0
+    assert 50 < json.loads(capsys.readouterr().out)["accuracy"]["en-de"] < 100
+    assert main([*asked, "--merge-intents", "colour"]) == 2
+    assert "can't be merged by 'colour'; choose from case, language" in capsys.readouterr().err
+    assert (
+        main(["train", str(data), "--out", run, "--merge-intents", "language", "--device", "cpu", "--json"])
+        == 0
+    )
+    assert "data: Intents merged by language: 6 instead of 12." in capsys.readouterr().err

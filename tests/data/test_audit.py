@@ -6,6 +6,7 @@ import pytest
 from emu_core.data.labelled.audit import Audit, audit_rows
 from emu_core.data.labelled.columns import LABELLED_COLUMNS
 from emu_core.data.labelled.load import located
+from emu_core.errors import DataError
 
 Row = tuple[str, str, str, str, str]  # id, text, intent, language, split
 
@@ -13,6 +14,20 @@ Row = tuple[str, str, str, str, str]  # id, text, intent, language, split
 def audited(*rows: Row, source: str = "x.csv") -> tuple[pd.DataFrame, Audit]:
     frame = pd.DataFrame([[*row, ""] for row in rows], columns=list(LABELLED_COLUMNS), dtype="str")
     return audit_rows(located(frame, source))
+
+
+def merged(difference: str, *rows: Row) -> tuple[pd.DataFrame, Audit]:
+    frame = pd.DataFrame([[*row, ""] for row in rows], columns=list(LABELLED_COLUMNS), dtype="str")
+    return audit_rows(located(frame, "x.csv"), (), [difference])
+
+
+def twice(count: int, different: int) -> list[Row]:
+    """Ids of sentences in two languages, some of which have another intent in the second."""
+    return [
+        (str(n), f"{language} {n}", f"other {n}" if language == "de" and n < different else "x", language, "")
+        for language in ("en", "de")
+        for n in range(count)
+    ]
 
 
 def found(table: pd.DataFrame) -> list[int]:
@@ -165,9 +180,12 @@ def test_summary_is_plain_sentences() -> None:
         "Dropped, not a language: 2 rows.",
         "Dropped, no text: 1 row.",
         "The same text with two or more intents: 2 rows.",
+        "The same id with two or more intents: 2 rows.",
         "The same id or the same text in two splits: 2 rows.",
         "Text in a script that does not fit its language: 1 row.",
         "An intent's only sentence in a language: 3 rows.",
+        "1 of 1 id that several rows have are of different intents: ids number rows here, and are not used as "
+        "translations.",
     ]
 
 
@@ -189,6 +207,13 @@ def test_findings_equal_plain_loops(seed: int) -> None:
         for _ in range(rng.randint(5, 40))
     ]  # fmt: skip
     _, audit = audited(*rows)
+    by_id: dict[str, set[Row]] = {}
+    for row in rows:
+        by_id.setdefault(row[0], set()).add(("", *row[1:4], ""))
+    shared = [alike_rows for key, alike_rows in by_id.items() if key and len(alike_rows) > 1]
+    different = sum(len({row[2] for row in alike_rows}) > 1 for alike_rows in shared)
+    if different > 0.05 * len(shared):  # then ids only number rows
+        rows = [("", *row[1:]) for row in rows]
     numbered = list(enumerate(rows, start=1))
     copies = [n for n, (i, t, c, lang, _) in numbered if any(r[:4] == (i, t, c, lang) for r in rows[: n - 1])]
     assert audit.dropped["row"].tolist() == copies
@@ -212,3 +237,126 @@ def test_findings_equal_plain_loops(seed: int) -> None:
     assert audit.duplicates["row"].tolist() == duplicates
     assert audit.leaks["row"].tolist() == leaks
     assert audit.thin["row"].tolist() == thin
+
+
+@pytest.mark.parametrize(("different", "is_used"), [(0, True), (2, True), (3, False), (36, False)])
+def test_ids_with_different_intents_are_told_and_then_no_translations(different: int, is_used: bool) -> None:
+    kept, audit = audited(*twice(40, different))
+    assert len(audit.id_conflicts) == 2 * different
+    assert set(audit.id_conflicts["explanation"]) == {
+        f"id {n} has the intents other {n}, x" for n in range(different)
+    }
+    assert kept["id"].tolist() == ([str(n) for n in range(40)] * 2 if is_used else [""] * 80)
+    told = [line for line in audit.summary() if "not used as translations" in line]
+    assert told == ([] if is_used else [
+        f"{different} of 40 ids that several rows have are of different intents: ids number rows here, and are not "
+        "used as translations."
+    ])  # fmt: skip
+
+
+def test_ids_of_translations_are_not_lost_by_the_spelling_of_intents() -> None:
+    kept, audit = audited(
+        ("1", "a", "Book-en", "en", ""), ("1", "b", "book-fr", "fr", ""),
+        ("2", "c", "ask-en", "en", ""), ("2", "d", "ASK-fr", "fr", ""),
+    )  # fmt: skip
+    assert kept["id"].tolist() == ["1", "1", "2", "2"] and audit.id_conflicts.empty
+
+
+def test_ids_compare_as_they_look() -> None:
+    kept, _ = audited(
+        ("1", "a", "x", "en", ""), ("１", "b", "x", "de", ""), ("1.0", "c", "x", "fr", ""),
+        ("caf\u00e9", "d", "x", "en", ""), ("cafe\u0301\u200b", "e", "x", "de", ""),
+        ("A", "f", "x", "en", ""), ("a", "g", "x", "de", ""),
+    )  # fmt: skip
+    assert kept["id"].tolist() == ["1", "1", "1", "café", "café", "A", "a"]
+    kept, _ = audited(("1.0", "a", "x", "en", ""), ("1.1", "b", "x", "en", ""), ("1", "c", "x", "en", ""))
+    assert kept["id"].tolist() == ["1.0", "1.1", "1"]  # numbers of sections
+
+
+def test_intents_that_look_the_same_are_one_and_it_is_said() -> None:
+    kept, audit = audited(
+        ("", "a", "r\u00e9server  une table", "fr", ""),
+        ("", "b", "re\u0301server\u00a0une table", "fr", ""),
+        ("", "c", "réserver une\u200b table\u200e", "fr", ""),
+        ("", "d", "other\u00a0one", "fr", ""),
+    )
+    assert kept["intent"].tolist() == ["réserver une table"] * 3 + ["other one"]
+    assert audit.remarks == ("Intents that look the same in several spellings are one: réserver une table.",)
+    assert audit.case_variants.empty
+
+
+CASED = [
+    ("", "a", "booking", "en", ""), ("", "b", "Booking", "en", ""), ("", "c", "booking", "en", ""),
+    ("", "d", "ＢOOKING", "de", ""), ("", "e", "bookings", "de", ""),
+]  # fmt: skip
+
+
+def test_intents_that_differ_in_case_are_told_and_can_be_merged() -> None:
+    kept, audit = audited(*CASED)
+    assert kept["intent"].tolist() == [row[2] for row in CASED]
+    assert found(audit.case_variants) == [2, 4]
+    assert (
+        audit.case_variants["explanation"].tolist()[0]
+        == "Booking differs from the intent booking only in case"
+    )
+    assert "An intent that differs from another only in case: 2 rows." in audit.summary()
+    kept, audit = merged("case", *CASED)
+    assert kept["intent"].tolist() == ["booking"] * 4 + ["bookings"]
+    assert audit.case_variants.empty
+    assert audit.remarks[0] == "Intents merged by case: 2 instead of 4."
+
+
+BOT = [
+    ("", "a", "book-en", "en", ""), ("", "b", "réserver_fr-FR", "fr", ""), ("", "c", "book.fr", "fr", ""),
+    ("", "d", "book (German)", "de", ""), ("", "e", "ask-de", "en", ""),
+]  # fmt: skip
+
+
+def test_intents_that_end_in_their_language_are_told_and_can_drop_it() -> None:
+    _, audit = audited(*BOT)
+    assert found(audit.language_variants) == [1, 2, 3, 4]
+    assert (
+        audit.language_variants["explanation"].tolist()[1]
+        == "réserver_fr-FR without its language is réserver"
+    )
+    assert audit.remarks == (
+        "No intent occurs in two languages; without the language at the end of 4 names, some do.",
+    )
+    kept, audit = merged("language", *BOT)
+    assert kept["intent"].tolist() == ["book", "réserver", "book", "book", "ask-de"]
+    assert audit.language_variants.empty and len(audit.remarks) == 1
+
+
+def test_a_language_at_the_end_of_an_intent_may_be_a_word() -> None:
+    _, audit = audited(
+        ("", "a", "order_it", "it", ""), ("", "b", "order_it", "en", ""), ("", "c", "translate-en", "en", "")
+    )
+    assert audit.language_variants.empty and audit.remarks == ()
+
+
+def test_languages_without_a_common_intent_are_told() -> None:
+    _, audit = audited(("", "a", "x", "en", ""), ("", "b", "y", "de", ""))
+    assert audit.remarks == ("No intent occurs in two languages.",)
+    _, audit = audited(("", "a", "x", "en", ""), ("", "b", "y", "en", ""))
+    assert audit.remarks == ()
+
+
+def test_rows_of_unknown_splits_and_of_none_are_told() -> None:
+    kept, audit = audited(
+        ("", "a", "x", "en", "train-00000-of-00002"), ("", "b", "x", "en", "oos_test"), ("", "c", "x", "en", "holdout"),
+        ("", "d", "x", "en", "eval"), ("", "e", "x", "en", "train_0"), ("", "f", "x", "en", "gold"),
+        ("", "g", "x", "en", ""), ("", "h", "x", "en", "Gold"),
+    )  # fmt: skip
+    assert kept["split"].tolist() == ["train", "test", "test", "dev", "train", "gold", "", "gold"]
+    assert found(audit.unused) == [6, 7, 8]
+    assert audit.summary()[1:] == [
+        "2 rows are of the unknown split 'gold', and are neither trained on nor measured.",
+        "1 row has no split where others have one, and is neither trained on nor measured.",
+    ]
+    _, audit = audited(("", "a", "x", "en", ""), ("", "b", "x", "en", ""))
+    assert audit.unused.empty
+
+
+def test_an_unknown_difference_is_refused() -> None:
+    with pytest.raises(DataError, match="can't be merged by 'colour'; choose from case, language"):
+        merged("colour", *CASED)

@@ -1,14 +1,27 @@
 """The audit of labelled rows before training: which rows are dropped, why, and what looks wrong."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
-from emu_core.data.cleaning import normalised, stripped
-from emu_core.data.labelled.columns import LABELLED_COLUMNS, split_codes
+from emu_core.data.cleaning import stripped
+from emu_core.data.labelled.columns import LABELLED_COLUMNS
+from emu_core.data.labelled.ids import MOST_CONTRADICTING, comparable_ids, contradicting_ids
 from emu_core.data.labelled.intent_lists import SEVERAL_INTENTS, single_intents
+from emu_core.data.labelled.intent_names import (
+    Difference,
+    as_seen_intents,
+    merge_intents,
+    names_with_language,
+    occurs_in_several,
+    rarer_spellings,
+    without_language,
+)
+from emu_core.data.labelled.repeats import sentence_numbers
 from emu_core.data.labelled.sets import count_table
+from emu_core.data.labelled.splits import SPLITS, split_codes
 from emu_core.data.languages import SCRIPTS_OF, language_code, language_codes, language_name
 from emu_core.data.scripts import SCRIPTS, count_scripts
 from emu_core.data.wording import counted, listed, shown
@@ -16,6 +29,7 @@ from emu_core.data.wording import counted, listed, shown
 LONG_TEXT_CHARACTERS = 2_000  # encoders read far fewer
 # One to three words with a capital or a digit each: a brand or product, written in Latin letters in any language.
 _NAME = r"(?:\S*[A-Z0-9]\S*)(?:\s+\S*[A-Z0-9]\S*){0,2}"
+_NO_SPLIT = "no split where others have one"
 # The part of a reason that concerns one row, left out where rows are counted by reason.
 _PARTICULAR = r"(?s)( of row |: ').*"
 
@@ -82,12 +96,18 @@ class Audit:
         dropped: columns row, source, reason, text.
         duplicates: kept rows that repeat an earlier sentence of the same intent but for case, spacing, id or split.
         conflicts: texts with two or more intents in one language.
+        id_conflicts: rows whose id has two or more intents.
         leaks: rows whose id, or whose text in one language, is in two splits, exact repeats included.
+        unused: rows of another split than train, dev and test, or of none where other rows have one.
+        case_variants: rows whose intent differs from a more frequent one only in case; `merge_intents` joins them.
+        language_variants: rows whose intent ends in their language, where it would be one of several languages without;
+            `merge_intents` joins these, too.
         script_misfits: texts whose script does not fit their language.
         thin: sentences that are their intent's only one in a language.
         long_texts: texts of more than 2,000 characters.
         counts: kept sentences, intents by languages.
-        notes: anything else that matters, such as a file's encoding.
+        remarks: what was done about intents and ids, and how languages and intents go together.
+        notes: what was known about the files before, such as an encoding.
     """
 
     rows_read: int
@@ -95,11 +115,16 @@ class Audit:
     dropped: pd.DataFrame
     duplicates: pd.DataFrame
     conflicts: pd.DataFrame
+    id_conflicts: pd.DataFrame
     leaks: pd.DataFrame
+    unused: pd.DataFrame
+    case_variants: pd.DataFrame
+    language_variants: pd.DataFrame
     script_misfits: pd.DataFrame
     thin: pd.DataFrame
     long_texts: pd.DataFrame
     counts: pd.DataFrame
+    remarks: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
     def summary(self) -> list[str]:
@@ -113,7 +138,10 @@ class Audit:
         lines += [f"Dropped, {reason}: {counted(int(count), 'row')}." for reason, count in reasons.items()]
         for saying, findings in (
             ("The same text with two or more intents", self.conflicts),
+            ("The same id with two or more intents", self.id_conflicts),
             ("The same id or the same text in two splits", self.leaks),
+            ("An intent that differs from another only in case", self.case_variants),
+            ("An intent that ends in its language, and is the same without", self.language_variants),
             ("Text in a script that does not fit its language", self.script_misfits),
             ("Repeats of a sentence but for case, spacing, id or split", self.duplicates),
             ("An intent's only sentence in a language", self.thin),
@@ -121,15 +149,23 @@ class Audit:
         ):
             if len(findings):
                 lines.append(f"{saying}: {counted(len(findings), 'row')}.")
-        return [*lines, *self.notes]
+        for explanation, count in self.unused["explanation"].value_counts().items():
+            is_one, has_none = count == 1, explanation == _NO_SPLIT
+            verb = ("has" if is_one else "have") if has_none else ("is of" if is_one else "are of")
+            rest = f"and {'is' if is_one else 'are'} neither trained on nor measured"
+            lines.append(f"{counted(int(count), 'row')} {verb} {explanation}, {rest}.")
+        return [*lines, *self.remarks, *self.notes]
 
 
-def audit_rows(rows: pd.DataFrame, notes: tuple[str, ...] = ()) -> tuple[pd.DataFrame, Audit]:
+def audit_rows(
+    rows: pd.DataFrame, notes: tuple[str, ...] = (), merged: Sequence[Difference | str] = ()
+) -> tuple[pd.DataFrame, Audit]:
     """Audit labelled rows.
 
     Args:
         rows: the columns of LABELLED_COLUMNS, and row (int) and source (str), the place of each row.
         notes: what is already known about the files.
+        merged: the differences of intents to remove, see `merge_intents`.
 
     Returns:
         The kept rows as a labelled set's frame (stripped, languages and splits as codes), and the audit.
@@ -138,8 +174,10 @@ def audit_rows(rows: pd.DataFrame, notes: tuple[str, ...] = ()) -> tuple[pd.Data
         drop=True
     )
     clean["language"] = language_codes(clean["language"])
-    clean["split"] = split_codes(clean["split"])
+    clean["split"], clean["id"] = split_codes(clean["split"]), comparable_ids(clean["id"])
     clean["intent"], has_several = single_intents(clean["intent"])
+    clean["intent"], looked_alike = as_seen_intents(clean["intent"])
+    intents_read, clean["intent"] = clean["intent"], merge_intents(clean, merged)
     clean["row"], clean["source"] = rows["row"].to_numpy(), rows["source"].to_numpy()
     known = {
         value: "" if language_code(value) else f"not a language: '{shown(value)}'"
@@ -150,24 +188,49 @@ def audit_rows(rows: pd.DataFrame, notes: tuple[str, ...] = ()) -> tuple[pd.Data
     for column in ("language", "intent", "text"):
         clean["reason"] = clean["reason"].where(clean[column] != "", f"no {column}")
     whole = clean[clean["reason"] == ""]
-    folded = whole.assign(text=normalised(whole["text"]))
-    # Texts of a language that differ in nothing but case and spacing have the same number.
-    whole = whole.assign(same=folded.groupby(["text", "language"], sort=False).ngroup())
+    # Rows that are the same sentence have the same number.
+    whole = whole.assign(same=sentence_numbers(whole), stated_id=whole["id"])
+    contradicting, shared_ids = contradicting_ids(whole)
+    numbers_rows = len(contradicting) > MOST_CONTRADICTING * shared_ids
+    if numbers_rows:
+        whole["id"] = ""
     copies = "an exact repeat of " + _first_rows_repeated(whole, "text", "intent", "language", "id")
     clean["reason"] = copies.reindex(clean.index).fillna(clean["reason"])
     kept = whole[copies.isna()].reset_index(drop=True)
 
     # An explanation is NaN where there is nothing to find.
     def findings(explained: pd.Series, among: pd.DataFrame = kept) -> pd.DataFrame:
-        explained_rows = among.assign(explanation=explained.astype("str"))[explained.notna()]
-        return explained_rows[["row", "source", "text", "language", "explanation"]].reset_index(drop=True)
+        is_explained = explained.notna()
+        rows = among[is_explained].assign(explanation=explained[is_explained].astype("str"))
+        return rows[["row", "source", "text", "language", "explanation"]].reset_index(drop=True)
 
-    thin = "the only " + kept["language"].map(language_name) + " sentence of " + kept["intent"]
+    thin = kept[~kept.duplicated(["intent", "language"], keep=False)]
     leaks = "id " + whole["id"] + " is in the splits " + _several(whole, "id", "split")
     leaks = leaks.fillna("this text is in the splits " + _several(whole, "same", "split"))
-    lengths = kept["text"].str.len()
-    long = lengths.astype("str") + " characters; encoders read the beginning only"
+    torn = kept[kept["stated_id"].isin(contradicting)]
+    cased, named = rarer_spellings(kept["intent"]), names_with_language(kept)
+    in_case = kept[kept["intent"].isin(cased)]
+    in_language = kept[without_language(kept) != kept["intent"]] if named else kept.head(0)
+    has_split = (kept["split"] != "").any()
+    unused = kept[~kept["split"].isin(SPLITS)] if has_split else kept.head(0)
+    long = kept[kept["text"].str.len() > LONG_TEXT_CHARACTERS]
     dropped = clean.loc[clean["reason"] != "", ["row", "source", "reason", "text"]]
+    remarks = []
+    if looked_alike:
+        remarks.append(f"Intents that look the same in several spellings are one: {listed(looked_alike, 5)}.")
+    before, after = (names[whole.index].nunique() for names in (intents_read, clean["intent"]))
+    if before != after:
+        remarks.append(f"Intents merged by {listed(merged)}: {after:,} instead of {before:,}.")
+    if numbers_rows:
+        remarks.append(
+            f"{len(contradicting):,} of {counted(shared_ids, 'id')} that several rows have are of different intents: "
+            "ids number rows here, and are not used as translations."
+        )
+    if kept["language"].nunique() > 1 and not occurs_in_several(kept):
+        without = (
+            f"; without the language at the end of {counted(len(named), 'name')}, some do" if named else ""
+        )
+        remarks.append(f"No intent occurs in two languages{without}.")
     return kept[list(LABELLED_COLUMNS)], Audit(
         rows_read=len(rows),
         rows_kept=len(kept),
@@ -176,10 +239,29 @@ def audit_rows(rows: pd.DataFrame, notes: tuple[str, ...] = ()) -> tuple[pd.Data
             "the same sentence and intent as " + _first_rows_repeated(kept, "same", "intent")
         ),
         conflicts=findings("this text has the intents " + _several(kept, "same", "intent")),
+        id_conflicts=findings(
+            "id " + torn["stated_id"] + " has the intents " + _several(torn, "stated_id", "intent"), torn
+        ),
         leaks=findings(leaks, whole),
+        unused=findings(
+            ("the unknown split '" + unused["split"] + "'").where(unused["split"] != "", _NO_SPLIT), unused
+        ),
+        case_variants=findings(
+            in_case["intent"] + " differs from the intent " + in_case["intent"].map(cased) + " only in case",
+            in_case,
+        ),
+        language_variants=findings(
+            in_language["intent"] + " without its language is " + in_language["intent"].map(named),
+            in_language,
+        ),
         script_misfits=findings(_script_misfits(kept)),
-        thin=findings(thin.where(~kept.duplicated(["intent", "language"], keep=False))),
-        long_texts=findings(long.where(lengths > LONG_TEXT_CHARACTERS)),
+        thin=findings(
+            "the only " + thin["language"].map(language_name) + " sentence of " + thin["intent"], thin
+        ),
+        long_texts=findings(
+            long["text"].str.len().astype("str") + " characters; encoders read the beginning only", long
+        ),
         counts=count_table(kept),
+        remarks=tuple(remarks),
         notes=notes,
     )

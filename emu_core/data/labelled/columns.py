@@ -1,6 +1,6 @@
 """The roles of a table's columns (text, intent, language, ...), guessed from their names or mapped."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
 
@@ -9,19 +9,13 @@ import pandas as pd
 from emu_core.data.column_names import COLUMN_NAMES, folded_name
 from emu_core.data.file_names import stated_language
 from emu_core.data.labelled.intent_lists import single_intents
+from emu_core.data.labelled.splits import split_codes
 from emu_core.data.languages import language_codes
 from emu_core.data.wording import listed, shown
 from emu_core.errors import DataError, Fix, Message
 
 LABELLED_COLUMNS = ("id", "text", "intent", "language", "split", "annotated")
 """The columns of a labelled set, all of strings."""
-
-SPLIT_NAMES: Mapping[str, str] = {
-    "training": "train",
-    **dict.fromkeys(("val", "valid", "validation", "development"), "dev"),
-    "testing": "test",
-}
-"""Other names of the splits -> train, dev, test."""
 
 
 @dataclass(frozen=True)
@@ -107,14 +101,3 @@ def apply_columns(
     table["language"] = language_codes(table["language"])
     table["split"] = split_codes(table["split"])
     return table
-
-
-def split_code(split: str) -> str:
-    """Return train, dev or test for any of its usual names; other names in lower case."""
-    plain = split.strip().casefold()
-    return SPLIT_NAMES.get(plain, plain)
-
-
-def split_codes(values: "pd.Series[str]") -> "pd.Series[str]":
-    """Return the `split_code` of each value."""
-    return values.map({value: split_code(value) for value in values.unique()}).astype("str")

@@ -34,7 +34,11 @@ def demo_paths() -> list[Path]:
 
 
 def read_labelled(
-    sources: Sources, *, mapping: ColumnMapping | None = None, language: str | None = None
+    sources: Sources,
+    *,
+    mapping: ColumnMapping | None = None,
+    language: str | None = None,
+    merge_intents: Sequence[str] = (),
 ) -> tuple[LabelledSet, Audit]:
     """Read one or more labelled files as one set, or the demo set for the single word "demo".
 
@@ -43,13 +47,15 @@ def read_labelled(
             `COLLECTION_FORMATS`, and of folders and zip archives, which stand for the files in them.
         mapping: columns by name, for all files; those left None are guessed from the usual names.
         language: the language of files for which no column and no name states one.
+        merge_intents: merges intents whose names differ only in "case" (Booking, booking), or only in the "language"
+            of their sentences at the end (booking-en, booking-fr).
 
     Raises:
         DataError: a file can't be read or mapped, or fewer than two usable sentences, or a single intent, are left.
     """
     files = files_of(sources)
     rows, notes = read_rows(files, mapping=mapping, language=language)
-    return _audited(rows, DEMO if is_demo(sources) else _title(files, sources), notes)
+    return _audited(rows, DEMO if is_demo(sources) else _title(files, sources), notes, merge_intents)
 
 
 def files_of(sources: Sources) -> list[SourceFile]:
@@ -80,7 +86,7 @@ def _title(files: Sequence[SourceFile], sources: Sources) -> str:
 
 
 def labelled_from_frame(
-    frame: pd.DataFrame, name: str, notes: tuple[str, ...] = ()
+    frame: pd.DataFrame, name: str, notes: tuple[str, ...] = (), *, merge_intents: Sequence[str] = ()
 ) -> tuple[LabelledSet, Audit]:
     """Audit a frame with the six columns, as `apply_columns` returns it, and make a labelled set of it.
 
@@ -89,6 +95,7 @@ def labelled_from_frame(
             otherwise rows count from 1.
         name: the name of the set.
         notes: what is already known about the rows, for the audit.
+        merge_intents: see `read_labelled`.
 
     Raises:
         DataError: a column is missing, or what is left is no labelled set (see `read_labelled`).
@@ -98,11 +105,13 @@ def labelled_from_frame(
             f"{shown(name)}: no column '{missing[0]}'; found: {listed(frame.columns)}. Map the columns first"
         )
     rows = frame if {"row", "source"} <= set(frame.columns) else located(frame[list(LABELLED_COLUMNS)], name)
-    return _audited(rows, name, notes)
+    return _audited(rows, name, notes, merge_intents)
 
 
-def _audited(rows: pd.DataFrame, name: str, notes: tuple[str, ...]) -> tuple[LabelledSet, Audit]:
-    usable, audit = audit_rows(rows, notes)
+def _audited(
+    rows: pd.DataFrame, name: str, notes: tuple[str, ...], merge_intents: Sequence[str]
+) -> tuple[LabelledSet, Audit]:
+    usable, audit = audit_rows(rows, notes, merge_intents)
     if len(usable) < 2:
         reason = next((f" ({row.reason} in row {row.row})" for row in audit.dropped.itertuples()), "")
         raise DataError(

@@ -7,20 +7,30 @@ from numpy.typing import NDArray
 from emu_core.data.cleaning import normalised
 
 
-def repeat_keys(sentences: pd.DataFrame) -> "pd.Series[str]":
-    """Return a key for each row with the columns text and language, equal where it is the same sentence in a language.
+def sentence_numbers(sentences: pd.DataFrame) -> NDArray[np.intp]:
+    """Return a number for each row with the columns text and language, equal for the same sentence of a language.
 
-    See `normalised` for what is the same.
+    See `normal_form` for what is the same.
     """
-    keys = (
-        sentences["language"].to_numpy(dtype=object) + "\0" + np.array(normalised(sentences["text"]), object)
-    )
-    return pd.Series(keys, index=sentences.index, dtype="str")
+    return pd.factorize(np.array(_keys(sentences), dtype=object))[0]
+
+
+def repeat_keys(sentences: pd.DataFrame) -> "pd.Series[str]":
+    """Return a text for each row, equal where `sentence_numbers` are, also among several tables."""
+    return pd.Series(_keys(sentences), index=sentences.index, dtype="str")
+
+
+def _keys(sentences: pd.DataFrame) -> list[str]:
+    texts = normalised(sentences["text"].tolist())
+    return [
+        f"{language}\0{text}" for language, text in zip(sentences["language"].tolist(), texts, strict=True)
+    ]
 
 
 def without_repeats(sentences: pd.DataFrame) -> pd.DataFrame:
     """Return the first row of each sentence in a language, in their order, with a new index."""
-    return sentences[~repeat_keys(sentences).duplicated()].reset_index(drop=True)
+    _, first = np.unique(sentence_numbers(sentences), return_index=True)
+    return sentences.iloc[np.sort(first)].reset_index(drop=True)
 
 
 def is_repeat(sentences: pd.DataFrame, known: pd.DataFrame) -> NDArray[np.bool_]:
@@ -42,13 +52,12 @@ def sentence_groups(sentences: pd.DataFrame) -> list[str]:
     from scipy.sparse.csgraph import connected_components
 
     ids = sentences["id"].to_numpy(dtype=object)
-    (texts, distinct_texts), (keys, distinct_ids) = (
-        pd.factorize(values) for values in (repeat_keys(sentences).to_numpy(dtype=object), ids)
-    )
+    texts, (keys, distinct_ids) = sentence_numbers(sentences), pd.factorize(ids)
+    first_id = int(texts.max(initial=-1)) + 1
     # An id and a sentence are connected by a row that has both; each row is in the component of its sentence.
     has_id = np.flatnonzero(ids != "")
-    ends = texts[has_id], len(distinct_texts) + keys[has_id]
-    size = len(distinct_texts) + len(distinct_ids)
+    ends = texts[has_id], first_id + keys[has_id]
+    size = first_id + len(distinct_ids)
     edges = coo_array((np.ones(len(has_id), dtype=bool), ends), shape=(size, size))
     component = connected_components(edges, directed=False)[1][texts]
     names: list[str] = [""] * size

@@ -7,9 +7,10 @@ from typing import ClassVar
 import numpy as np
 import pandas as pd
 
-from emu_core.data.cleaning import texts_hash
-from emu_core.data.labelled.columns import LABELLED_COLUMNS, split_code
+from emu_core.data.cleaning import as_seen, texts_hash
+from emu_core.data.labelled.columns import LABELLED_COLUMNS
 from emu_core.data.labelled.repeats import sentence_groups
+from emu_core.data.labelled.splits import split_code
 from emu_core.data.languages import language_code, ordered
 from emu_core.data.wording import listed, shown
 from emu_core.errors import DataError
@@ -152,7 +153,7 @@ class LabelledSet(SentenceSet):
         Raises:
             DataError: there is no such row, the intent has no name, or a single intent is left.
         """
-        if not (intent := intent.strip()):
+        if not (intent := as_seen(intent)):
             raise DataError("the intent has no name; give it one")
         frame = self.frame.copy()
         frame.loc[self._checked(rows), "intent"] = intent
