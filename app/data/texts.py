@@ -34,7 +34,8 @@ _BOXES = {
     TextKind.PARALLEL: (
         "Files of parallel text",
         f"Two or more files with one sentence a line, such as talks.en and talks.de; a table ({FORMAT_TITLES}) with a "
-        "column for each language; or a translation memory (TMX). Text may be gzipped. Nothing leaves this machine.",
+        "column for each language; sentence pairs of Tatoeba or OPUS; or translations in TMX, XLIFF or PO. Text may be "
+        "gzipped. Nothing leaves this machine.",
     ),
     TextKind.RUNNING: (
         "Running text",

@@ -32,7 +32,9 @@ def add_merging(parser: argparse.ArgumentParser) -> None:
 
 def add_parallel_files(parser: argparse.ArgumentParser) -> None:
     """Add files of parallel text."""
-    what = "parallel text: two files of a sentence a line (x.en x.de), a table or TMX; text may be gzipped"
+    what = (
+        "parallel text: two files of a sentence a line (x.en x.de), a table, pairs by tabs, TMX, XLIFF or PO"
+    )
     parser.add_argument("files", nargs="+", metavar="FILE", help=what)
     option(
         parser, "--drop-empty", "leave out pairs with an empty side instead of failing", action="store_true"

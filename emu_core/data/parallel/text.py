@@ -175,10 +175,10 @@ def pair_of(rows: ParallelRows, source: str, target: str, *, drop_empty: bool) -
     is_half = first.notna() & second.notna() & ~is_full & ~is_blank
     if is_half.any() and not drop_empty:
         row = int(is_half.to_numpy().argmax())
-        empty, full, text = (target, source, first[row]) if first[row] else (source, target, second[row])
+        empty, full = (target, source) if first[row] else (source, target)
         raise DataError(
-            f"{shown(rows.files[empty])}: {rows.unit} {rows.lines[row]} is empty in {empty} but is "
-            f"'{shown(text, 40)}' in {full}; add the translation, or leave such pairs out (",
+            f"{shown(rows.files[empty])}: {rows.unit} {rows.lines[row]} is empty in {empty} but not in {full}; add the "
+            "translation, or leave such pairs out (",
             Fix("drop_empty", True),
             ")",
         )

@@ -67,16 +67,19 @@ def _read_cells(payload: bytes, name: str, *, may_be_binary: bool) -> tuple[Cell
     return table.parse(text, name), encoding
 
 
-def read_columns(path: Path) -> tuple[list[str], list[Sequence[str]], tuple[str, ...]]:
+def read_columns(
+    path: Path, *, by_tabs: bool = False
+) -> tuple[list[str], list[Sequence[str]], tuple[str, ...]]:
     """Return the header, the columns and the notes of a table: of a .tsv line by line, else by `read_table`.
 
-    In a .tsv, gzipped or not, a line is always a row, and a blank line is a row of empty cells. Quotes are part of the
-    text, except those that spreadsheets put round a cell with quotes inside (doubled).
+    In a .tsv, gzipped or not, and in any text with `by_tabs`, a line is always a row, and a blank line is a row of
+    empty cells. Quotes are part of the text, except those that spreadsheets put round a cell with quotes inside
+    (doubled).
 
     Raises:
         DataError: the file can't be read, has too many rows, or a line has more or fewer cells than the first.
     """
-    if format_of(path.name) is not TSV:
+    if format_of(path.name) is not TSV and not by_tabs:
         frame = read_table(path, path.name)
         notes = encoding_notes(path.name, frame.attrs.get("encoding", "utf-8"))
         return (
