@@ -173,3 +173,14 @@ def test_a_zip_archive_that_is_damaged_or_too_large(
     words = {"cut": "damaged", "bomb": "larger than", "many": "more than 2 files", "locked": "has a password"}
     with pytest.raises(DataError, match=words[damage]):
         read_labelled([path])
+
+
+def test_settings_and_results_in_json_are_no_sentences(tmp_path: Path) -> None:
+    settings = {"method": "emu", "epochs": 3, "languages": ["en", "de"], "parts": {"a": ["one two", "three"]}}
+    saved(tmp_path / "data", "config.json", json.dumps(settings))
+    saved(tmp_path / "data", "hotel.en.csv", "text,intent\nhello,hello\nbye,bye\n")
+    with pytest.raises(DataError, match="JSON without a list of rows"):
+        read_labelled([tmp_path / "data" / "config.json"], language="en")
+    labelled, audit = read_labelled([tmp_path / "data"])
+    assert len(labelled) == 2
+    assert audit.notes[-1] == "Not read, since they hold no labelled sentences: config.json."

@@ -150,10 +150,13 @@ def data_tables(
     """Return the tables that hold labelled sentences, and the notes with those that were left out.
 
     In a folder or an archive, a table without a column of sentences or of intents is something else, such as a list of
-    names, if another one has both.
+    names, if another one has both; so is a JSON object with a single row, such as settings.
     """
     guessed = [guess_columns(table.frame, mapping) for table in tables]
-    whole = [bool(columns.text and columns.intent) for columns in guessed]
+    whole = [
+        bool(columns.text and columns.intent) and (len(table) > 1 or not table.path.lower().endswith(".json"))
+        for table, columns in zip(tables, guessed, strict=True)
+    ]
     if not any(whole):
         return tables, notes
     kept = [table.is_named or is_whole for table, is_whole in zip(tables, whole, strict=True)]

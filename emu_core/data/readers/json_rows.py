@@ -161,6 +161,11 @@ def _rows_of_object(value: Record, around: Record, name: str, depth: int) -> Ite
         yield from _rows_of_plain(value, around) if is_plain else ()
     elif (only := _only_part(parts)) is not None:
         yield from _rows(parts[only], {**around, **stated}, name, depth - 1)
+    elif len(parts) + len(stated) < sum(inner not in (None, [], {}) for inner in value.values()):
+        # Numbers and texts beside the lists: settings or results, and no sentences.
+        raise DataError(
+            f"{shown(name)} is JSON without a list of rows; write one object a line, with the keys text and intent"
+        )
     else:
         level = _level(parts)
         for key, inner in parts.items():
