@@ -1,4 +1,4 @@
-"""Small exports of chatbot tools, and the ways to read them."""
+"""Small exports of other tools, and the ways to read them."""
 
 import io
 import json
@@ -287,6 +287,81 @@ EXPORTS: dict[str, Files] = {
         "- hi [name:person](Ann)\n---\ntype: intent\nname: bye\nutterances:\n- bye\n---\ntype: entity\nname: person\n"
         "values:\n- Ann\n"
     },
+    "Label Studio": {
+        "project-1.json": [
+            {
+                "id": 1,
+                "data": {"ticket": "hi Ann"},
+                "annotations": [
+                    {
+                        "completed_by": 1,
+                        "was_cancelled": False,
+                        "result": [
+                            {"from_name": "what", "type": "choices", "value": {"choices": ["greet"]}},
+                            {
+                                "from_name": "slot",
+                                "type": "labels",
+                                "value": {"start": 3, "end": 6, "text": "Ann", "labels": ["name"]},
+                            },
+                        ],
+                    }
+                ],
+            },
+            {
+                "id": 2,
+                "data": {"ticket": "bye"},
+                "annotations": [{"result": [{"from_name": "what", "value": {"choices": ["bye"]}}]}],
+            },
+        ]
+    },
+    "Label Studio (JSON-MIN)": {
+        "project-1.json": [
+            {"ticket": text, "id": id, "what": what, "annotator": 1, "annotation_id": id, "lead_time": 1.5}
+            for id, (text, what) in enumerate((("hi Ann", "greet"), ("bye", "bye")), start=1)
+        ]
+    },
+    "Label Studio (CSV)": {
+        "project-1.csv": "ticket,id,what,annotator,annotation_id,created_at,updated_at,lead_time\n"
+        "hi Ann,1,greet,1,1,2024-01-01,2024-01-01,2.5\nbye,2,bye,1,2,2024-01-01,2024-01-01,1.5\n"
+    },
+    "Prodigy": {
+        "annotations.jsonl": '{"text": "hi Ann", "spans": [{"start": 3, "end": 6, "label": "name"}], "options": '
+        '[{"id": "greet", "text": "Greeting"}], "accept": ["greet"], "answer": "accept", "_input_hash": 1}\n'
+        '{"text": "bye", "label": "bye", "answer": "accept", "_input_hash": 2}\n'
+    },
+    "Argilla": {
+        "records.json": [
+            {
+                "id": "1",
+                "status": "completed",
+                "fields": {"text": "hi Ann"},
+                "metadata": {},
+                "suggestions": {},
+                "responses": {"label": [{"value": "greet", "user_id": "a"}]},
+            },
+            {
+                "id": "2",
+                "fields": {"text": "bye"},
+                "responses": {"label": [{"value": "bye", "user_id": "a"}]},
+            },
+        ]
+    },
+    "Argilla (old)": {
+        "records.json": [
+            {"text": None, "inputs": {"text": "hi Ann"}, "annotation": "greet", "status": "Validated"},
+            {"text": "bye", "annotation": "bye", "status": "Validated", "prediction": [["greet", 0.9]]},
+        ]
+    },
+    "spaCy": {
+        "train.jsonl": '{"text": "hi Ann", "cats": {"greet": 1.0, "bye": 0.0}, "entities": [[3, 6, "name"]]}\n'
+        '{"text": "bye", "cats": {"greet": 0, "bye": 1}}\n'
+    },
+    "doccano": {
+        "all.jsonl": '{"id": 1, "text": "hi Ann", "cats": ["greet"], "entities": [{"label": "name", '
+        '"start_offset": 3, "end_offset": 6}]}\n{"id": 2, "text": "bye", "cats": ["bye"], "entities": []}\n'
+    },
+    "doccano (CSV)": {"all.csv": "id,text,label,Comments\n1,hi Ann,greet,\n2,bye,bye,really?\n"},
+    "fastText": {"train.txt": "__label__greet hi Ann\n__label__bye bye\n"},
     "CLINC150": {
         "data_full.json": {
             "train": [["hi Ann", "greet"], ["bye", "bye"]],
@@ -317,6 +392,12 @@ WITHOUT_SLOTS = (
     "Amazon Lex",
     "Watson Assistant (CSV)",
     "nlp.js",
+    "Label Studio (JSON-MIN)",
+    "Label Studio (CSV)",
+    "Argilla",
+    "Argilla (old)",
+    "doccano (CSV)",
+    "fastText",
     "CLINC150",
     "Hugging Face data set",
     "Arrow",

@@ -8,6 +8,7 @@ from typing import Any
 import yaml
 
 from emu_core.data.collections.source_files import SourceFile
+from emu_core.data.collections.values import objects
 from emu_core.data.readers.formats import unpacked_name
 from emu_core.data.readers.json_tables import decoded_json
 from emu_core.data.readers.text import checked_text
@@ -113,8 +114,12 @@ class Document:
     @property
     def records(self) -> list[dict[str, Any]]:
         """The objects of a JSON list or of JSON Lines; none for anything else."""
-        values = self.json
-        return [value for value in values if isinstance(value, dict)] if isinstance(values, list) else []
+        return objects(self.json)
+
+    @property
+    def json_objects(self) -> list[dict[str, Any]]:
+        """The records, or the single object that is all of the JSON."""
+        return objects(self.json if isinstance(self.json, list) else [self.json])
 
     @property
     def yaml(self) -> Any:

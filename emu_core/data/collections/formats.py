@@ -4,13 +4,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from emu_core.data.collections import (
+    argilla,
     clinc,
     conll,
     dialogflow,
+    doccano,
     huggingface,
+    label_studio,
     lex,
     microsoft,
     nlpjs,
+    prodigy,
     rasa,
     snips,
     watson,
@@ -30,6 +34,7 @@ class CollectionFormat:
         reads: what is read of it, and what is left out, as the guide says it.
         recognises: whether a file is in this format; it looks at the content, and at the name only beside it.
         read: adds the rows of such a file; it may also count rows as left out.
+        stands_alone: whether other JSON files beside such a file may be tables; otherwise they are settings.
     """
 
     title: str
@@ -37,6 +42,7 @@ class CollectionFormat:
     reads: str
     recognises: Callable[[Document], bool]
     read: Callable[[Document, Rows], None]
+    stands_alone: bool = False
 
 
 # The first that recognises a file reads it, so those with the most telling content come first.
@@ -162,6 +168,89 @@ COLLECTION_FORMATS = (
         "the utterances of every document of the type intent, with slots",
         snips.is_yaml,
         snips.read_yaml,
+    ),
+    CollectionFormat(
+        "Label Studio",
+        "project-1.json",
+        "the choices of every task; left out and counted: cancelled annotations, tasks without one, and those "
+        "whose annotators disagree",
+        label_studio.is_export,
+        label_studio.read_export,
+        stands_alone=True,
+    ),
+    CollectionFormat(
+        "Label Studio (JSON-MIN)",
+        "project-1-min.json",
+        "the choices, as in the whole JSON",
+        label_studio.is_min,
+        label_studio.read_min,
+        stands_alone=True,
+    ),
+    CollectionFormat(
+        "Label Studio (CSV)",
+        "project-1.csv",
+        "the choices, as in the whole JSON",
+        label_studio.is_csv,
+        label_studio.read_csv,
+        stands_alone=True,
+    ),
+    CollectionFormat(
+        "Prodigy",
+        "annotations.jsonl",
+        "the accepted label or options, with spans; rejected and ignored sentences are left out and counted, and those "
+        "whose annotators disagree",
+        prodigy.is_prodigy,
+        prodigy.read_prodigy,
+        stands_alone=True,
+    ),
+    CollectionFormat(
+        "Argilla",
+        "records.json",
+        "the submitted responses, or else the suggestions; discarded records are left out and counted, and those "
+        "whose annotators disagree",
+        argilla.is_new,
+        argilla.read_new,
+        stands_alone=True,
+    ),
+    CollectionFormat(
+        "Argilla (old)",
+        "records.json",
+        "the annotations of version 1; discarded records are left out and counted",
+        argilla.is_old,
+        argilla.read_old,
+        stands_alone=True,
+    ),
+    CollectionFormat(
+        "spaCy",
+        "train.jsonl",
+        "the categories in `cats` with a score above 0.5",
+        doccano.is_spacy,
+        doccano.read_spacy,
+        stands_alone=True,
+    ),
+    CollectionFormat(
+        "doccano",
+        "all.jsonl",
+        "the labels of every sentence, with entities",
+        doccano.is_json,
+        doccano.read_json,
+        stands_alone=True,
+    ),
+    CollectionFormat(
+        "doccano (CSV)",
+        "all.csv",
+        "the labels of every sentence, of which `#` joins several",
+        doccano.is_csv,
+        doccano.read_csv,
+        stands_alone=True,
+    ),
+    CollectionFormat(
+        "fastText",
+        "train.txt",
+        "the labels and the rest of every line: `__label__greet good morning`",
+        doccano.is_fasttext,
+        doccano.read_fasttext,
+        stands_alone=True,
     ),
     CollectionFormat(
         "CLINC150",

@@ -40,6 +40,7 @@ class SourceTable:
         states: what its name and those of its folders state.
         notes: what is said about the file in the audit.
         is_collection: whether it is in a format of COLLECTION_FORMATS.
+        stands_alone: whether JSON files beside it may be tables, too.
         left_out: the numbers of its sentences that were left out, by reason.
     """
 
@@ -51,6 +52,7 @@ class SourceTable:
     states: Statement
     notes: tuple[str, ...] = ()
     is_collection: bool = False
+    stands_alone: bool = True
     left_out: Mapping[str, int] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -117,8 +119,8 @@ def _is_json(file: SourceFile) -> bool:
 
 
 def _settings(tables: Sequence[tuple[SourceFile, SourceTable]]) -> set[SourceTable]:
-    """Return the tables of JSON files that are no data: those beside a collection, such as entities of a chatbot."""
-    exports = {id(file.tree) for file, table in tables if table.is_collection}
+    """Return the tables of JSON files that are no data: the settings of a chatbot, or lists beside a data set."""
+    exports = {id(file.tree) for file, table in tables if not table.stands_alone}
     return {
         table
         for file, table in tables
@@ -145,6 +147,7 @@ def _in_format(document: Document, states: Statement, collection: CollectionForm
         states=states,
         notes=(*rows.notes, *encoding_notes(file.path, document.encoding)),
         is_collection=True,
+        stands_alone=collection.stands_alone,
         left_out=rows.left_out,
     )
 

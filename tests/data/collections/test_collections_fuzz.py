@@ -102,6 +102,9 @@ def changed(files: Files, chance: random.Random) -> Files:
     elif PurePosixPath(path).suffix in (".yml", ".yaml") and chance.random() < 0.5:
         documents = [changed_tree(document, chance) for document in yaml.safe_load_all(content)]
         content = yaml.safe_dump_all(documents, allow_unicode=True)
+    elif PurePosixPath(path).suffix == ".jsonl" and chance.random() < 0.7:
+        records = changed_tree([json.loads(line) for line in content.splitlines()], chance)
+        content = "\n".join(map(json.dumps, records if isinstance(records, list) else [records]))
     else:
         content = changed_text(content, chance)
     return {**files, path: content.encode("utf-8", "replace") if isinstance(content, str) else content}

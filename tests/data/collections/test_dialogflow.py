@@ -153,6 +153,7 @@ def test_intents_of_the_api() -> None:
 
 
 def test_label_studio_is_not_dialogflow() -> None:
-    tables, _ = tables_of({"x.json": [{"id": 1, "data": {"text": "hi"}, "annotations": []}]})
+    annotation = {"result": [{"from_name": "intent", "value": {"choices": ["greet"]}}]}
+    tables, _ = tables_of({"x.json": [{"id": 1, "data": {"text": "hi"}, "annotations": [annotation]}]})
 
-    assert tables[0].recognised != "Dialogflow ES"
+    assert tables[0].recognised == "Label Studio"
