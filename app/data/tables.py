@@ -11,7 +11,7 @@ from emu_core.data.collections.source_files import source_files
 from emu_core.data.detection import detect_languages
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.audit import Audit
-from emu_core.data.labelled.columns import ColumnMapping, guess_columns
+from emu_core.data.labelled.columns import ColumnMapping, guess_columns, guess_notes
 from emu_core.data.labelled.load import (
     data_tables,
     labelled_from_frame,
@@ -55,6 +55,12 @@ class Upload:
     def guess(self) -> ColumnMapping:
         """Return the roles of the columns, guessed from their names and contents."""
         return guess_columns(self.tables[0].frame[self.columns])
+
+    def guesses(self, mapping: ColumnMapping) -> tuple[str, ...]:
+        """Say which columns of a mapping are as they were guessed by anything but a usual name."""
+        guess = asdict(self.guess())
+        kept = {role: column if column == guess[role] else None for role, column in asdict(mapping).items()}
+        return guess_notes(ColumnMapping(**kept), None, self.title)
 
 
 def read_upload(key: str, files: Sequence[tuple[str, bytes]]) -> Upload:
@@ -164,7 +170,7 @@ def rows_from_upload(
         upload.tables,
         [mapping] * len(upload.tables),
         None if language == DETECT else language,
-        upload.notes,
+        (*upload.notes, *upload.guesses(mapping)),
         required=[role for role in required if role != "language" or not is_detected],
     )
     if is_detected:

@@ -108,7 +108,9 @@ def _draw_upload(upload: Upload) -> None:
     """Ask for the columns of an upload and, when all are known, make it the chosen set."""
     guess = upload.guess()
     unsure = bool(
-        tables.missing_roles(upload, guess, None) or tables.unread_languages(upload, guess.language)
+        tables.missing_roles(upload, guess, None)
+        or tables.unread_languages(upload, guess.language)
+        or upload.guesses(guess)
     )
     with st.expander(f"Columns of {literal(upload.title)}", expanded=unsure, icon=":material/view_column:"):
         mapping, language = _draw_mapping(upload, guess)

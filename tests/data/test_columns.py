@@ -1,7 +1,13 @@
 import pandas as pd
 import pytest
 
-from emu_core.data.labelled.columns import LABELLED_COLUMNS, ColumnMapping, apply_columns, guess_columns
+from emu_core.data.labelled.columns import (
+    LABELLED_COLUMNS,
+    ColumnMapping,
+    apply_columns,
+    guess_columns,
+    guess_notes,
+)
 from emu_core.data.readers.tables import read_table
 from emu_core.errors import DataError
 
@@ -36,6 +42,88 @@ def test_guess(header: str, expected: str) -> None:
     assert guess_columns(table(*header.split(","))) == ColumnMapping(*names)
 
 
+def cells(**columns: list[str]) -> pd.DataFrame:
+    return pd.DataFrame({name.replace("_", " "): values for name, values in columns.items()}, dtype="str")
+
+
+SENTENCES = [f"my order number {number} did not arrive" for number in range(10)]
+TOPICS = ["late", "lost"] * 5
+
+
+@pytest.mark.parametrize(
+    ("text", "intent"),
+    [
+        ("Ticket text", "Topic of ticket"),
+        ("user_utterance_clean", "Intent name (final)"),
+        ("customerMessage", "predictedLabel2"),
+        ("Kundenanfrage", "Hauptkategorie"),
+        ("Texto del cliente", "categoría final"),
+        ("ユーザー発話", "主インテント"),
+        ("messages", "main category"),
+    ],
+)
+def test_a_word_of_a_name_decides_and_is_said(text: str, intent: str) -> None:
+    frame = pd.DataFrame(
+        {intent: TOPICS, "Note": [f"{row} and more than that" * 9 for row in SENTENCES], text: SENTENCES}
+    )
+    columns = guess_columns(frame)
+    assert (columns.text, columns.intent) == (text, intent)
+    assert guess_notes(columns, None, "x.csv") == (
+        f"x.csv, guessed: text is column '{text}', intent is column '{intent}'.",
+    )
+    assert guess_notes(columns, ColumnMapping(text=text, intent=intent), "x.csv") == ()
+
+
+def test_names_of_columns_about_a_sentence_are_not_its_own() -> None:
+    frame = cells(
+        message_id=[f"m{number}" for number in range(10)],
+        message_date=[f"2024-01-{number + 10}" for number in range(10)],
+        text_length=["12"] * 10,
+        label_confidence=["0.5", "0.7"] * 5,
+        message_language=["en", "de"] * 5,
+        wrote=SENTENCES,
+        theme=TOPICS,
+    )
+    assert guess_columns(frame) == ColumnMapping(text="wrote", intent="theme", language="message language")
+
+
+def test_contents_decide_where_no_name_does() -> None:
+    frame = cells(
+        nr=[str(number) for number in range(10)],
+        when=["2024-01-02", "2024-01-03"] * 5,
+        page=[f"https://example.org/{number}" for number in range(10)],
+        mail=["ann@example.org", "bob@example.org"] * 5,
+        hash=[f"{number:032x}" for number in range(10)],
+        done=["yes", "no"] * 5,
+        stars=["1", "5"] * 5,
+        wrote=SENTENCES,
+        about=TOPICS,
+        spoken=["de", "en-GB"] * 5,
+        part=["train"] * 8 + ["dev"] * 2,
+    )
+    columns = guess_columns(frame)
+    assert columns == ColumnMapping(text="wrote", intent="about", language="spoken", split="part")
+    assert guess_columns(frame.drop(columns="about")).intent in ("done", "stars")
+    assert guess_columns(frame.drop(columns="wrote")).text is None
+
+
+def test_ties_and_unique_values_are_not_guessed() -> None:
+    frame = cells(one=SENTENCES, two=SENTENCES, three=[f"topic {number}" for number in range(10)])
+    assert guess_columns(frame) == ColumnMapping()
+
+
+def test_a_question_with_its_answer_and_category() -> None:
+    answers = [f"we do as you say and it is there, number {number}" for number in range(10)]
+    frame = cells(question=SENTENCES, answer=answers, category=TOPICS)
+    assert guess_columns(frame) == ColumnMapping(text="question", intent="category")
+    frame = cells(Kundenfrage=SENTENCES, Antwort=answers, Bereich=TOPICS)
+    assert guess_columns(frame) == ColumnMapping(text="Kundenfrage", intent="Bereich")
+
+
+def test_usual_names_are_not_said() -> None:
+    assert guess_notes(ColumnMapping(text="utt", intent="label", language="locale"), None, "x.csv") == ()
+
+
 def test_what_a_person_fixed_is_kept_and_used_once() -> None:
     guessed = guess_columns(table("text", "label", "intent"), ColumnMapping(text="intent"))
     assert guessed == ColumnMapping(text="intent", intent="label")
@@ -61,21 +149,23 @@ def test_massive_is_read_as_it_is() -> None:
 
 
 def test_missing_and_wrong_columns_say_what_there_is() -> None:
-    frame = table("text", "label2", "language")
-    words = r"x\.csv: no column 'intent'; found: text, label2, language\. "
-    words += r"Map one: mapping=ColumnMapping\(intent='label2'\)"
+    frame = table("text", "trap", "language")
+    words = r"x\.csv: no column 'intent'; found: text, trap, language\. "
+    words += r"Name the column of intents \(mapping=ColumnMapping\(intent=\.\.\.\)\)$"
     with pytest.raises(DataError, match=words):
         apply_columns(frame, guess_columns(frame), language=None, name="x.csv")
     with pytest.raises(
-        DataError, match=r"no column .text.; found: b\. Map one: mapping=ColumnMapping\(text='b'"
+        DataError,
+        match=r"no column .text.; found: b\. Name the column of sentences \(mapping=ColumnMapping\(text=",
     ):
         apply_columns(table("b"), ColumnMapping(), language="en", name="x.csv")
-    with pytest.raises(DataError, match="no column 'nope'; found: text, label2"):
-        apply_columns(frame, ColumnMapping(text="nope", intent="label2"), language="en", name="x.csv")
-    with pytest.raises(DataError, match="'label2' is mapped to text and to intent; choose"):
-        apply_columns(frame, ColumnMapping(text="label2", intent="label2"), language="en", name="x.csv")
-    with pytest.raises(DataError, match="text='a b'"):
-        apply_columns(table("a b"), ColumnMapping(), language="en", name="x.csv")
+    with pytest.raises(DataError, match="no column 'nope'; found: text, trap"):
+        apply_columns(frame, ColumnMapping(text="nope", intent="trap"), language="en", name="x.csv")
+    with pytest.raises(DataError, match="'trap' is mapped to text and to intent; choose"):
+        apply_columns(frame, ColumnMapping(text="trap", intent="trap"), language="en", name="x.csv")
+    sentences = table("where is my secret?", "intent or so")
+    with pytest.raises(DataError, match=r"found: column 1, column 2\. "):
+        apply_columns(sentences, ColumnMapping(), language="en", name="x.csv")
 
 
 def test_where_the_language_comes_from() -> None:

@@ -50,10 +50,12 @@ def test_files_of_one_name_are_told_apart(tmp_path: Path) -> None:
 
 
 def test_mapping_and_language(tmp_path: Path) -> None:
-    path = saved(tmp_path, "x.csv", "text,label2\na,x\nb,y\n")
-    with pytest.raises(DataError, match="intent='label2'"):
+    path = saved(tmp_path, "x.csv", "text,trap\na,x\nb,y\n")
+    with pytest.raises(
+        DataError, match=r"no column 'intent'; found: text, trap\. Name the column of intents"
+    ):
         read_labelled([path])
-    labelled, _ = read_labelled([path], mapping=ColumnMapping(intent="label2"), language="German")
+    labelled, _ = read_labelled([path], mapping=ColumnMapping(intent="trap"), language="German")
     assert labelled.intents == ("x", "y")
     assert labelled.languages == ("de",)
 

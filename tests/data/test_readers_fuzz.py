@@ -1,5 +1,6 @@
 """Whatever a file holds, a reader reads it or refuses it in one sentence."""
 
+import csv
 import gzip
 import io
 import json
@@ -10,7 +11,9 @@ import pyarrow.parquet as pq
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from emu_core.data.labelled.load import labelled_from_frame
+from emu_core.data.collections.source_files import source_files
+from emu_core.data.labelled.audit import audit_rows
+from emu_core.data.labelled.load import labelled_from_frame, read_rows
 from emu_core.data.readers.tables import read_table
 from emu_core.errors import DataError
 from tests.support.tables import workbook
@@ -28,14 +31,24 @@ NAMES = some.sampled_from(["text", "intent", "language", "split", "id", "annotat
 
 
 def check(payload: bytes, name: str) -> None:
-    """Read a table, and a labelled set from it."""
-    try:
-        frame = read_table(payload, name)
-        assert all(isinstance(cell, str) for cell in frame.to_numpy().ravel())
-        labelled_from_frame(frame, name)
-    except DataError as error:
-        assert len(str(error)) < 600
-        assert str(error).encode().decode().isprintable()
+    """Read a table, and labelled sentences of any shape from it."""
+    for read in (_read_as_is, _read_sentences):
+        try:
+            read(payload, name)
+        except DataError as error:
+            assert len(str(error)) < 600
+            assert str(error).encode().decode().isprintable()
+
+
+def _read_as_is(payload: bytes, name: str) -> None:
+    frame = read_table(payload, name)
+    assert all(isinstance(cell, str) for cell in frame.to_numpy().ravel())
+    labelled_from_frame(frame, name)
+
+
+def _read_sentences(payload: bytes, name: str) -> None:
+    rows, notes = read_rows(source_files([(name, payload)]), mapping=None, language="en")
+    audit_rows(rows, notes)
 
 
 @repeatable
@@ -56,6 +69,54 @@ def test_delimited_text(rows: list[list[str]], delimiter: str, encoding: str, pa
 def test_json(values: list[object], as_lines: bool) -> None:
     text = "\n".join(map(json.dumps, values)) if as_lines else json.dumps(values)
     check(text.encode(), "x.jsonl")
+
+
+CELLS = some.sampled_from(
+    [
+        "",
+        "en",
+        "de",
+        "id",
+        "text",
+        "where is it",
+        "what is this?",
+        "IN:A",
+        "0:2:x",
+        "7",
+        "1",
+        "x/y",
+        "train",
+        '{"a":1}',
+    ]
+)
+
+
+@repeatable
+@given(
+    some.integers(1, 8).flatmap(
+        lambda width: some.lists(some.lists(CELLS | TEXT, min_size=width, max_size=width))
+    )
+)
+def test_tables_of_any_shape(rows: list[list[str]]) -> None:
+    out = io.StringIO(newline="")
+    csv.writer(out).writerows(rows)
+    check(out.getvalue().encode("utf-8", "replace"), "x.csv")
+
+
+KEYS = some.sampled_from(
+    ["data", "text", "intent", "en", "de", "train", "test", "columns", "schema", "0", "1", "greet"]
+)
+SHAPES = some.recursive(
+    some.none() | some.integers(0, 1) | some.sampled_from(["hi there", "en", "x", ""]),
+    lambda inner: some.lists(inner, max_size=3) | some.dictionaries(KEYS, inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@settings(repeatable, max_examples=400)
+@given(SHAPES)
+def test_json_of_any_shape(value: object) -> None:
+    check(json.dumps(value).encode(), "x.json")
 
 
 @repeatable

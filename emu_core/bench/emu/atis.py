@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from emu_core.data.column_names import listed_names
 from emu_core.data.labelled.columns import LABELLED_COLUMNS, guess_columns
 from emu_core.data.labelled.sets import LabelledSet
 from emu_core.data.languages import is_known, language_code
@@ -13,7 +14,7 @@ from emu_core.data.readers.formats import FILE_ENDINGS, unpacked_name, without_e
 from emu_core.data.readers.limits import check_rows
 from emu_core.data.readers.tables import read_table
 from emu_core.data.readers.text import read_text
-from emu_core.data.wording import listed, shown
+from emu_core.data.wording import shown
 from emu_core.errors import DataError
 
 ATIS = "atis:"
@@ -124,16 +125,17 @@ def _rows(path: Path, split: str, language: str) -> pd.DataFrame:
 
 def _table(path: Path) -> tuple[list[str], list[str]]:
     frame = read_table(path, path.name)
-    columns = guess_columns(frame)
-    if columns.text is not None and (columns.intent is not None or len(frame.columns) == 1):
-        intents = frame[columns.intent] if columns.intent is not None else [""] * len(frame)
-        return frame[columns.text].str.strip().tolist(), list(intents)
     if len(frame.columns) == 2 and str(frame.columns[0]).strip().startswith("atis_"):
         # Without column names, the first line was taken for them.
         rows = [list(frame.columns), *frame.itertuples(index=False, name=None)]
         return [str(row[1]).strip() for row in rows], [str(row[0]) for row in rows]
+    columns = guess_columns(frame)
+    if columns.text is not None and (columns.intent is not None or len(frame.columns) == 1):
+        intents = frame[columns.intent] if columns.intent is not None else [""] * len(frame)
+        return frame[columns.text].str.strip().tolist(), list(intents)
     raise DataError(
-        f"{shown(path.name)} has no text and intent column; found: {listed(frame.columns)}. Name them text and intent"
+        f"{shown(path.name)} has no text and intent column; found: {listed_names(frame.columns)}. Name "
+        "them text and intent"
     )
 
 

@@ -6,10 +6,11 @@ from pathlib import Path
 import pandas as pd
 
 from emu_core.data.cleaning import cleaned
+from emu_core.data.column_names import listed_names
 from emu_core.data.labelled.columns import LABELLED_COLUMNS
 from emu_core.data.labelled.sets import LabelledSet
 from emu_core.data.readers.tables import read_table
-from emu_core.data.wording import listed, shown
+from emu_core.data.wording import shown
 from emu_core.errors import DataError
 
 QUORA = "quora:"
@@ -36,7 +37,8 @@ def read_quora(path: Path) -> LabelledSet:
     frame = read_table(path, path.name)
     if missing := [name for name in _COLUMNS if name not in frame.columns]:
         raise DataError(
-            f"{shown(path.name)} has no column '{missing[0]}'; found: {listed(frame.columns)}. Quora's own file has it"
+            f"{shown(path.name)} has no column '{missing[0]}'; found: {listed_names(frame.columns)}. "
+            "Quora's own file has it"
         )
     labels = frame["is_duplicate"].str.strip().str.lower()
     if unknown := sorted(set(labels) - set(_LABELS)):

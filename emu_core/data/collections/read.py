@@ -7,10 +7,13 @@ import pandas as pd
 
 from emu_core.data.collections.document import Document
 from emu_core.data.collections.formats import CollectionFormat, format_of_collection
+from emu_core.data.collections.known_tables import known_table
 from emu_core.data.collections.rows import Rows
 from emu_core.data.collections.source_files import SourceFile
 from emu_core.data.file_names import Statement, statements
 from emu_core.data.labelled.columns import guess_columns
+from emu_core.data.labelled.shapes import shaped
+from emu_core.data.readers.cells import Cells
 from emu_core.data.readers.formats import (
     FORMAT_TITLES,
     PLAIN_ENDING,
@@ -168,9 +171,13 @@ def _in_table(document: Document, states: Statement, plain: bool) -> SourceTable
         return SourceTable(*about, pd.DataFrame({"text": lines}, dtype="str"), "", states, notes)
     if not is_table(file.path) and unpacked_name(file.path).lower().endswith(STRUCTURED_ENDINGS):
         raise _unknown(document)
-    frame = read_table(document.payload, unpacked_name(file.path), decoded_json=document.json)
+    frame = read_table(document.payload, unpacked_name(file.path), _shaped, document.json)
     notes = (*frame.attrs.get("notes", ()), *encoding_notes(file.path, frame.attrs.get("encoding", "utf-8")))
     return SourceTable(*about, frame, str(frame.attrs.get("recognised", "")), states, notes)
+
+
+def _shaped(cells: Cells, name: str) -> Cells:
+    return known_table(cells) or shaped(cells, name)
 
 
 def _is_plain(document: Document) -> bool:
@@ -204,7 +211,9 @@ def _notes(tables: Sequence[SourceTable], left: Sequence[str]) -> list[str]:
             if column
             for intent in part.frame[column]
         }
-        size = f"{counted(sum(map(len, parts)), 'example')}, {counted(len(intents - {''}), 'intent')}"
+        size = counted(sum(map(len, parts)), "example")
+        if intents := intents - {""}:
+            size += f", {counted(len(intents), 'intent')}"
         where = f" in {len(parts):,} files" if len(parts) > 1 else ""
         notes.append(f"{title}: {size}{where}.")
     for reason in dict.fromkeys(reason for table in tables for reason in table.left_out):

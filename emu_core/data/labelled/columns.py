@@ -1,18 +1,26 @@
 """The roles of a table's columns (text, intent, language, ...), guessed from their names or mapped."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
 
 import pandas as pd
 
-from emu_core.data.column_names import COLUMN_NAMES, folded_name
+from emu_core.data.column_names import (
+    COLUMN_NAMES,
+    folded_name,
+    is_about,
+    listed_names,
+    role_in_name,
+    role_of_name,
+)
 from emu_core.data.file_names import stated_language
+from emu_core.data.labelled.contents import Content
 from emu_core.data.labelled.intent_lists import single_intents
 from emu_core.data.labelled.splits import split_codes
 from emu_core.data.languages import language_codes
-from emu_core.data.wording import listed, shown
-from emu_core.errors import DataError, Fix, Message
+from emu_core.data.wording import shown
+from emu_core.errors import DataError, Fix
 
 LABELLED_COLUMNS = ("id", "text", "intent", "language", "split", "annotated")
 """The columns of a labelled set, all of strings."""
@@ -31,25 +39,111 @@ class ColumnMapping:
 
 
 def guess_columns(frame: pd.DataFrame, fixed: ColumnMapping | None = None) -> ColumnMapping:
-    """Guess the roles of columns from their names, whatever the case, accents and separators.
+    """Guess the roles of columns.
+
+    A usual name decides, whatever its case, accents and separators. Without one, text and intent are guessed by a word
+    of the name ("Ticket text"), and then by what the cells look like; `guess_notes` says so.
 
     Args:
         frame: a table as read.
         fixed: columns that are known; only the roles that are None are guessed.
     """
-    fixed = fixed or ColumnMapping()
-    taken = {name for name in asdict(fixed).values() if name}
+    chosen = asdict(fixed or ColumnMapping())
     by_name: dict[str, str] = {}
     for column in frame.columns:
         by_name.setdefault(folded_name(column), column)
-    chosen = {}
     for role, names in COLUMN_NAMES.items():
-        known = (by_name.get(folded_name(name)) for name in names.split())
-        chosen[role] = getattr(fixed, role) or next(
-            (name for name in known if name and name not in taken), None
+        usual = (by_name.get(folded_name(name)) for name in names.split())
+        chosen[role] = chosen[role] or next(
+            (name for name in usual if name and name not in chosen.values()), None
         )
-        taken.add(chosen[role] or "")
+    if not (chosen["text"] and chosen["intent"]):
+        contents = {column: Content(frame[column]) for column in frame.columns}
+        for role, guess in _GUESSES:
+            rest = {column: content for column, content in contents.items() if column not in chosen.values()}
+            chosen[role] = chosen[role] or guess(rest)
     return ColumnMapping(**chosen)
+
+
+def guess_notes(columns: ColumnMapping, fixed: ColumnMapping | None, name: str) -> tuple[str, ...]:
+    """Say which columns were guessed by anything but a usual name, in a sentence or none.
+
+    Args:
+        columns: as `guess_columns` returned them.
+        fixed: those that were known.
+        name: the file's name.
+    """
+    guessed = [
+        f"{role} is column '{shown(column)}'"
+        for role, column in asdict(columns).items()
+        if column and column != getattr(fixed, role, None) and role_of_name(column) != role
+    ]
+    return (f"{shown(name)}, guessed: {', '.join(guessed)}.",) if guessed else ()
+
+
+_Contents = Mapping[str, Content]
+
+
+def _text_by_word(contents: _Contents) -> str | None:
+    named = {column: content for column, content in contents.items() if role_in_name(column) == "text"}
+    usable = [column for column, content in named.items() if content.may_be_sentences]
+    return max(usable, key=lambda column: named[column].length, default=None)
+
+
+def _text_by_content(contents: _Contents) -> str | None:
+    """Return the column with the longest sentences; None if two are equally long, or none has any."""
+    lengths = {
+        column: content.length
+        for column, content in contents.items()
+        if content.are_sentences and not is_about(column)
+    }
+    longest = [column for column, length in lengths.items() if length == max(lengths.values())]
+    return longest[0] if len(longest) == 1 else None
+
+
+def _intent_by_word(contents: _Contents) -> str | None:
+    named = [
+        column
+        for column, content in contents.items()
+        if role_in_name(column) == "intent" and content.may_be_labels
+    ]
+    return max(named, key=lambda column: contents[column].are_plain_labels, default=None)
+
+
+def _intent_by_content(contents: _Contents) -> str | None:
+    """Return the column of repeated values, rather words than numbers, and rather many than few."""
+    usable = [
+        column
+        for column, content in contents.items()
+        if content.are_labels and not (content.are_languages or content.are_splits or is_about(column))
+    ]
+
+    def fitness(column: str) -> tuple[bool, bool, int]:
+        content = contents[column]
+        distinct = len(content.distinct)
+        return content.are_plain_labels, len(content.cells) >= _USUAL_REPEATS * distinct, distinct
+
+    return max(usable, key=fitness, default=None)
+
+
+def _language_by_content(contents: _Contents) -> str | None:
+    return next((column for column, content in contents.items() if content.are_languages), None)
+
+
+def _split_by_content(contents: _Contents) -> str | None:
+    return next((column for column, content in contents.items() if content.are_splits), None)
+
+
+_USUAL_REPEATS = 5  # of an intent, in a file of a usual size
+_GUESSES: tuple[tuple[str, Callable[[_Contents], str | None]], ...] = (
+    ("text", _text_by_word),
+    ("intent", _intent_by_word),
+    ("language", _language_by_content),
+    ("split", _split_by_content),
+    ("text", _text_by_content),
+    ("intent", _intent_by_content),
+)
+"""The ways to guess a role, in the order in which they are tried."""
 
 
 def apply_columns(
@@ -78,7 +172,7 @@ def apply_columns(
     for column in used.values():
         if column and column not in columns:
             raise DataError(
-                f"{shown(name)}: no column '{shown(column)}'; found: {listed(columns)}. Map one of them"
+                f"{shown(name)}: no column '{shown(column)}'; found: {listed_names(columns)}. Map one of them"
             )
     for role, second_role in combinations([role for role, column in used.items() if column], 2):
         if used[role] == used[second_role]:
@@ -86,11 +180,12 @@ def apply_columns(
                 f"{shown(name)}: column '{shown(used[role])}' is mapped to {role} and to {second_role}; choose one"
             )
     if missing := [role for role in required if not used[role] and role != "language"]:
-        spare = next((column for column in columns if column not in used.values()), None)
-        fix = Message("Add it, or name the right file")
-        if spare:
-            fix = Message("Map one: ", Fix(f"{missing[0]}_column", shown(spare)))
-        raise DataError(f"{shown(name)}: no column '{missing[0]}'; found: {listed(columns)}. ", fix)
+        raise DataError(
+            f"{shown(name)}: no column '{missing[0]}'; found: {listed_names(columns)}. Name the column of ",
+            "sentences (" if missing[0] == "text" else "intents (",
+            Fix(f"{missing[0]}_column"),
+            ")",
+        )
     table = pd.DataFrame("", index=range(len(frame)), columns=list(LABELLED_COLUMNS), dtype="str")
     for role in LABELLED_COLUMNS:
         if column := used[role]:

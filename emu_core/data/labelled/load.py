@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from importlib.resources import files as package_files
-from itertools import compress
+from itertools import chain, compress
 from pathlib import Path
 
 import pandas as pd
@@ -10,8 +10,15 @@ import pandas as pd
 from emu_core.data.cleaning import stripped
 from emu_core.data.collections.read import SourceTable, read_tables
 from emu_core.data.collections.source_files import SourceFile, source_files
+from emu_core.data.column_names import listed_names
 from emu_core.data.labelled.audit import Audit, audit_rows
-from emu_core.data.labelled.columns import LABELLED_COLUMNS, ColumnMapping, apply_columns, guess_columns
+from emu_core.data.labelled.columns import (
+    LABELLED_COLUMNS,
+    ColumnMapping,
+    apply_columns,
+    guess_columns,
+    guess_notes,
+)
 from emu_core.data.labelled.repeats import without_repeats
 from emu_core.data.labelled.sets import LabelledSet, UnlabelledSet
 from emu_core.data.languages import checked_language, language_name
@@ -102,7 +109,7 @@ def labelled_from_frame(
     """
     if missing := [column for column in LABELLED_COLUMNS if column not in frame.columns]:
         raise DataError(
-            f"{shown(name)}: no column '{missing[0]}'; found: {listed(frame.columns)}. Map the columns first"
+            f"{shown(name)}: no column '{missing[0]}'; found: {listed_names(frame.columns)}. Map the columns first"
         )
     rows = frame if {"row", "source"} <= set(frame.columns) else located(frame[list(LABELLED_COLUMNS)], name)
     return _audited(rows, name, notes, merge_intents)
@@ -141,7 +148,17 @@ def read_rows(
         DataError: a file can't be read or mapped, or they hold too many rows together.
     """
     tables, notes = data_tables(*read_tables(files), mapping)
-    return rows_of_tables(tables, [guess_columns(table.frame, mapping) for table in tables], language, notes)
+    mappings, guesses = guessed_mappings(tables, mapping)
+    return rows_of_tables(tables, mappings, language, (*notes, *guesses))
+
+
+def guessed_mappings(
+    tables: Sequence[SourceTable], fixed: ColumnMapping | None
+) -> tuple[list[ColumnMapping], list[str]]:
+    """Return the columns of each table, and notes on those that were guessed by anything but a usual name."""
+    mappings = [guess_columns(table.frame, fixed) for table in tables]
+    notes = [guess_notes(columns, fixed, table.path) for table, columns in zip(tables, mappings, strict=True)]
+    return mappings, list(chain.from_iterable(notes))
 
 
 def data_tables(
@@ -150,7 +167,8 @@ def data_tables(
     """Return the tables that hold labelled sentences, and the notes with those that were left out.
 
     In a folder or an archive, a table without a column of sentences or of intents is something else, such as a list of
-    names, if another one has both; so is a JSON object with a single row, such as settings.
+    names, if another one has both; so is a JSON object with a single row, such as settings, and one whose columns are
+    a guess, if those of another one are not.
     """
     guessed = [guess_columns(table.frame, mapping) for table in tables]
     whole = [
@@ -159,6 +177,11 @@ def data_tables(
     ]
     if not any(whole):
         return tables, notes
+    sure = [
+        is_whole and not guess_notes(columns, mapping, "")
+        for is_whole, columns in zip(whole, guessed, strict=True)
+    ]
+    whole = sure if any(sure) else whole
     kept = [table.is_named or is_whole for table, is_whole in zip(tables, whole, strict=True)]
     left = [table.path for table, is_kept in zip(tables, kept, strict=True) if not is_kept]
     said = f"Not read, since they lack a column of sentences or of intents: {listed(left, 6)}."
@@ -282,8 +305,8 @@ def read_sentences(
         DataError: a file can't be read, has no text column, or states no language although it is required.
     """
     tables, notes = read_tables(files, plain=True)
-    mappings = [guess_columns(table.frame, mapping) for table in tables]
-    return rows_of_tables(tables, mappings, language, notes, required=required)
+    mappings, guesses = guessed_mappings(tables, mapping)
+    return rows_of_tables(tables, mappings, language, (*notes, *guesses), required=required)
 
 
 def read_machine_translations(sources: Sources, mapping: ColumnMapping | None = None) -> dict[str, str]:

@@ -18,7 +18,8 @@ from typing import BinaryIO
 
 import pandas as pd
 
-from emu_core.data.wording import listed, shown
+from emu_core.data.column_names import listed_names
+from emu_core.data.wording import shown
 from emu_core.errors import DataError
 
 MAX_FILE_BYTES = 200 * 1024 * 1024
@@ -113,7 +114,9 @@ def build_table(header: Sequence[str], columns: Sequence[Sequence[str]], name: s
     ]
     labels = [label for label, _ in labelled_columns]
     if twice := sorted({label for label in labels if labels.count(label) > 1}):
-        raise DataError(f"{shown(name)} has two columns named {listed(twice)}; rename or remove one of them")
+        raise DataError(
+            f"{shown(name)} has two columns named {listed_names(twice)}; rename or remove one of them"
+        )
     if not labelled_columns or not len(labelled_columns[0][1]):
         raise DataError(f"{shown(name)} has column names but no rows; add the sentences below them")
     if any("\ud800" <= character <= "\udfff" for label in labels for character in label):

@@ -18,6 +18,7 @@ from emu_core.data.cleaning import clean, stripped
 from emu_core.data.labelled.columns import ColumnMapping, apply_columns, guess_columns
 from emu_core.data.labelled.repeats import sentence_groups
 from emu_core.data.labelled.sets import LabelledSet
+from emu_core.data.labelled.shapes import shaped
 from emu_core.data.languages import checked_language
 from emu_core.data.readers.limits import check_rows, opened
 from emu_core.data.readers.tables import read_table
@@ -184,7 +185,7 @@ def documents_by_language(documents: pd.DataFrame) -> dict[str, tuple[Documents,
 
 
 def _from_table(path: Path, language: str, mapping: ColumnMapping | None) -> list[tuple[str, str]]:
-    frame = read_table(path, path.name)
+    frame = read_table(path, path.name, shaped)
     columns = guess_columns(frame, mapping)
     table = apply_columns(frame, columns, required=("text", "intent"), language=language, name=path.name)
     labels = stripped(table["intent"])
