@@ -9,6 +9,7 @@ from typing import Any
 from emu_core.data.collections.document import Document
 from emu_core.data.collections.rows import Rows, marked_text
 from emu_core.data.collections.values import listing, mapping, objects, position, text_of
+from emu_core.data.column_names import role_of_name
 from emu_core.data.wording import shown
 from emu_core.errors import DataError
 
@@ -65,7 +66,7 @@ def is_csv(document: Document) -> bool:
         return False
     texts, intents = zip(*rows, strict=True)
     repeats = intents[0] in intents[1:] and len(set(intents)) < len(set(texts))
-    return repeats and any(" " in text for text in texts)
+    return repeats and role_of_name(texts[0]) is None and any(" " in text for text in texts)
 
 
 def read_csv(document: Document, rows: Rows) -> None:
