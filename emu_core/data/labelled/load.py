@@ -1,6 +1,6 @@
 """The way from files, or from a mapped table, to labelled rows, an audited labelled set, or unlabelled sentences."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files as package_files
 from itertools import chain, compress
 from pathlib import Path
@@ -167,14 +167,10 @@ def data_tables(
     """Return the tables that hold labelled sentences, and the notes with those that were left out.
 
     In a folder or an archive, a table without a column of sentences or of intents is something else, such as a list of
-    names, if another one has both; so is a JSON object with a single row, such as settings, and one whose columns are
-    a guess, if those of another one are not.
+    names, if another one has both; so is one whose columns are a guess, if those of another one are not.
     """
     guessed = [guess_columns(table.frame, mapping) for table in tables]
-    whole = [
-        bool(columns.text and columns.intent) and (len(table) > 1 or not table.path.lower().endswith(".json"))
-        for table, columns in zip(tables, guessed, strict=True)
-    ]
+    whole = [bool(columns.text and columns.intent) for columns in guessed]
     if not any(whole):
         return tables, notes
     sure = [
@@ -213,16 +209,15 @@ def rows_of_tables(
     """
     sources = _told_apart(tables)
     code = None if language is None else checked_language(language)
-    parts, said = [], list(notes)
+    parts = []
     for table, mapping, source in zip(tables, mappings, sources, strict=True):
         stated = table.states.language or code or table.states.around
         part = apply_columns(table.frame, mapping, language=stated, name=table.path, required=required)
         if mapping.split is None:
             part["split"] = table.states.split
-        if mapping.language is None:
-            said += _language_notes(table, code)
         parts.append(located(part, source))
-    return pd.concat(parts, ignore_index=True), tuple(dict.fromkeys(said))
+    unstated = [table for table, mapping in zip(tables, mappings, strict=True) if mapping.language is None]
+    return pd.concat(parts, ignore_index=True), (*notes, *_language_notes(unstated, code))
 
 
 def _told_apart(tables: Sequence[SourceTable]) -> list[str]:
@@ -238,21 +233,26 @@ def _told_apart(tables: Sequence[SourceTable]) -> list[str]:
     ]
 
 
-def _language_notes(table: SourceTable, given: str | None) -> Iterator[str]:
-    """Say where the name of a file contradicts the language that was given, or is all that states one."""
-    states = table.states
-    if given and states.language and given != states.language:
-        yield (
-            f"{shown(table.path)} is read as {language_name(states.language)}, as its name states, and not as "
-            f"{language_name(given)}; if that is wrong, rename the file, or add a column language."
-        )
-    if given and states.doubtful and given != states.doubtful:
-        yield (
-            f"{shown(table.path)} is read as {language_name(given)}, though its name may mean "
-            f"{language_name(states.doubtful)}."
-        )
-    if not given and not states.language and states.around:
-        yield f"{shown(table.path)} is read as {language_name(states.around)}, as the folder around it is named."
+def _language_notes(tables: Sequence[SourceTable], given: str | None) -> Iterator[str]:
+    """Say where names of files contradict the language that was given, and where a folder alone states one."""
+    states = {table.path: table.states for table in tables}
+    if given is None:
+        folders = {path: stated.around for path, stated in states.items() if not stated.language}
+        for code, paths in _by_language(folders):
+            yield f"Read as {language_name(code)}, as the folder is named: {paths}."
+        return
+    name = language_name(given)
+    for code, paths in _by_language({path: stated.language for path, stated in states.items()}, given):
+        yield f"Read as {language_name(code)}, as the names state, and not as {name}, which was given: {paths}."
+    for code, paths in _by_language({path: stated.doubtful for path, stated in states.items()}, given):
+        yield f"Read as {name}, though the names may mean {language_name(code)}: {paths}."
+
+
+def _by_language(codes: Mapping[str, str | None], except_for: str | None = None) -> Iterator[tuple[str, str]]:
+    """Yield each language but one, with the paths of its files in words."""
+    for code in dict.fromkeys(codes.values()):
+        if code and code != except_for:
+            yield code, listed((path for path, stated in codes.items() if stated == code), 4)
 
 
 def located(frame: pd.DataFrame, source: str) -> pd.DataFrame:
