@@ -1,9 +1,9 @@
 """CoNLL with intents: a line for each token, as xSID has it, or with the intent below the tokens of a sentence."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from statistics import mode
 
 from emu_core.data.collections.document import Document
@@ -13,7 +13,7 @@ from emu_core.data.file_names import SPLIT_WORDS
 _COMMENT = re.compile(r"#\s*([\w-]+)\s*[=:](.*)")
 _SLOT = re.compile(r"O|[BIESLU]-.+")
 _STARTS = ("B", "S", "U")
-_SAMPLE = 50  # sentences that show which column is which
+_SAMPLE, _SAMPLE_CHARACTERS = 50, 50_000  # sentences at the start that show which column is which
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ def is_conll(document: Document) -> bool:
     """Return whether it has tokens in lines and an intent for each sentence."""
     if document.json is not None or not document.text:
         return False
-    sample = list(islice(_sentences(document), _SAMPLE))
+    sample = _sample(document)
     return any(sentence.tokens for sentence in sample) and (
         any("intent" in sentence.comments for sentence in sample) or _has_intents(_layout(sample))
     )
@@ -50,9 +50,9 @@ def read_conll(document: Document, rows: Rows) -> None:
     Translations have the same number in files of the same split. One without a number has that of its place, as xSID's
     English sentences have.
     """
-    layout = _layout(list(islice(_sentences(document), _SAMPLE)))
+    layout = _layout(_sample(document))
     splits = [word for word in re.split(r"[\W_]+", document.path.casefold()) if word in SPLIT_WORDS]
-    for number, sentence in enumerate(_sentences(document), start=1):
+    for number, sentence in enumerate(_sentences(document.lines()), start=1):
         comments, tokens = sentence.comments, sentence.tokens
         intent = comments.get("intent", "")
         if layout.is_intent_last and len(tokens) > 1 and len(tokens[-1]) == 1:
@@ -71,10 +71,18 @@ def read_conll(document: Document, rows: Rows) -> None:
         )
 
 
-def _sentences(document: Document) -> Iterator[_Sentence]:
+def _sample(document: Document) -> list[_Sentence]:
+    """Return the first sentences; a file of another kind may be a single one with all of its lines."""
+    start = document.text[:_SAMPLE_CHARACTERS]
+    is_cut = len(start) < len(document.text)
+    sample = list(islice(_sentences(line.removesuffix("\r") for line in start.split("\n")), _SAMPLE))
+    return sample[:-1] if is_cut and 1 < len(sample) < _SAMPLE else sample
+
+
+def _sentences(lines: Iterable[str]) -> Iterator[_Sentence]:
     comments: dict[str, str] = {}
     tokens: list[list[str]] = []
-    for line in (*document.lines(), ""):
+    for line in chain(lines, [""]):
         if not line.strip():
             if tokens or "text" in comments:
                 yield _Sentence(comments, tokens)

@@ -1,11 +1,15 @@
 """Data sets in the files in which they are published."""
 
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from emu_core.data.collections import conll
+from emu_core.data.collections.document import Document
 from emu_core.data.collections.read import read_tables
-from emu_core.data.collections.source_files import source_files
+from emu_core.data.collections.source_files import SourceFile, source_files
 from emu_core.data.labelled.load import read_labelled
 from tests.support.exports import cells, folder_of, rows_of, tables_of
 
@@ -148,3 +152,23 @@ def test_broken_conll_is_read_as_far_as_it_goes() -> None:
     )
 
     assert rows_of({"x.conll": content})["text"].tolist() == ["b", "", "x y", "z"]
+
+
+def test_a_sentence_that_the_sample_cuts_does_not_hide_the_intents() -> None:
+    sentence = "play\tO\njazz\tB-genre\nmusic\n\n"
+    count = 100_000 // len(sentence)
+
+    assert cells({"x.conll": sentence * count}, "text", "intent") == [("play jazz", "music")] * count
+
+
+def test_a_long_table_is_not_read_to_see_that_it_is_no_conll(monkeypatch: pytest.MonkeyPatch) -> None:
+    document = Document(SourceFile("x.csv", b"text,intent\n" + b"play jazz,music\n" * 100_000))
+    seen: list[str] = []
+
+    def counted_lines(lines: Iterable[str]) -> Iterator[Any]:
+        seen.extend(lines)
+        return iter(())
+
+    monkeypatch.setattr(conll, "_sentences", counted_lines)
+    assert not conll.is_conll(document)
+    assert len(seen) < 10_000
