@@ -134,15 +134,6 @@ EXPORTS: dict[str, Files] = {
         "intents/greet_usersays_en.json": [
             {"data": [part("hi "), part("Ann", alias="name", meta="@sys.name")], "isTemplate": False}
         ],
-        "intents/bye_usersays_de.json": [{"data": [part("tschüss")], "isTemplate": False, "count": 0}],
-    },
-    "Dialogflow ES (old)": {
-        "agent.json": {"language": "en"},
-        "intents/greet.json": {
-            "userSays": [{"data": [part("hi "), part("Ann", alias="name")]}],
-            "name": "greet",
-            "auto": True,
-        },
         "intents/bye.json": {"userSays": [{"data": [part("bye")]}], "name": "bye"},
     },
     "Dialogflow CX": {

@@ -9,49 +9,39 @@ from emu_core.data.collections.document import Document
 from emu_core.data.collections.rows import Rows
 from emu_core.data.collections.values import mapping, objects, text_of
 
-_USERSAYS = re.compile(r"(?P<intent>.*)_usersays_(?P<language>[a-z]{2,3}(?:[-_][a-z0-9]{2,8})*)\.json", re.I)
+_USER_SAYS = "userSays"
+_PHRASES_OF = re.compile(
+    r"(?P<intent>.*)_usersays_(?P<language>[a-z]{2,3}(?:[-_][a-z0-9]{2,8})*)\.json", re.I
+)
 _PHRASES = "trainingPhrases"  # the key of phrases, and in CX the folder of their files
 _LOCALE = re.compile(r"[a-z]{2,3}([-_][a-z0-9]{2,4})*", re.IGNORECASE)
 
 
-def is_usersays(document: Document) -> bool:
-    """Return whether it is a list of the phrases of an intent, each with its parts under `data`."""
-    return any(map(_phrase_parts, document.records))
+def is_es(document: Document) -> bool:
+    """Return whether it is a list of phrases, each with its parts under `data`, or an intent of an agent."""
+    content = mapping(document.json)
+    phrases = document.records or objects(content.get(_USER_SAYS))
+    return any(map(_phrase_parts, phrases)) or {"name", "auto", "responses"} <= set(content)
 
 
-def read_usersays(document: Document, rows: Rows) -> None:
-    """Read the phrases; the name of the file states intent and language, its neighbour the intent's exact name."""
-    named = _USERSAYS.fullmatch(document.file.name)
+def read_es(document: Document, rows: Rows) -> None:
+    """Read phrases. The name of their file states intent and language; older agents have them within the intent."""
+    named = _PHRASES_OF.fullmatch(document.file.name)
     stem = named["intent"] if named else PurePosixPath(document.path).stem
-    definition = document.beside(f"{stem}.json")
-    name = text_of(mapping(definition.json).get("name")) if definition else ""
-    _add(rows, document.records, name or stem, named["language"] if named else "", document)
-
-
-def is_intent_with_usersays(document: Document) -> bool:
-    """Return whether it is an intent of an older agent, with its phrases under `userSays`."""
-    return any(map(_phrase_parts, objects(mapping(document.json).get("userSays"))))
-
-
-def read_intent_with_usersays(document: Document, rows: Rows) -> None:
-    """Read the phrases of an intent in the agent's language."""
-    intent = document.json
-    name = text_of(intent.get("name")) or PurePosixPath(document.path).stem
-    _add(rows, objects(intent["userSays"]), name, "", document)
+    definition = document if isinstance(document.json, dict) else document.beside(f"{stem}.json")
+    intent = mapping(definition.json) if definition else {}
+    language = named["language"] if named else ""
+    of_agent = "" if language else _agent_language(document)
+    for phrase in document.records or objects(intent.get(_USER_SAYS)):
+        rows.add_parts(
+            ((part["text"], text_of(part.get("alias"))) for part in _phrase_parts(phrase)),
+            text_of(intent.get("name")) or stem,
+            language=language or text_of(phrase.get("lang")) or of_agent,
+        )
 
 
 def _phrase_parts(phrase: dict[str, Any]) -> list[dict[str, Any]]:
     return [part for part in objects(phrase.get("data")) if "text" in part]
-
-
-def _add(rows: Rows, phrases: list[dict[str, Any]], intent: str, language: str, document: Document) -> None:
-    of_agent = "" if language else _agent_language(document)
-    for phrase in phrases:
-        rows.add_parts(
-            ((part["text"], text_of(part.get("alias"))) for part in _phrase_parts(phrase)),
-            intent,
-            language=language or text_of(phrase.get("lang")) or of_agent,
-        )
 
 
 def _agent_language(document: Document) -> str:

@@ -73,15 +73,8 @@ COLLECTION_FORMATS = (
         "Dialogflow ES",
         "intents/NAME_usersays_LANG.json",
         "the phrases of every intent, with parameters; in templates `@sys.date:date` stays as text",
-        dialogflow.is_usersays,
-        dialogflow.read_usersays,
-    ),
-    CollectionFormat(
-        "Dialogflow ES (old)",
-        "intents/NAME.json",
-        "the phrases under `userSays`, in the language of `agent.json`",
-        dialogflow.is_intent_with_usersays,
-        dialogflow.read_intent_with_usersays,
+        dialogflow.is_es,
+        dialogflow.read_es,
     ),
     CollectionFormat(
         "Dialogflow CX",

@@ -1,5 +1,6 @@
-"""The way from files that are named to tables of sentences, one for each file that holds data."""
+"""The way from files that are named to tables of sentences: one for each file that holds data, or for each export."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -32,10 +33,10 @@ from emu_core.errors import DataError
 
 @dataclass(frozen=True, eq=False)
 class SourceTable:
-    """A file as a table.
+    """A file as a table, or the files of an export, if nothing that their names state tells them apart.
 
     Attributes:
-        path: the file's path, as users know it.
+        path: the file's path, as users know it; the name of the folder or archive of several.
         around: the folder around the file, if it was named itself; otherwise what was named, a folder or an archive.
         is_named: whether it was named itself.
         frame: strings, in the columns of the file or, of a collection, some of LABELLED_COLUMNS.
@@ -45,6 +46,7 @@ class SourceTable:
         is_collection: whether it is in a format of COLLECTION_FORMATS.
         stands_alone: whether JSON files beside it may be tables, too.
         left_out: the numbers of its sentences that were left out, by reason.
+        files: the path and the number of rows of each file.
     """
 
     path: str
@@ -57,6 +59,11 @@ class SourceTable:
     is_collection: bool = False
     stands_alone: bool = True
     left_out: Mapping[str, int] = field(default_factory=dict)
+    files: tuple[tuple[str, int], ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.files:
+            object.__setattr__(self, "files", ((self.path, len(self.frame)),))
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -78,30 +85,38 @@ def read_tables(
         DataError: a file can't be read, or none holds data.
     """
     tables: list[tuple[SourceFile, SourceTable]] = []
+    exports: dict[tuple[object, ...], list[_Part]] = {}
     left: list[str] = []
     reason: DataError | None = None
     rows = 0
     states = statements([file.path for file in files], [file.around for file in files])
     for file, stated in zip(files, states, strict=True):
-        collection = table = None
+        collection = part = table = None
         try:
             document = Document(file)
             collection = format_of_collection(document)
-            table = (
-                _in_format(document, stated, collection) if collection else _in_table(document, stated, plain)
-            )
+            if collection:
+                part = _part(document, stated, collection)
+            else:
+                table = _in_table(document, stated, plain)
         except _NoSentencesError as error:
             reason = reason or error
         except DataError as error:
             if collection or file.is_named or (is_table(file.path) and not _is_json(file)):
                 raise
             reason = reason or error
-        if table is None:
+        if part and part.can_be_joined:
+            exports.setdefault(part.export, []).append(part)
+        elif part:
+            tables.append((file, _joined([part])))
+        elif table is not None:
+            tables.append((file, table))
+        else:
             left.append(file.path)
             continue
-        tables.append((file, table))
-        rows += len(table)
+        rows += len(part.rows if part else table or ())
         check_rows(rows, "the data in all files together")
+    tables += [(parts[0].file, _joined(parts)) for parts in exports.values()]
     if not tables:
         raise reason or DataError(
             f"{listed(left, 4)}: no {FORMAT_TITLES} file (their names end in {any_of(TABLE_ENDINGS)}) and no export of "
@@ -131,8 +146,66 @@ def _settings(tables: Sequence[tuple[SourceFile, SourceTable]]) -> set[SourceTab
     }
 
 
-def _in_format(document: Document, states: Statement, collection: CollectionFormat) -> SourceTable:
-    """Return a collection's file as a table. Raises DataError if it is damaged or holds no sentences."""
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """A collection's file: its rows, its format, and what its name states."""
+
+    file: SourceFile
+    rows: Rows
+    collection: CollectionFormat
+    states: Statement
+    notes: tuple[str, ...]
+
+    @property
+    def export(self) -> tuple[object, ...]:
+        """What the files of one table have in common: their folder or archive, and the columns that they fill."""
+        return (
+            self.collection.title,
+            id(self.file.tree),
+            self.rows.is_complete("language"),
+            self.rows.is_complete("split"),
+        )
+
+    @property
+    def can_be_joined(self) -> bool:
+        """Whether the file's name states nothing that its rows lack, so that it may be in one table with others."""
+        needs_language = not self.rows.is_complete("language") and (
+            self.states.language or self.states.doubtful
+        )
+        needs_split = not self.rows.is_complete("split") and self.states.split
+        return self.rows.are_labelled and not (self.file.is_named or needs_language or needs_split)
+
+
+def _joined(parts: Sequence[_Part]) -> SourceTable:
+    """Return files of one export as a table: a bot may have thousands, for which pandas would take a minute."""
+    [first, *others] = parts
+    if others:
+        rows = Rows(first.file.around)
+        for part in parts:
+            rows.extend(part.rows)
+    try:
+        frame = rows.frame() if others else first.rows.frame()
+    except DataError:
+        for part in parts:
+            part.rows.frame()  # names the file
+        raise
+    return SourceTable(
+        path=first.file.around if others else first.file.path,
+        around=first.file.around,
+        is_named=first.file.is_named,
+        frame=frame,
+        recognised=first.collection.title,
+        states=Statement(around=first.states.around) if others else first.states,
+        notes=tuple(note for part in parts for note in part.notes),
+        is_collection=True,
+        stands_alone=first.collection.stands_alone,
+        left_out=sum((Counter(part.rows.left_out) for part in parts), Counter()),
+        files=tuple((part.file.path, len(part.rows)) for part in parts),
+    )
+
+
+def _part(document: Document, states: Statement, collection: CollectionFormat) -> _Part:
+    """Return a collection's file with its rows. Raises DataError if it is damaged or holds no sentences."""
     file, rows = document.file, Rows(document.path)
     collection.read(document, rows)
     if not len(rows):
@@ -141,18 +214,8 @@ def _in_format(document: Document, states: Statement, collection: CollectionForm
             f"{shown(file.path)} ({collection.title}) holds no sentences to read{left}; export it with its examples, "
             "or name the whole export, as a folder or a zip archive"
         )
-    return SourceTable(
-        path=file.path,
-        around=file.around,
-        is_named=file.is_named,
-        frame=rows.frame(),
-        recognised=collection.title,
-        states=states,
-        notes=(*rows.notes, *encoding_notes(file.path, document.encoding)),
-        is_collection=True,
-        stands_alone=collection.stands_alone,
-        left_out=rows.left_out,
-    )
+    notes = (*rows.notes, *encoding_notes(file.path, document.encoding))
+    return _Part(file, rows, collection, states, notes)
 
 
 def _in_table(document: Document, states: Statement, plain: bool) -> SourceTable | None:
@@ -214,12 +277,13 @@ def _notes(tables: Sequence[SourceTable], left: Sequence[str]) -> list[str]:
         size = counted(sum(map(len, parts)), "example")
         if intents := intents - {""}:
             size += f", {counted(len(intents), 'intent')}"
-        where = f" in {len(parts):,} files" if len(parts) > 1 else ""
+        files = sum(len(part.files) for part in parts)
+        where = f" in {files:,} files" if files > 1 else ""
         notes.append(f"{title}: {size}{where}.")
     for reason in dict.fromkeys(reason for table in tables for reason in table.left_out):
         parts = [table for table in tables if reason in table.left_out]
         count = sum(table.left_out[reason] for table in parts)
-        where = shown(parts[0].path) if len(parts) == 1 else f"{len(parts):,} files"
+        where = listed((part.path for part in parts), 3)
         notes.append(f"Left out of {where}, {reason}: {counted(count, 'sentence')}.")
     notes += [note for table in tables for note in table.notes]
     for what, by_path in (

@@ -68,6 +68,20 @@ class Rows:
         """Take a table whose columns are not those of labelled rows, instead of sentences that are added."""
         self._table = table
 
+    def extend(self, other: "Rows") -> None:
+        """Add the sentences of another file."""
+        for column, cells in other._columns.items():
+            self._columns[column] += cells
+
+    def is_complete(self, column: str) -> bool:
+        """Return whether every sentence has a language, or whatever else the column says."""
+        return all(self._columns[column])
+
+    @property
+    def are_labelled(self) -> bool:
+        """Whether they are sentences that were added, and not another table."""
+        return not len(self._table)
+
     def leave_out(self, reason: str, count: int = 1) -> None:
         """Count sentences that are not read, such as rejected ones."""
         if count:

@@ -1,10 +1,12 @@
 """The way from files, or from a mapped table, to labelled rows, an audited labelled set, or unlabelled sentences."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files as package_files
-from itertools import chain, compress
+from itertools import chain, compress, islice
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from emu_core.data.cleaning import stripped
@@ -207,29 +209,38 @@ def rows_of_tables(
     Raises:
         DataError: see `apply_columns`.
     """
-    sources = _told_apart(tables)
+    sources = iter(_told_apart(tables))
     code = None if language is None else checked_language(language)
     parts = []
-    for table, mapping, source in zip(tables, mappings, sources, strict=True):
+    for table, mapping in zip(tables, mappings, strict=True):
         stated = table.states.language or code or table.states.around
         part = apply_columns(table.frame, mapping, language=stated, name=table.path, required=required)
         if mapping.split is None:
             part["split"] = table.states.split
-        parts.append(located(part, source))
+        counts = [count for _, count in table.files]
+        parts.append(
+            part.assign(
+                row=np.concatenate([np.arange(1, count + 1) for count in counts]),
+                source=pd.Series(list(islice(sources, len(counts))), dtype="str").repeat(counts).to_numpy(),
+            )
+        )
     unstated = [table for table, mapping in zip(tables, mappings, strict=True) if mapping.language is None]
     return pd.concat(parts, ignore_index=True), (*notes, *_language_notes(unstated, code))
 
 
 def _told_apart(tables: Sequence[SourceTable]) -> list[str]:
-    """Return a name for each table: its path, with the folder around it or a number where two have the same."""
-    paths = [table.path for table in tables]
+    """Return a name for each file: its path, with the folder around it or a number where two have the same."""
+    paths = Counter(path for table in tables for path, _ in table.files)
     names = [
-        table.path if paths.count(table.path) == 1 else f"{table.around}/{table.path}".lstrip("/")
+        path if paths[path] == 1 else f"{table.around}/{path}".lstrip("/")
         for table in tables
+        for path, _ in table.files
     ]
+    counts, numbers = Counter(names), Counter[str]()
+    numbers_by_file = [numbers.update([name]) or numbers[name] for name in names]
     return [
-        name if names.count(name) == 1 else f"{name} ({names[: at + 1].count(name)})"
-        for at, name in enumerate(names)
+        name if counts[name] == 1 else f"{name} ({number})"
+        for name, number in zip(names, numbers_by_file, strict=True)
     ]
 
 

@@ -8,7 +8,7 @@ from emu_core.data.collections.document import Document
 from emu_core.data.collections.formats import COLLECTION_FORMATS
 from emu_core.data.collections.read import read_tables
 from emu_core.data.collections.source_files import SourceFile, source_files
-from emu_core.data.labelled.load import read_labelled
+from emu_core.data.labelled.load import read_labelled, read_rows
 from emu_core.errors import DataError
 from tests.support.exports import EXPORTS, WITHOUT_SLOTS, folder_of, payload_of, rows_of, tables_of, zip_of
 
@@ -39,7 +39,7 @@ def test_a_folder_reads_as_its_archive(title: str, tmp_path: Path) -> None:
     by_folder, _ = read_tables(source_files([folder]))
     by_archive, _ = read_tables(source_files([("bot.zip", zip_of(EXPORTS[title]))]))
 
-    assert [table.path for table in by_folder] == [table.path for table in by_archive]
+    assert [table.files for table in by_folder] == [table.files for table in by_archive]
     for left, right in zip(by_folder, by_archive, strict=True):
         assert left.frame.equals(right.frame)
 
@@ -98,3 +98,56 @@ def test_parts_of_an_export_that_are_named_beside_sentences_are_left() -> None:
 
     assert [len(table) for table in tables] == [1, 1]
     assert any("FallbackIntent" in note for note in notes)
+
+
+def test_the_files_of_an_export_are_one_table_and_rows_know_their_file(tmp_path: Path) -> None:
+    part = "nlu:\n- intent: {0}\n  examples: |\n    - {0} 1\n    - {0} 2\n"
+    names = {"a.yml": "a", "b.yml": "b", "nlu_fr.yml": "c", "nlu_de.yml": "d"}
+    folder = folder_of(tmp_path / "bot", {name: part.format(intent) for name, intent in names.items()})
+
+    tables, notes = read_tables(source_files([folder]))
+
+    assert sorted(table.files for table in tables) == [
+        (("a.yml", 2), ("b.yml", 2)),
+        (("nlu_de.yml", 2),),
+        (("nlu_fr.yml", 2),),
+    ]
+    assert "Rasa NLU: 8 examples, 4 intents in 4 files." in notes
+    rows, _ = read_rows(source_files([folder]), mapping=None, language="en")
+    assert sorted(rows[["source", "row", "text", "language"]].itertuples(index=False, name=None)) == [
+        ("a.yml", 1, "a 1", "en"),
+        ("a.yml", 2, "a 2", "en"),
+        ("b.yml", 1, "b 1", "en"),
+        ("b.yml", 2, "b 2", "en"),
+        ("nlu_de.yml", 1, "d 1", "de"),
+        ("nlu_de.yml", 2, "d 2", "de"),
+        ("nlu_fr.yml", 1, "c 1", "fr"),
+        ("nlu_fr.yml", 2, "c 2", "fr"),
+    ]
+
+
+def test_equal_paths_of_two_exports_are_told_apart() -> None:
+    archives = [(name, zip_of(EXPORTS["Dialogflow ES"])) for name in ("a.zip", "b.zip")]
+
+    rows, _ = read_rows(source_files(archives), mapping=None, language=None)
+
+    assert set(rows["source"]) == {
+        f"{name}/intents/{file}"
+        for name in ("a.zip", "b.zip")
+        for file in ("greet_usersays_en.json", "bye.json")
+    }
+
+
+def test_a_damaged_cell_is_named_by_its_file() -> None:
+    item = {"data": [{"text": "x" * 100_001}], "isTemplate": False}
+    files = {**EXPORTS["Dialogflow ES"], "intents/long_usersays_en.json": [item]}
+
+    with pytest.raises(DataError, match=r"^intents/long_usersays_en.json: row 1 has 100,001 characters"):
+        tables_of(files)
+
+
+def test_a_file_without_a_language_is_refused_beside_those_that_have_one(tmp_path: Path) -> None:
+    texts = {"it-it/a.lu": "# a\n- uno\n", "notes/b.lu": "# b\n- due\n"}
+
+    with pytest.raises(DataError, match=r"b\.lu does not say its language"):
+        read_labelled(folder_of(tmp_path / "bot", texts))

@@ -2,7 +2,10 @@
 
 from pathlib import Path
 
+import pytest
+
 from emu_core.data.labelled.load import read_labelled
+from emu_core.errors import DataError
 from tests.support.exports import cells, folder_of, part, tables_of
 
 COLUMNS = ("text", "intent", "language", "annotated")
@@ -63,13 +66,16 @@ def test_es_files_that_are_named_one_by_one(tmp_path: Path) -> None:
         {
             "a_usersays_de.json": [phrase(part("hallo"))],
             "b_usersays_de.json": [phrase(part("tschüss"))],
-            "a.json": {"name": "a", "auto": True},
+            "a.json": {"id": "1", "name": "a", "auto": True, "responses": []},
         },
     )
 
-    labelled, _ = read_labelled([folder / "a_usersays_de.json", folder / "b_usersays_de.json"])
+    labelled, audit = read_labelled(sorted(folder.glob("*.json")))
 
     assert labelled.intents == ("a", "b") and labelled.languages == ("de",)
+    assert "Not read, since they hold no labelled sentences: a.json." in audit.notes
+    with pytest.raises(DataError, match=r"a.json \(Dialogflow ES\) holds no sentences to read; export it"):
+        read_labelled(folder / "a.json")
 
 
 def test_es_older_agent() -> None:

@@ -130,13 +130,14 @@ def test_the_language_of_lu() -> None:
         "to-do/d.lu": text,
     }
 
-    assert {table.path: set(table.frame.get("language", ())) for table in tables_of(files)[0]} == {
-        "it-it/a.lu": {"it-it"},
-        "zh-cn/a.lu": {"zh-cn"},
-        "b.id-id.lu": {"id-id"},
-        "c.lu": {"de-de"},
-        "to-do/d.lu": set(),
-    }
+    stated, unstated = tables_of(files)[0]
+    assert list(zip(stated.files, stated.frame["language"], strict=True)) == [
+        (("b.id-id.lu", 1), "id-id"),
+        (("c.lu", 1), "de-de"),
+        (("it-it/a.lu", 1), "it-it"),
+        (("zh-cn/a.lu", 1), "zh-cn"),
+    ]
+    assert unstated.path == "to-do/d.lu" and "language" not in unstated.frame
 
 
 def test_lu_is_known_by_its_notation_and_markdown_is_not_lu() -> None:
