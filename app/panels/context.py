@@ -4,7 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import streamlit as st
+from numpy.typing import NDArray
 
 from emu_app.data.library import ChosenData, chosen_data, data_of_run, draw_data_chooser
 from emu_app.shell.address import CHOSEN, PROBLEMS, choices_of_session, keep, linked, take_address
@@ -21,11 +23,14 @@ from emu_app.shell.state import config_of, data_sha_of, finished_runs, status_of
 from emu_app.shell.users import runs_root, server
 from emu_app.shell.widgets import strangers_note, then_rerun
 from emu_app.shell.wording import literal, sentence
+from emu_app.work.vectors import weights_of
 from emu_core.api.compare import ALL, usual_split
+from emu_core.data.labelled import LabelledSet
 from emu_core.data.wording import shown
 from emu_core.encoders.registry import available_encoders
-from emu_core.errors import EncoderError
+from emu_core.errors import EncoderError, RunError
 from emu_core.runs.run import Run, list_runs
+from emu_core.runs.trained_on import trained_rows
 
 A, B = "A", "B"  # the names of the two encoders
 NONE = "none"  # as B: encoder A alone
@@ -73,6 +78,14 @@ class Context:
         return [note for note in notes if note]
 
     @property
+    def trained_rows(self) -> list[tuple[str, NDArray[np.bool_], str]]:
+        """The spec of each encoder, whether it was trained on each row of the data, and `TrainedOn.unknown`."""
+        sha256, labelled = self.chosen.sha256, self.chosen.labelled
+        return [
+            (spec, *_trained_rows(weights_of(spec), sha256, spec, labelled)) for spec in self.specs.values()
+        ]
+
+    @property
     def runs(self) -> tuple[Run, ...]:
         """The runs among A and B."""
         return tuple(
@@ -83,6 +96,16 @@ class Context:
     def run(self) -> Run | None:
         """The run that is B; None if B is not a run."""
         return self.runs[-1] if B in self.specs and self.b.startswith(RUN_PREFIX) else None
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _trained_rows(
+    weights: str, sha256: str, spec: str, _labelled: LabelledSet
+) -> tuple[NDArray[np.bool_], str]:
+    try:
+        return trained_rows(spec, _labelled)
+    except RunError:
+        return np.zeros(len(_labelled), dtype=bool), spec
 
 
 def context() -> Context:

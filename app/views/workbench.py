@@ -8,7 +8,6 @@ import streamlit as st
 from emu_app.panels.context import Context, context
 from emu_app.panels.maps import FIRST_POINTS, MAX_DRAWN_POINTS, sample
 from emu_app.shell.address import draw_link
-from emu_app.shell.state import data_sha_of
 from emu_app.shell.widgets import KEPT, draw_note
 from emu_app.shell.wording import literal, sentence
 from emu_app.work.background import Done
@@ -18,7 +17,7 @@ from emu_app.workbench.drawer import draw_drawer, languages_key
 from emu_app.workbench.inspector import draw_inspector
 from emu_app.workbench.maps import draw_space
 from emu_app.workbench.subject import Space, Subject
-from emu_core.api.compare import ALL, choose_rows, training_notes
+from emu_core.api.compare import choose_rows, splits_of, training_notes
 from emu_core.data.wording import counted
 from emu_core.encoders.base import FloatArray
 from emu_core.errors import DataError
@@ -74,12 +73,15 @@ def _measure(space: Space, now: Context) -> Subject | None:
     except DataError as error:
         st.warning(sentence(error), icon=":material/filter_alt_off:")
         return None
-    sha256, title = now.chosen.sha256, now.chosen.title
-    for run in now.runs:
-        notes += training_notes(run, now.chosen.labelled, now.on, sha256=sha256, title=title)
+    labelled = now.chosen.labelled
+    measured = labelled.selected(languages=languages or None, splits=splits_of(labelled, now.on))
+    seen = False
+    for spec, rows, unknown in now.trained_rows:
+        notes += training_notes(spec, rows[measured], unknown)
+        seen = seen or bool(rows[measured].any())
     for note in dict.fromkeys([*notes, *now.strangers]):
         draw_note(literal(note))
-    key = f"{sha256}:{now.on}:{','.join(languages)}"
+    key = f"{now.chosen.sha256}:{now.on}:{','.join(languages)}"
     vectors = _vectors(space, key, part.frame["text"].tolist())
     if vectors is None:
         return None
@@ -92,8 +94,6 @@ def _measure(space: Space, now: Context) -> Subject | None:
         return None
     if isinstance(outcome, Done):
         comparison.with_computed(outcome.value)
-    is_trained_on = any(data_sha_of(run) == sha256 for run in now.runs)
-    seen = is_trained_on and (now.on in ("train", ALL) or not now.chosen.labelled.splits)
     return Subject(space.specs, key, comparison, isinstance(outcome, Done), seen)
 
 

@@ -76,6 +76,7 @@ def export_to_zip(spec: str, format: ExportFormat, name: str, path: Path) -> int
 
 
 def predictions(
+    encoder: str,
     pool: LabelledSet,
     pool_vectors: FloatArray,
     asked: NDArray[np.intp],
@@ -86,7 +87,7 @@ def predictions(
 
     `asked` are the rows of the pool that leave-one-out may ask; vectors are (P, dim) and (N, dim).
     """
-    predictor = Predictor(k=5).fit(pool, vectors=pool_vectors, asked=asked)
+    predictor = Predictor(encoder, k=5).fit(pool, vectors=pool_vectors, asked=asked)
     return predictor.predict(texts, vectors=vectors), predictor.facts
 
 

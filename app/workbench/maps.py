@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from emu_app.data.library import add_version
 from emu_app.panels import maps
 from emu_app.panels.context import Context, stay
-from emu_app.shell.state import data_sha_of
 from emu_app.shell.widgets import (
     KEPT,
     MAX_TABLE_ROWS,
@@ -106,10 +105,9 @@ def _first_look(places: Hashable, look: dict[str, Any]) -> dict[str, Any]:
 
 
 def _seen(points: pd.DataFrame, now: Context) -> pd.DataFrame:
-    """Return the points, with a column `trained` if A or B was trained on some of them."""
-    if not any(data_sha_of(run) == now.chosen.sha256 for run in now.runs) or not now.chosen.labelled.splits:
-        return points
-    return points.assign(trained=points["split"] == "train")
+    """Return the points, with a column `trained` if A or B was trained on some of them, but not on all."""
+    seen = np.logical_or.reduce([rows for _, rows, _ in now.trained_rows])[points["row"].to_numpy()]
+    return points.assign(trained=seen) if seen.any() and not seen.all() else points
 
 
 def _stars(space: Space, layouts: Mapping[str, maps.Layout]) -> list[NDArray[np.float32]]:

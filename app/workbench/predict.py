@@ -9,7 +9,7 @@ import streamlit as st
 
 from emu_app.data.boxes import ask_sentences, read_box
 from emu_app.data.tables import read_texts
-from emu_app.panels.context import A, B, Context
+from emu_app.panels.context import A, Context
 from emu_app.panels.labelling import LABELLING
 from emu_app.shell.address import draw_link
 from emu_app.shell.widgets import choose, draw_note, draw_table, roomy_columns
@@ -18,10 +18,11 @@ from emu_app.work.cache import computed, encoded
 from emu_app.work.tasks import predictions
 from emu_app.work.vectors import digest, weights_of
 from emu_core.api.compare import ALL, choose_rows
-from emu_core.api.predict import NO_INTENT, unseen_rows
+from emu_core.api.predict import NO_INTENT
 from emu_core.charts.style import short
 from emu_core.data.languages import language_name
 from emu_core.data.wording import counted
+from emu_core.runs.trained_on import trained_rows
 
 Answer = tuple[pd.DataFrame, dict[str, Any]]  # predictions, and the predictor's facts
 MOST_TYPED, MOST_OF_A_FILE = 200, 5_000
@@ -43,7 +44,7 @@ def answers(now: Context, texts: list[str]) -> dict[str, Answer] | None:
     vectors = None if pooled is None else encoded(specs, "", texts)
     if pooled is None or vectors is None:
         return None
-    asked = unseen_rows(specs.get(B, specs[A]), pool, chosen.sha256)
+    seen = np.logical_or.reduce([trained_rows(spec, pool)[0] for spec in specs.values()])
     weights = {name: weights_of(spec) for name, spec in specs.items()}
     key = f"predict:{chosen.sha256}:{':'.join(weights.values())}:{digest(texts)}"
     by_encoder: dict[str, Answer] = {}
@@ -51,7 +52,7 @@ def answers(now: Context, texts: list[str]) -> dict[str, Answer] | None:
         answer = computed(
             f"{key}:{weights[name]}",
             f"{name}: searching {counted(len(pool), 'labelled sentence')}",
-            predictions, pool, pooled[name], asked, texts, vectors[name],
+            predictions, specs[name], pool, pooled[name], np.flatnonzero(~seen), texts, vectors[name],
         )  # fmt: skip
         if answer is None:
             return None

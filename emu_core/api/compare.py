@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from emu_core.api.forgetting import read_forgetting
-from emu_core.api.inputs import RUN_SPEC, DataSource, finished_run, labelled_set
+from emu_core.api.inputs import RUN_SPEC, DataSource, finished_run, labelled_set, run_of
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.columns import ColumnMapping
 from emu_core.data.wording import counted, shown
@@ -25,6 +25,7 @@ from emu_core.evaluation.run_metrics import Metrics
 from emu_core.runs.data_facts import LabelledFacts
 from emu_core.runs.run import Run
 from emu_core.runs.snapshots import read_film
+from emu_core.runs.trained_on import trained_rows
 
 ALL = "all"  # rows of every split
 MOST_ON_MAP = 3_000  # sentences, which t-SNE lays out in about 9 seconds
@@ -166,9 +167,11 @@ def compare(
     labelled = labelled_set(data, mapping=mapping, language=language, merge_intents=merge_intents)[0]
     labelled = divided_as(runs, labelled)
     part, notes = choose_rows(labelled, split, languages)
-    split = split or usual_split(labelled)
-    for run_or_folder in runs:
-        notes += training_notes(run_or_folder, labelled, split)
+    measured = labelled.selected(languages=languages, splits=splits_of(labelled, split))
+    for trained_run in runs:
+        spec = f"{RUN_SPEC}{trained_run.folder}"
+        seen, unknown = trained_rows(spec, labelled)
+        notes += training_notes(spec, seen[measured], unknown)
     chosen_device, texts = pick_device(device), part.frame["text"].tolist()
     distinct = DistinctTexts(texts)
     rows = distinct.rows(texts)
@@ -199,6 +202,12 @@ def usual_split(labelled: LabelledSet) -> str:
     return next((split for split in ("test", "dev") if split in labelled.splits), ALL)
 
 
+def splits_of(labelled: LabelledSet, split: str | None) -> list[str] | None:
+    """Return the splits that `split` stands for, as `compare` takes it; None for all rows."""
+    split = split or usual_split(labelled)
+    return None if split == ALL else [split]
+
+
 def choose_rows(
     labelled: LabelledSet, split: str | None, languages: Sequence[str] | None
 ) -> tuple[LabelledSet, list[str]]:
@@ -209,8 +218,7 @@ def choose_rows(
     Raises:
         DataError: there is no such split or language.
     """
-    split = split or usual_split(labelled)
-    part = labelled.select(languages=languages or None, splits=None if split == ALL else [split])
+    part = labelled.select(languages=languages or None, splits=splits_of(labelled, split))
     if len(part) <= MOST_COMPARED:
         return part, []
     frame = part.frame
@@ -222,25 +230,32 @@ def choose_rows(
     return LabelledSet(frame.iloc[rows].reset_index(drop=True), part.name), [note]
 
 
-def training_notes(
-    run: Run, labelled: LabelledSet, split: str, *, sha256: str = "", title: str = ""
-) -> list[str]:
-    """Return a note if a finished run was trained on the sentences it is measured on, or on other data.
+def training_notes(spec: str, seen: NDArray[np.bool_], unknown: str) -> list[str]:
+    """Return a note if an encoder was trained on some of the sentences that it is measured on, and if that is unknown.
 
-    These are the measured split, or "all", of the whole set. If known already, its hash spares the time to compute it.
+    Args:
+        spec: the encoder, as `load_encoder` takes it.
+        seen: (N,), whether it was trained on each of these sentences, and
+        unknown: an encoder of which that is unknown, as `trained_rows` returns both.
     """
-    if run.data().sha256 != (sha256 or labelled.sha256()):
-        return [
-            f"The run {run.name} was trained on {shown(run.config().data)}, and not on "
-            f"{shown(title or labelled.name)} as it is now: sentences that are in both are measured like new ones."
-        ]
-    if split not in ("train", ALL):
-        return []
-    rows = "the rows of split train" if labelled.splits and split == ALL else "these sentences"
-    return [
-        f"The run {run.name} was trained on {rows}, so the accuracy in its training languages says little about new "
-        "sentences."
-    ]
+    notes = []
+    if seen.any():
+        these = "these sentences" if seen.all() else f"{int(seen.sum()):,} of these {len(seen):,} sentences"
+        notes.append(
+            f"{_title(spec)} was trained on {these}, or on translations of them, so the accuracy in its training "
+            "languages says little about new sentences."
+        )
+    if unknown:
+        notes.append(
+            f"{_title(unknown)} does not say which sentences it was trained on: if these are among them, they are "
+            "measured like new ones."
+        )
+    return notes
+
+
+def _title(spec: str) -> str:
+    run = run_of(spec)
+    return f"The encoder {shown(spec)}" if run is None else f"The run {run.name}"
 
 
 def _specs(runs: Sequence[Run], encoders: Sequence[str]) -> tuple[str, str]:

@@ -25,8 +25,8 @@ from emu_core.evaluation.projection import stratified_sample
 from emu_core.evaluation.run_metrics import measure_accuracy
 from emu_core.evaluation.significance import accuracy_interval
 from emu_core.runs.run import Run
+from emu_core.runs.trained_on import trained_rows
 
-TRAIN = "train"
 POOL_NOTE = (
     "Against a labelled pool this is classification: a query takes the intent of its nearest sentence in the pool. A "
     "logistic regression on the same vectors is measured for comparison."
@@ -84,8 +84,17 @@ def evaluate(
         labelled = divided_as([run], labelled)
     pooled, pool_audit = (None, ()) if pool is None else labelled_set(pool, **reading)
     findings = dict.fromkeys([*audit[1:], *pool_audit[1:]])
-    asked = labelled.select(languages=languages, splits=None if split in (None, ALL) else [split])
-    part, notes = (asked, list[str]()) if run is None else _not_trained_on(run, labelled, asked, split)
+    asked = labelled.selected(languages=languages, splits=None if split in (None, ALL) else [split])
+    query_rows, notes = asked, list[str]()
+    seen, unknown = trained_rows(encoder, labelled)
+    if run is not None and split is None and (asked & seen).any() and (asked & ~seen).any():
+        query_rows = asked & ~seen
+        notes.append(
+            f"Left out: {counted(int((asked & seen).sum()), 'sentence')} that the run {run.name} was trained on, or "
+            f"translations of such. The split {ALL} has them, too."
+        )
+    notes += training_notes(encoder, seen[query_rows], unknown)
+    part = LabelledSet(labelled.frame[query_rows].reset_index(drop=True), labelled.name)
     if pooled is not None:
         if Difference.CASE in merge_intents:
             spelling = spelt_as(part.frame["intent"], pooled.intents)
@@ -99,7 +108,7 @@ def evaluate(
                 **nothing,
                 "mean": None,
                 "classifier": None,
-                "left_out": len(asked) - len(part),
+                "left_out": int(asked.sum()) - len(part),
                 "notes": [*notes, *findings],
             }
     chosen_device = pick_device(device)
@@ -118,7 +127,7 @@ def evaluate(
         "mean": accuracies.mean,
         "counts": accuracies.counts,
         "intervals": {pair: list(accuracy_interval(right)) for pair, right in accuracies.correct.items()},
-        "left_out": len(asked) - len(part),
+        "left_out": int(asked.sum()) - len(part),
         "notes": notes,
     }
     if isinstance(accuracies, PoolAccuracy) and pooled is not None:
@@ -126,8 +135,10 @@ def evaluate(
         if repeats := int(is_repeat(part.frame, pooled.frame).sum()):
             queries = counted(len(part), "query", "queries")
             notes.append(f"{repeats:,} of {queries} are in the pool, too: no query is an answer to itself.")
-        if run is not None and _trained_on(run, pooled):
-            notes.append(f"The run {run.name} was trained on the pool's sentences.")
+        if run is not None and (of_pool := trained_rows(encoder, pooled)[0]).any():
+            notes.append(
+                f"The run {run.name} was trained on {int(of_pool.sum()):,} of the pool's {len(pooled):,} sentences."
+            )
         out["by_language"] = accuracies.by_language
         out["classifier"] = _classifier(part, pooled, model)
     elif isinstance(accuracies, LeaveOneOut) and "en" in part.languages:
@@ -151,37 +162,6 @@ def _foreign_intents(queries: LabelledSet, pool: LabelledSet) -> list[str]:
         f"{counted(count, 'query', 'queries')} of {len(queries):,} can't be right, because the pool lacks their "
         f"intents ({listed(foreign, 4)}); name the intents alike in both files."
     ]
-
-
-def _trained_on(run: Run, labelled: LabelledSet) -> bool:
-    """Return whether a run was trained on a set; False if its folder does not tell."""
-    try:
-        return run.data().sha256 == labelled.sha256()
-    except EmuError:
-        return False
-
-
-def _not_trained_on(
-    run: Run, labelled: LabelledSet, asked: LabelledSet, split: str | None
-) -> tuple[LabelledSet, list[str]]:
-    """Return the part `asked` of a set, without `split` excluding the run's training sentences, and notes."""
-    try:
-        if not run.config().encoder:  # trained from scratch, without labelled sentences
-            return asked, []
-        notes = training_notes(run, labelled, split or ALL)
-    except EmuError:  # the folder has only an encoder
-        return asked, []
-    new = (asked.frame["split"] != TRAIN).to_numpy()
-    if split is not None or not labelled.splits or not new.any() or not _trained_on(run, labelled):
-        return asked, notes
-    if new.all():
-        return asked, []
-    left_out = counted(int((~new).sum()), "sentence")
-    note = (
-        f"Left out: {left_out} of split {TRAIN}, which the run {run.name} was trained on. The split {ALL} has them, "
-        "too."
-    )
-    return LabelledSet(asked.frame[new].reset_index(drop=True), asked.name), [note]
 
 
 def _guarded(

@@ -19,6 +19,7 @@ from emu_core.runs.progress import OnProgress, Progress
 from emu_core.runs.run import Run, RunState
 from emu_core.runs.snapshots import BEFORE, Snapshots
 from emu_core.runs.stored_data import LabelledData, ParallelData, load_data
+from emu_core.runs.trained_on import TrainedOn, trained_on
 from emu_core.training.fit import ran_out
 from emu_core.training.job import Job, Outcome
 
@@ -111,7 +112,10 @@ def execute(
             )
             progress.phase("saving")
             if processes.main:
-                _finish(face, run, outcome, metrics, progress)
+                known = trained_on(config.encoder)
+                if isinstance(data, LabelledData):
+                    known = known.joined(data.learnt_rows(config).frame)
+                _finish(face, run, outcome, known, metrics, progress)
     return run
 
 
@@ -129,13 +133,16 @@ def _measured(data: LabelledData | ParallelData, base: Measured | None, outcome:
     return replace(labelled_metrics(held_out, base, specialised), warnings=warnings)
 
 
-def _finish(face: Face, run: Run, outcome: Outcome, metrics: Metrics, progress: Progress) -> None:
-    """Write encoder, metrics, card and final status, and delete the data."""
+def _finish(
+    face: Face, run: Run, outcome: Outcome, known: TrainedOn, metrics: Metrics, progress: Progress
+) -> None:
+    """Write encoder, the sentences it was trained on, metrics, card and final status, and delete the data."""
     run.write("metrics.json", metrics.to_json())
     if run.encoder_folder.exists():  # left by a process that was killed before the final status
         shutil.rmtree(run.encoder_folder)
     with whole_folder(run.encoder_folder) as partial:
         outcome.encoder.save(partial)
+        known.save(partial)
         write_checksums(partial)
     face.write_card(run)
     progress.end(RunState.FINISHED, Message(" ".join(outcome.fitted.warnings)))

@@ -11,16 +11,17 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from emu_core.api.embed import in_parts, read_inputs, writing
-from emu_core.api.inputs import RUN_SPEC, DataSource, Files, as_list, labelled_set, lazy_encode, run_of
+from emu_core.api.inputs import RUN_SPEC, DataSource, Files, as_list, labelled_set, lazy_encode
 from emu_core.data.cleaning import clean, stripped
 from emu_core.data.demo import DEMO
-from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.columns import ColumnMapping
 from emu_core.data.labelled.repeats import sentence_groups
 from emu_core.data.readers.formats import FILE_ENDINGS
+from emu_core.data.wording import shown
 from emu_core.errors import DataError
 from emu_core.evaluation.arrays import Vectors
 from emu_core.evaluation.nearest_intent import LEAST_ASKED, NearestIntent
+from emu_core.runs.trained_on import trained_rows
 from emu_core.threads import give_memory_back
 
 NO_INTENT = "no known intent"
@@ -90,7 +91,7 @@ class Predictor:
         Args:
             pool: a labelled set, files, folders, or "demo".
             vectors: (P, dim), the encoder's vectors for a labelled set, if they are known already.
-            asked: rows that leave-one-out may use as queries; None takes `unseen_rows`.
+            asked: rows that leave-one-out may use as queries; None takes those that the encoder was not trained on.
             mapping: columns of the files, if their names are unusual.
             language: language of files without a language column.
             merge_intents: see `read_labelled`.
@@ -98,11 +99,13 @@ class Predictor:
         Raises:
             DataError: the pool can't be read.
             EncoderError: the encoder can't be opened.
+            RunError: the run's folder is damaged.
         """
         self.pool_, _ = labelled_set(pool, mapping=mapping, language=language, merge_intents=merge_intents)
         frame = self.pool_.frame
+        seen, unknown = trained_rows(self.encoder, self.pool_)
         if asked is None:
-            asked = unseen_rows(self.encoder, self.pool_)
+            asked = np.flatnonzero(~seen)
         if vectors is None:
             vectors = self._encode_all(frame)
         self.classifier_ = NearestIntent().fit(
@@ -110,19 +113,30 @@ class Predictor:
         )
         del vectors
         give_memory_back()
-        self.notes_ = tuple(self._notes(len(asked)))
+        self.notes_ = tuple(self._notes(len(asked), unknown))
         return self
 
-    def _notes(self, unseen: int) -> Iterator[str]:
-        if unseen < LEAST_ASKED < len(self.pool_):
+    def _notes(self, asked: int, unknown: str) -> Iterator[str]:
+        count = len(self.pool_)
+        if asked < LEAST_ASKED < count:
             yield (
-                "The run was trained on these labelled sentences, so there is no confidence and no threshold; add a "
-                "column split with test rows to the file and train on it again, or set a threshold."
+                f"The run was trained on these labelled sentences{f', all but {asked}' if asked else ''}, so there is "
+                "no confidence and no threshold; add labelled sentences that it was not trained on, or set a threshold."
             )
         elif self.classifier_.calibration_ is None:
             yield (
                 "There is no confidence: leave-one-out on the pool has too few correct or too few wrong predictions "
                 "to calibrate it."
+            )
+        if LEAST_ASKED <= asked < count:
+            yield (
+                f"The run was trained on {count - asked:,} of the {count:,} labelled sentences; accuracy, confidence "
+                "and threshold are those of the others."
+            )
+        if unknown:
+            yield (
+                f"The encoder {shown(unknown)} does not say which sentences it was trained on: if some of the labelled "
+                "ones are among them, accuracy, confidence and threshold are too high."
             )
 
     @property
@@ -254,22 +268,6 @@ def predict(
     texts = texts_of(data, mapping=mapping, language=language)
     predictor.fit(pool, mapping=mapping, language=language, merge_intents=merge_intents)
     return predictor.predict(texts)
-
-
-def unseen_rows(encoder: str, pool: LabelledSet, sha256: str = "") -> NDArray[np.intp]:
-    """Return the rows of a pool that an encoder was not trained on, as far as its run records that.
-
-    On a run's training sentences, leave-one-out would overestimate the accuracy on new ones. If the pool is a part of a
-    set, `sha256` is the hash of the whole.
-
-    Raises:
-        RunError: the run's folder is damaged.
-    """
-    seen = np.zeros(len(pool), dtype=bool)
-    run = run_of(encoder)
-    if run is not None and run.data().sha256 == (sha256 or pool.sha256()):
-        seen[:] = (pool.frame["split"] == "train") | (not pool.splits)
-    return np.flatnonzero(~seen)
 
 
 def texts_of(data: Files, *, mapping: ColumnMapping | None = None, language: str | None = None) -> list[str]:

@@ -36,7 +36,7 @@ class LabelledData:
             name=self.labelled.name,
             sha256=self.labelled.sha256(),
             rows=len(self.labelled),
-            labelled=self._rows(config),
+            labelled=len(self.learnt_rows(config)),
             intents=len(self.labelled.intents),
             counts={f"{language} {split}".strip(): int(n) for (language, split), n in counts.items()},
             audit=self.audit,
@@ -45,11 +45,12 @@ class LabelledData:
 
     def size(self, config: RunConfig) -> str:
         """Return the amount of training data in words."""
-        sentences = counted(self._rows(config), "labelled sentence")
+        sentences = counted(len(self.learnt_rows(config)), "labelled sentence")
         return f"{sentences} of {counted(len(self.labelled.intents), 'intent')}"
 
-    def _rows(self, config: RunConfig) -> int:
-        return len(self.labelled.train_part().select(languages=config.train_languages or None))
+    def learnt_rows(self, config: RunConfig) -> LabelledSet:
+        """Return the rows whose labels are learnt."""
+        return self.labelled.train_part().select(languages=config.train_languages or None)
 
     def store(self, folder: Path) -> None:
         """Write both sets."""

@@ -18,11 +18,13 @@ from emu_core.data.parallel.files import read_translations
 from emu_core.data.texts.scored_pairs import read_scored_pairs
 from emu_core.encoders.base import Encoder
 from emu_core.encoders.registry import available_encoders, load_encoder
+from emu_core.encoders.saved import write_checksums
 from emu_core.errors import DataError, RunError
 from emu_core.evaluation.forgetting import retrieval_change, similarity_change
 from emu_core.runs.config import RunConfig
 from emu_core.runs.run import Run, create_run
 from emu_core.runs.stored_data import LabelledData
+from emu_core.runs.trained_on import TrainedOn
 from tests.support.sentences import cosine
 from tests.support.small import small_set
 from tests.support.small_run import small_run
@@ -224,6 +226,9 @@ def test_without_files_the_small_set_is_taken_that_the_run_was_not_trained_on(
     monkeypatch.setattr(api, "load_demo", lambda: small_set(("en", "ja")))  # fewer
     monkeypatch.setattr(api, "COMMANDS_MEASURED", 6)
     monkeypatch.setattr(api, "COMMANDS", ("en", "de", "ru"))
+    assert "commands to a home" in api.small_set(run)[1]  # it was trained on a part of the demo set
+    TrainedOn(np.empty(0, np.uint64)).save(run.encoder_folder)
+    write_checksums(run.encoder_folder)
     seen: list[tuple[int, int]] = []
     result = forgetting(run.folder, on_progress=lambda *done: seen.append(done), device="cpu")
     assert result["sts"] == {} and list(result["translations"]) == ["en-ja", "ja-en"]

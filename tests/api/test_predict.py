@@ -12,7 +12,7 @@ import pytest
 from sklearn.isotonic import IsotonicRegression
 
 from emu_core import Predictor, predict
-from emu_core.api.predict import NO_INTENT, unseen_rows
+from emu_core.api.predict import NO_INTENT
 from emu_core.cli import main
 from emu_core.data.labelled import LabelledSet
 from emu_core.errors import DataError
@@ -181,14 +181,17 @@ def test_the_threshold_can_be_set(pool: LabelledSet) -> None:
 def test_rows_that_a_run_was_trained_on_calibrate_nothing(tmp_path: Path) -> None:
     run, labelled, _ = small_run(tmp_path / "runs")
     spec = f"run:{run.folder}"
-    splits = labelled.frame["split"]
-    assert unseen_rows(spec, labelled).tolist() == np.flatnonzero(splits != "train").tolist()
-    assert len(unseen_rows("use", labelled)) == len(labelled)
-    trained = labelled.select(splits=["train"])
-    assert len(unseen_rows(spec, trained)) == len(trained)  # another set, of which nothing is known
-    assert len(unseen_rows(spec, trained, labelled.sha256())) == 0
-    alone = Predictor(spec, device="cpu").fit(trained, asked=np.arange(0))
-    assert alone.facts["accuracy"] is None and "trained on these labelled sentences" in alone.notes_[0]
+    whole = Predictor(spec, device="cpu").fit(labelled)
+    assert whole.facts["accuracy"] is not None
+    assert "trained on 216 of the 324 labelled sentences" in whole.notes_[-1]
+    # The same sentences in another file, without ids and splits, in another case and order.
+    frame = labelled.select(splits=["train"], languages=["en"]).frame.iloc[::-1].reset_index(drop=True)
+    again = LabelledSet(frame.assign(text=" " + frame["text"].str.upper(), id="", split=""), "again")
+    alone = Predictor(spec, device="cpu").fit(again)
+    assert alone.facts["accuracy"] is None and alone.facts["threshold"] is None
+    assert "trained on these labelled sentences" in alone.notes_[0]
+    base = Predictor(device="cpu").fit(again)
+    assert base.facts["accuracy"] is not None and not any("trained on" in note for note in base.notes_)
     found = predict(["Where can I swim?"], pool=labelled, run=run.folder, device="cpu")
     assert found["nearest_1_intent"].item() in labelled.intents
 

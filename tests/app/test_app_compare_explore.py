@@ -255,11 +255,12 @@ def test_data_that_the_run_has_not_seen_are_named_as_such(
 ) -> None:
     compare(app)
     app.selectbox(key="choose-on").set_value("all").run()
-    assert "was trained on the" in app.info[0].value
+    assert "was trained on 216 of these 324 sentences" in app.info[0].value
     assert not app.success and any("seen in training" in info.value for info in app.info)
     assert all(", seen in training" in m.delta for m in app.metric if m.label.startswith("Mean"))
     other = compare(with_frame(trained[1].frame.iloc[:-3]), run=trained[0].name)
-    assert r"trained on small\.csv" in other.info[0].value
+    other.selectbox(key="choose-on").set_value("train").run()
+    assert "was trained on these sentences" in other.info[0].value
     assert other.selectbox(key="choose-b").label == "B: other data"
 
 

@@ -106,17 +106,24 @@ def test_evaluate_leaves_out_what_the_run_was_trained_on(
     metrics = Run(folder / "runs" / "small").metrics()
     found, said = evaluated(data, "small")
     assert found["accuracy"] == metrics.specialised and found["counts"] == metrics.counts
-    assert found["left_out"] == 3 * 72 and "Left out: 216 sentences of split train" in found["notes"][0]
+    assert (
+        found["left_out"] == 3 * 72
+        and "Left out: 216 sentences that the run small was trained on" in found["notes"][0]
+    )
     assert f"note: {found['notes'][0]}" in said
     # What is asked for is measured; a warning says what it is worth.
     asked, _ = evaluated(data, "small", "--split", "all", "--languages", "en,de")
     assert asked["counts"]["en-de"] == 108 and asked["left_out"] == 0
-    assert "was trained on the" in asked["notes"][0]
-    # Of another set nobody knows; the base encoder was trained on neither.
+    assert "was trained on 144 of these 216 sentences" in asked["notes"][0]
+    # In another file, the same sentences are known; the base encoder was trained on neither.
     other = folder / "other.csv"
-    small_set(("en", "de")).frame.to_csv(other, index=False)
+    small_set(("en", "de")).frame.drop(columns="split").to_csv(other, index=False)
     asked, _ = evaluated(other, "small")
-    assert asked["counts"]["en-de"] == 108 and "not on other.csv as it is now" in asked["notes"][0]
+    assert asked["left_out"] == 144 and asked["accuracy"]["en-de"] == found["accuracy"]["en-de"]
+    pool = folder / "pool.csv"
+    small_set(("en",)).select(splits=["train"]).frame.to_csv(pool, index=False)
+    asked, _ = evaluated(other, "small", "--pool", str(pool), "--split", "all")
+    assert "The run small was trained on 72 of the pool's 72 sentences." in asked["notes"]
     assert main(["evaluate", str(data), "--languages", "en,de", "--device", "cpu", "--json"]) == 0
     base = json.loads(capsys.readouterr().out)
     assert (base["counts"]["en-de"], base["left_out"], base["notes"]) == (108, 0, [])

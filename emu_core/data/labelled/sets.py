@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from emu_core.data.cleaning import as_seen, texts_hash
 from emu_core.data.labelled.columns import LABELLED_COLUMNS
@@ -91,6 +92,17 @@ class LabelledSet(SentenceSet):
         Raises:
             DataError: a language or split is not in the set, or no row is in both.
         """
+        frame = self.frame[self.selected(languages=languages, splits=splits)]
+        return LabelledSet(frame.reset_index(drop=True), self.name)
+
+    def selected(
+        self, *, languages: Sequence[str] | None = None, splits: Sequence[str] | None = None
+    ) -> NDArray[np.bool_]:
+        """Return whether each row is in the given languages and splits, as `select` takes them, (N,).
+
+        Raises:
+            DataError: as `select`.
+        """
         codes = None if languages is None else [language_code(name) or name for name in languages]
         parts = None if splits is None else [split_code(name) for name in splits]
         keep = pd.Series(True, index=self.frame.index)
@@ -106,7 +118,7 @@ class LabelledSet(SentenceSet):
                 f"no row in language {listed(languages or self.languages)} and split "
                 f"{listed(splits or self.splits)}; choose others"
             )
-        return LabelledSet(self.frame[keep].reset_index(drop=True), self.name)
+        return keep.to_numpy(dtype=bool)
 
     def train_part(self) -> "LabelledSet":
         """Return the rows of split train, or all without splits. Raises DataError for splits without train."""

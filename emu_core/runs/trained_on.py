@@ -1,0 +1,100 @@
+"""The sentences whose labels an encoder has learnt, as hashes beside its weights.
+
+On those, it recognises what it has memorised, so that no accuracy on them says anything about new sentences.
+"""
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save_file
+
+from emu_core.data.labelled import LabelledSet
+from emu_core.data.labelled.repeats import repeat_keys, sentence_groups
+from emu_core.errors import RunError
+from emu_core.runs.run import Run
+
+TRAINED_ON = "trained_on.safetensors"
+_HASHES, _UNKNOWN = "hashes", "unknown"
+
+
+@dataclass(frozen=True, eq=False)
+class TrainedOn:
+    """The sentences that an encoder was trained on with their labels.
+
+    Attributes:
+        hashes: 64 bits of each sentence in its language.
+        unknown: the encoder, this one or one that it was trained from, of which they are not known; "" for none.
+    """
+
+    hashes: NDArray[np.uint64]
+    unknown: str = ""
+
+    def joined(self, sentences: pd.DataFrame) -> "TrainedOn":
+        """Return these sentences and others, with the columns text and language."""
+        return TrainedOn(np.union1d(self.hashes, _hashed(sentences)), self.unknown)
+
+    def rows(self, sentences: pd.DataFrame) -> NDArray[np.bool_]:
+        """Return whether each of N sentences, or a repeat or translation of it among them, was trained on, (N,).
+
+        Args:
+            sentences: with the columns text, language and id, "" for none.
+        """
+        seen = np.isin(_hashed(sentences), self.hashes)
+        if not seen.any():
+            return seen
+        groups = pd.Series(sentence_groups(sentences))
+        return seen | (groups.isin(set(groups[seen]) - {""})).to_numpy()
+
+    def save(self, folder: Path) -> None:
+        """Write the file into an encoder's folder."""
+        save_file({_HASHES: self.hashes}, folder / TRAINED_ON, {_UNKNOWN: self.unknown})
+
+
+def trained_on(spec: str) -> TrainedOn:
+    """Return what an encoder, given as `load_encoder` takes it, was trained on.
+
+    Nothing is known of a model of `hf:`, and of a folder without the file.
+
+    Raises:
+        RunError: the file is damaged.
+    """
+    kind, _, name = spec.partition(":")
+    nothing = np.empty(0, np.uint64)
+    if kind != "run":
+        return TrainedOn(nothing, spec if kind == "hf" else "")
+    path = Run(Path(name)).encoder_folder / TRAINED_ON
+    if not path.is_file():
+        return TrainedOn(nothing, spec)
+    try:
+        with safe_open(path, framework="numpy") as file:
+            return TrainedOn(file.get_tensor(_HASHES).astype(np.uint64), file.metadata()[_UNKNOWN])
+    except (SafetensorError, OSError, KeyError, TypeError):
+        raise RunError(f"{path} is damaged; train the run again") from None
+
+
+def trained_rows(spec: str, labelled: LabelledSet) -> tuple[NDArray[np.bool_], str]:
+    """Return whether an encoder was trained on each row of a set, (N,), and `TrainedOn.unknown`.
+
+    Of the very set that a run was trained on, that is the whole split train, with the sentences that were used without
+    their labels.
+
+    Raises:
+        RunError: the run's folder is damaged.
+    """
+    known, (kind, _, folder) = trained_on(spec), spec.partition(":")
+    rows, unknown = known.rows(labelled.frame), known.unknown
+    if kind == "run" and Run(Path(folder)).data().sha256 == labelled.sha256():
+        rows |= (labelled.frame["split"] == "train").to_numpy() | (not labelled.splits)
+        unknown = "" if unknown == spec else unknown  # a run from before there were hashes
+    return rows, unknown
+
+
+def _hashed(sentences: pd.DataFrame) -> NDArray[np.uint64]:
+    keys = (key.encode("utf-8", "surrogatepass") for key in repeat_keys(sentences))
+    digests = b"".join(hashlib.blake2b(key, digest_size=8).digest() for key in keys)
+    return np.frombuffer(digests, "<u8").astype(np.uint64)

@@ -1,0 +1,110 @@
+"""Which sentences an encoder was trained on, as its folder knows it."""
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from emu_core import train
+from emu_core.api.predict import Predictor
+from emu_core.data.labelled import LabelledSet
+from emu_core.errors import RunError
+from emu_core.runs.run import Run
+from emu_core.runs.trained_on import TRAINED_ON, TrainedOn, trained_on, trained_rows
+from tests.support.small import small_set
+from tests.support.small_run import small_run
+from tests.support.tiny_transformer import tiny_transformer
+
+Trained = tuple[Run, LabelledSet]
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Trained:
+    run, labelled, _ = small_run(tmp_path_factory.mktemp("trained") / "runs")
+    return run, labelled
+
+
+def selection(labelled: LabelledSet, **columns: str) -> LabelledSet:
+    """The set with other values in some columns, which makes it another set."""
+    return LabelledSet(labelled.frame.assign(**columns), "another")
+
+
+def test_its_file_has_a_hash_for_each_sentence_whose_label_was_learnt(trained: Trained) -> None:
+    run, labelled = trained
+    known = trained_on(f"run:{run.folder}")
+    learnt = labelled.select(splits=["train"], languages=["en"]).frame
+    assert known.unknown == "" and len(known.hashes) == len(set(learnt["text"].str.casefold()))
+    assert known.rows(learnt.assign(id="")).all()
+    # It is no text, and other sentences are not in it.
+    content = (run.encoder_folder / TRAINED_ON).read_bytes()
+    assert not any(text.encode() in content for text in learnt["text"])
+    assert not known.rows(labelled.select(splits=["test"]).frame.assign(id="")).any()
+    assert not known.rows(labelled.select(languages=["de"]).frame.assign(id="")).any()
+    assert not known.rows(learnt.assign(id="", language="nl")).any()
+
+
+def test_repeats_and_translations_of_sentences_are_known_in_any_set(trained: Trained) -> None:
+    run, labelled = trained
+    spec, train_rows = f"run:{run.folder}", (labelled.frame["split"] == "train").to_numpy()
+    for other in (labelled, selection(labelled, split=""), selection(labelled, annotated="x")):
+        rows, unknown = trained_rows(spec, other)
+        assert unknown == "" and rows.tolist() == train_rows.tolist()
+    shouted = labelled.frame.assign(text=labelled.frame["text"].str.upper() + "\u200b", id="")
+    rows, _ = trained_rows(spec, LabelledSet(shouted, "shouted"))
+    assert rows.tolist() == (train_rows & (labelled.frame["language"] == "en")).tolist()
+    assert not trained_rows("use", labelled)[0].any()
+
+
+def test_a_run_on_a_run_knows_the_sentences_of_both(trained: Trained, tmp_path: Path) -> None:
+    run, labelled = trained
+    german = labelled.select(languages=["de"])
+    second = train(
+        german,
+        encoder=f"run:{run.folder}",
+        train_languages=["de"],
+        method="posterior",
+        out=tmp_path / "second",
+        device="cpu",
+    )
+    bare = selection(labelled, id="", split="")
+    rows, unknown = trained_rows(f"run:{second.folder}", bare)
+    trained_languages = labelled.frame["language"].isin(["en", "de"])
+    assert (
+        unknown == "" and rows.tolist() == (trained_languages & (labelled.frame["split"] == "train")).tolist()
+    )
+
+
+def test_where_nothing_is_known_it_is_said(trained: Trained, tmp_path: Path) -> None:
+    run, labelled = trained
+    shutil.copytree(run.encoder_folder, tmp_path / "old" / "encoder")
+    (tmp_path / "old" / "encoder" / TRAINED_ON).unlink()
+    (tmp_path / "old" / "encoder" / "checksums.json").unlink()
+    model = tiny_transformer(tmp_path / "tiny")
+    for spec in (f"run:{tmp_path / 'old'}", f"hf:{model}"):
+        rows, unknown = trained_rows(spec, labelled)
+        assert not rows.any() and unknown == spec
+    notes = Predictor(f"run:{tmp_path / 'old'}", device="cpu").fit(small_set(("en",))).notes_
+    assert "does not say which sentences it was trained on" in notes[-1]
+    # The data of a run without hashes are known as a whole.
+    shutil.copyfile(run.folder / "data.json", tmp_path / "old" / "data.json")
+    rows, unknown = trained_rows(f"run:{tmp_path / 'old'}", labelled)
+    assert rows.sum() == (labelled.frame["split"] == "train").sum() and unknown == ""
+
+
+def test_a_damaged_file_is_refused(trained: Trained, tmp_path: Path) -> None:
+    (tmp_path / "encoder").mkdir()
+    for content in (b"", b"no safetensors", b"\x08\0\0\0\0\0\0\0{}      "):
+        (tmp_path / "encoder" / TRAINED_ON).write_bytes(content)
+        with pytest.raises(RunError, match="damaged"):
+            trained_on(f"run:{tmp_path}")
+
+
+def test_the_same_sentences_make_the_same_file(tmp_path: Path) -> None:
+    frame = small_set(("en",)).frame
+    nothing = TrainedOn(np.empty(0, np.uint64))
+    for name, rows in (("one", frame), ("two", frame.iloc[::-1])):
+        (tmp_path / name).mkdir()
+        nothing.joined(rows).save(tmp_path / name)
+    one, two = ((tmp_path / name / TRAINED_ON).read_bytes() for name in ("one", "two"))
+    assert one == two
