@@ -15,6 +15,7 @@ from emu_core.data.file_names import Statement, statements
 from emu_core.data.labelled.columns import guess_columns
 from emu_core.data.labelled.shapes import shaped
 from emu_core.data.readers.cells import Cells
+from emu_core.data.readers.delimited import has_tabs
 from emu_core.data.readers.formats import (
     FORMAT_TITLES,
     PLAIN_ENDING,
@@ -222,14 +223,12 @@ def _in_table(document: Document, states: Statement, plain: bool) -> SourceTable
     """Return another file as a table; None if it is in a folder and no table. Raises DataError if it can't be read."""
     file = document.file
     about = file.path, file.around, file.is_named
-    is_plain = plain and _is_plain(document)
-    if (
-        not file.is_named
-        and not is_table(file.path)
-        and not (is_plain and unpacked_name(file.path).endswith(PLAIN_ENDING))
-    ):
+    is_text = unpacked_name(file.path).lower().endswith(PLAIN_ENDING)
+    is_tabular = is_table(file.path) or (is_text and has_tabs(document.text))  # MTOP's train.txt
+    is_plain = plain and not is_tabular and _is_plain(document)
+    if not file.is_named and not is_tabular and not (is_plain and is_text):
         return None
-    if is_plain and not is_table(file.path):
+    if is_plain:
         lines, notes = read_lines(document.payload, file.path)
         return SourceTable(*about, pd.DataFrame({"text": lines}, dtype="str"), "", states, notes)
     if not is_table(file.path) and unpacked_name(file.path).lower().endswith(STRUCTURED_ENDINGS):

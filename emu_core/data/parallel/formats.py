@@ -9,6 +9,7 @@ from emu_core.data.parallel.tables import read_pairs_by_tabs, read_table_of_lang
 from emu_core.data.parallel.text import ParallelRows
 from emu_core.data.parallel.tmx import read_tmx
 from emu_core.data.parallel.xliff import read_xliff
+from emu_core.data.readers.delimited import has_tabs
 from emu_core.data.readers.formats import is_memory, is_table
 from emu_core.data.readers.json_tables import looks_like_json
 from emu_core.data.readers.limits import opened
@@ -43,9 +44,3 @@ def head_of(path: Path) -> str:
         head = file.read(HEAD_BYTES)
     is_wide = head.startswith((b"\xff\xfe", b"\xfe\xff"))
     return head.decode("utf-16" if is_wide else "utf-8-sig", "replace")
-
-
-def has_tabs(head: str) -> bool:
-    """Return whether every whole line has the same number of tabs, one or more."""
-    lines = [line for line in head.split("\n")[:-1] or [head] if line.strip()]
-    return len({line.count("\t") for line in lines}) == 1 and "\t" in lines[0]

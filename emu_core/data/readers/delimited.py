@@ -115,3 +115,10 @@ def _delimited_columns(
             'text as ""'
         ) from error
     return header, columns
+
+
+def has_tabs(text: str) -> bool:
+    """Return whether every line at the beginning of a text has the same number of tabs, one or more."""
+    sample = text[:_SAMPLE_CHARS]
+    lines = [line for line in (sample.split("\n")[:-1] or [sample])[:_SAMPLE_ROWS] if line.strip()]
+    return len({line.count("\t") for line in lines}) == 1 and "\t" in lines[0]
