@@ -112,6 +112,23 @@ def test_ties_and_unique_values_are_not_guessed() -> None:
     assert guess_columns(frame) == ColumnMapping()
 
 
+def test_columns_without_names_are_guessed_from_few_rows() -> None:
+    frame = pd.DataFrame(
+        {"column 1": ["hi", "hello", "bye"], "column 2": ["greet", "greet", "part"]}, dtype="str"
+    )
+    assert guess_columns(frame) == ColumnMapping(text="column 1", intent="column 2")
+    frame = pd.DataFrame({"column 1": ["greet", "part"], "column 2": ["hi there", "good bye"]}, dtype="str")
+    assert guess_columns(frame) == ColumnMapping(text="column 2", intent="column 1")
+    assert guess_columns(frame.set_axis(["a", "b"], axis=1)).intent is None
+
+
+def test_departments_are_no_languages() -> None:
+    frame = cells(wrote=SENTENCES, office=["IT", "HR"] * 5)
+    assert guess_columns(frame) == ColumnMapping(text="wrote", intent="office")
+    frame = cells(wrote=SENTENCES, about=TOPICS, ticket_language=["DE", "EN"] * 5)
+    assert guess_columns(frame).language == "ticket language"
+
+
 def test_a_question_with_its_answer_and_category() -> None:
     answers = [f"we do as you say and it is there, number {number}" for number in range(10)]
     frame = cells(question=SENTENCES, answer=answers, category=TOPICS)

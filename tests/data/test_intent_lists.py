@@ -20,7 +20,7 @@ ROWS = [
 
 @pytest.mark.parametrize("ending", [".csv", ".tsv", ".jsonl", ".parquet"])
 def test_one_is_unwrapped_and_several_are_left_out_and_counted(ending: str, tmp_path: Path) -> None:
-    frame = pd.DataFrame(ROWS, columns=["text", "labels"])
+    frame = pd.DataFrame(ROWS, columns=["text", "intent"])
     path = tmp_path / f"hotel.en{ending}"
     path.write_bytes(WRITERS[ENDINGS[ending]](frame))  # as pandas and PyArrow write lists
     labelled, audit = read_labelled(path)

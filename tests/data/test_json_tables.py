@@ -106,6 +106,19 @@ def test_sentences_by_language() -> None:
     ]
 
 
+def test_lists_by_language_within_an_intent_and_columns_within_a_split() -> None:
+    assert rows([{"intent": "greet", "utterances": {"en": HI, "de": ["hallo du"]}}]) == [
+        *({"intent": "greet", "language": "en", "text": text} for text in HI),
+        {"intent": "greet", "language": "de", "text": "hallo du"},
+    ]
+    assert rows({"train": {"text": HI, "label": ["a", "b"]}, "test": {"text": BYE, "label": ["b"]}}) == [
+        {"split": "train", "text": "hi there", "label": "a"},
+        {"split": "train", "text": "hello you", "label": "b"},
+        {"split": "test", "text": "good bye", "label": "b"},
+    ]
+    assert rows([{"greet": HI}, {"part": BYE}]) == rows({"greet": HI, "part": BYE})
+
+
 def test_what_stands_around_the_rows_holds_for_all_of_them() -> None:
     assert rows({"name": "bot", "locale": "de-DE", "data": [{"intent": "greet", "utterances": HI}]}) == [
         {"language": "de-DE", "intent": "greet", "text": text} for text in HI

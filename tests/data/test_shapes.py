@@ -101,6 +101,12 @@ def test_a_header_is_no_row(header: tuple[str, str], tmp_path: Path) -> None:
     assert not any("header" in note for note in audit.notes)
 
 
+def test_rows_that_repeat_the_header_are_left_out_and_counted(tmp_path: Path) -> None:
+    labelled, audit = read(tmp_path, written([("text", "intent"), *ROWS[:2], ("text", "intent"), *ROWS[2:]]))
+    assert rows_of(labelled, "text", "intent") == ROWS
+    assert "Left out of hotel.en.csv: 1 row that repeats the header." in audit.notes
+
+
 def test_a_name_above_numbers_is_a_header(tmp_path: Path) -> None:
     rows = [(text, intent, "7") for text, intent in ROWS]
     labelled, _ = read(tmp_path, written([("what did the guest say", "what for", "age"), *rows]))
@@ -126,6 +132,8 @@ def test_sentences_alone_lose_no_row(tmp_path: Path) -> None:
         (("label", "text_en", "text_de", "text_fr"), ("en", "de", "fr")),
         (("category", "Utterance (en)", "Utterance (de)", "Utterance (fr)"), ("en", "de", "fr")),
         (("intent", "en_sentence", "de_sentence", "fr_sentence"), ("en", "de", "fr")),
+        (("intent", "English (US)", "German (DE)", "French (FR)"), ("en", "de", "fr")),
+        (("intent", "textEn", "textDe", "textFr"), ("en", "de", "fr")),
         (("Absicht", "Englisch", "Deutsch", "Französisch"), ("en", "de", "fr")),
         (("intent", "en", "id", "it"), ("en", "id", "it")),  # Indonesian, and no ids
     ],

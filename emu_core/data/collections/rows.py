@@ -38,10 +38,11 @@ class Rows:
     ) -> None:
         """Add a sentence; "" stands for what is unknown. A list of one intent is that intent, of several none."""
         if isinstance(intent, Sequence) and not isinstance(intent, str):
-            if len(intent) > 1:
+            intents = [item for item in dict.fromkeys(map(cell_text, intent)) if item]
+            if len(intents) > 1:
                 self.leave_out(SEVERAL_INTENTS)
                 return
-            intent = intent[0] if intent else ""
+            intent = "".join(intents)
         values = (id, text, intent, language, split, annotated)
         for cells, value in zip(self._columns.values(), values, strict=True):
             cells.append(cell_text(value))

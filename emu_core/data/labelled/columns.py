@@ -13,12 +13,14 @@ from emu_core.data.column_names import (
     listed_names,
     role_in_name,
     role_of_name,
+    words_of_name,
 )
 from emu_core.data.file_names import stated_language
 from emu_core.data.labelled.contents import Content
 from emu_core.data.labelled.intent_lists import single_intents
 from emu_core.data.labelled.splits import split_codes
 from emu_core.data.languages import language_codes
+from emu_core.data.readers.cells import is_numbered
 from emu_core.data.wording import shown
 from emu_core.errors import DataError, Fix
 
@@ -91,14 +93,24 @@ def _text_by_word(contents: _Contents) -> str | None:
 
 
 def _text_by_content(contents: _Contents) -> str | None:
-    """Return the column with the longest sentences; None if two are equally long, or none has any."""
-    lengths = {
-        column: content.length
-        for column, content in contents.items()
-        if content.are_sentences and not is_about(column)
-    }
-    longest = [column for column, length in lengths.items() if length == max(lengths.values())]
-    return longest[0] if len(longest) == 1 else None
+    """Return the column with the longest sentences; without any, that without a name with the most different texts."""
+    sentences = [
+        column for column, content in contents.items() if content.are_sentences and not is_about(column)
+    ]
+    if sentences:
+        return _only_largest(sentences, lambda column: contents[column].length)
+    texts = [column for column in _without_names(contents) if contents[column].may_be_sentences]
+    return _only_largest(texts, lambda column: len(contents[column].distinct))
+
+
+def _only_largest(columns: Sequence[str], size: Callable[[str], float]) -> str | None:
+    """Return the column of the largest size; None if there are two, or no column."""
+    sizes = [size(column) for column in columns]
+    return columns[sizes.index(max(sizes))] if sizes and sizes.count(max(sizes)) == 1 else None
+
+
+def _without_names(contents: _Contents) -> list[str]:
+    return [column for column in contents if is_numbered(column)]
 
 
 def _intent_by_word(contents: _Contents) -> str | None:
@@ -115,7 +127,8 @@ def _intent_by_content(contents: _Contents) -> str | None:
     usable = [
         column
         for column, content in contents.items()
-        if content.are_labels and not (content.are_languages or content.are_splits or is_about(column))
+        if content.are_labels
+        and not (_states_languages(column, content) or content.are_splits or is_about(column))
     ]
 
     def fitness(column: str) -> tuple[bool, bool, int]:
@@ -123,11 +136,20 @@ def _intent_by_content(contents: _Contents) -> str | None:
         distinct = len(content.distinct)
         return content.are_plain_labels, len(content.cells) >= _USUAL_REPEATS * distinct, distinct
 
-    return max(usable, key=fitness, default=None)
+    if usable:
+        return max(usable, key=fitness)
+    # In a few rows, each intent may occur once.
+    single = [column for column in _without_names(contents) if contents[column].may_be_single_labels]
+    return single[0] if len(single) == 1 else None
 
 
 def _language_by_content(contents: _Contents) -> str | None:
-    return next((column for column, content in contents.items() if content.are_languages), None)
+    return next((column for column, content in contents.items() if _states_languages(column, content)), None)
+
+
+def _states_languages(column: str, content: Content) -> bool:
+    is_open = not words_of_name(column) or is_numbered(column) or role_in_name(column) == "language"
+    return content.are_languages and (is_open or not content.are_codes_of_places)
 
 
 def _split_by_content(contents: _Contents) -> str | None:

@@ -11,7 +11,8 @@ from emu_core.data.languages import is_known, stated_code
 _SAMPLE = 500
 _MAX_LANGUAGES = 200
 _MAX_LABEL_CHARACTERS, _MAX_LABEL_WORDS = 60, 5
-_MIN_REPEATS = 2  # of a label, on average
+_MIN_REPEATS, _MIN_REPEATS_OF_FEW = 2.0, 1.25  # of a label, on average
+_FEW = 50  # rows
 _NUMBER = r"[-+]?[\d.,]+%?"
 _DAY_OR_TIME = r"\d{1,4}[-./]\d{1,2}[-./]\d{1,4}([ T].*)?|\d{1,2}:\d\d(:\d\d)?( ?[AaPp][Mm])?"
 _ADDRESS = r"\w+://\S+|www\.\S+|\S+@\S+\.\w+"
@@ -105,7 +106,14 @@ class Content:
     def are_labels(self) -> bool:
         """Whether they are few short values that are repeated."""
         filled = sum(1 for cell in self.cells if cell.strip())
-        return self.may_be_labels and len(self.distinct) > 1 and filled >= _MIN_REPEATS * len(self.distinct)
+        repeats = _MIN_REPEATS_OF_FEW if filled <= _FEW else _MIN_REPEATS
+        return self.may_be_labels and len(self.distinct) > 1 and filled >= repeats * len(self.distinct)
+
+    @property
+    def may_be_single_labels(self) -> bool:
+        """Whether they may be labels that occur once, in a table of few rows."""
+        is_short = self.may_be_labels and self.words < 2
+        return is_short and self.may_be_sentences and 1 < len(self.distinct) <= _FEW
 
     @property
     def are_plain_labels(self) -> bool:
@@ -116,6 +124,11 @@ class Content:
     def are_languages(self) -> bool:
         """Whether each is a known language."""
         return 0 < len(self.distinct) <= _MAX_LANGUAGES and all(map(is_language, self.distinct))
+
+    @property
+    def are_codes_of_places(self) -> bool:
+        """Whether they are two capitals each, which are countries or departments rather than languages: IT, DE."""
+        return all(len(value) == 2 and value.isupper() for value in self.distinct)
 
     @cached_property
     def are_splits(self) -> bool:

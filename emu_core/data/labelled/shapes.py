@@ -1,8 +1,10 @@
 """The shapes of tables: without a header, or with a column per language."""
 
+import operator
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import compress
 
 from emu_core.data.column_names import folded_name, has_role, role_in_name, role_of_name
 from emu_core.data.file_names import SPLIT_WORDS
@@ -10,10 +12,12 @@ from emu_core.data.labelled.contents import Content, count_words, is_language, i
 from emu_core.data.languages import is_known, language_code, ordered, stated_code
 from emu_core.data.readers.cells import Cells, numbered
 from emu_core.data.readers.limits import check_rows
+from emu_core.data.wording import counted, shown
 
 _SENTENCE_END = (*".?!", *"。？！؟")
 _MIN_SENTENCE_WORDS = 3
-_SEPARATORS = re.compile(r"[\s_.:()\[\]-]+")
+_SEPARATORS = re.compile(r"[\s_.:()\[\]-]+|(?<=[a-z])(?=[A-Z])")
+_IN_BRACKETS = re.compile(r"\s*[(\[].*")  # "German (DE)"
 _TRANSLATIONS = frozenset({"translation", "ubersetzung", "traduction", "traduccion"})
 
 
@@ -21,7 +25,7 @@ def shaped(cells: Cells, name: str) -> Cells:
     """Return a table of sentences with a header, and one sentence a row.
 
     A first row that looks like those below it is a row, and the columns are then named "column 1", ...; a column per
-    language becomes a row per language.
+    language becomes a row per language. Rows that repeat the header, as in files that were joined, are left out.
 
     Args:
         cells: a table as its file holds it.
@@ -32,6 +36,8 @@ def shaped(cells: Cells, name: str) -> Cells:
     """
     if cells.is_first_row and _is_row(cells.header, [Content(column) for column in cells.columns]):
         cells = replace(with_first_row(cells), recognised="Table without a header")
+    elif cells.is_first_row and all(map(operator.contains, cells.columns, cells.header)):
+        cells = _without_headers(cells, name)
     return _by_language(cells, name)
 
 
@@ -42,6 +48,19 @@ def with_first_row(cells: Cells) -> Cells:
     """Return a table with its header as the first row, and with numbered columns."""
     columns = [(first, *column) for first, column in zip(cells.header, cells.columns, strict=True)]
     return replace(cells, header=numbered(len(columns)), columns=columns, is_first_row=False)
+
+
+def _without_headers(cells: Cells, name: str) -> Cells:
+    """Return a table without the rows that repeat its header."""
+    header = tuple(cells.header)
+    is_kept = [row != header for row in zip(*cells.columns, strict=True)]
+    left_out = is_kept.count(False)
+    if not left_out:
+        return cells
+    rows = counted(left_out, "row that repeats", "rows that repeat")
+    note = f"Left out of {shown(name)}: {rows} the header."
+    columns = [list(compress(column, is_kept)) for column in cells.columns]
+    return replace(cells, columns=columns, notes=(*cells.notes, note))
 
 
 def _is_row(header: Sequence[str], contents: Sequence[Content]) -> bool:
@@ -130,8 +149,9 @@ def _translations(cells: Cells) -> list[_Translation]:
 
 def _language_of_name(label: str, content: Content | None) -> str | None:
     """Return the language that a column is named after; names in other languages are known for sentences only."""
-    if is_language(label):
-        return stated_code(label)
+    plain = _IN_BRACKETS.sub("", label)
+    if is_language(label) or (len(plain) > 3 and is_language(plain)):
+        return stated_code(label) or stated_code(plain)
     if content and len(label) > 3 and label.isalpha() and not role_in_name(label) and content.are_sentences:
         code = language_code(label)  # "Englisch": to look it up takes a second
         return code if code and is_known(code) else None

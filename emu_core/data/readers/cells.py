@@ -7,6 +7,8 @@ import pandas as pd
 
 from emu_core.data.readers.limits import build_table
 
+_NUMBERED = "column "
+
 
 @dataclass(frozen=True)
 class Cells:
@@ -38,4 +40,9 @@ class Cells:
 
 def numbered(width: int) -> list[str]:
     """Return names for columns that have none: "column 1", ..."""
-    return [f"column {number}" for number in range(1, width + 1)]
+    return [f"{_NUMBERED}{number}" for number in range(1, width + 1)]
+
+
+def is_numbered(name: str) -> bool:
+    """Return whether a column has one of the names of `numbered`."""
+    return name.startswith(_NUMBERED)

@@ -53,7 +53,10 @@ def _rows(value: Any, around: Record, name: str, depth: int) -> Iterator[Record]
 
 def _rows_of_list(values: list[Any], around: Record, name: str, depth: int) -> Iterator[Record]:
     kinds = {type(value) for value in values}
-    if kinds == {dict}:
+    if kinds == {dict} and all(map(_is_intent_alone, values)):
+        for value in values:
+            yield from _rows_of_object(value, around, name, depth)
+    elif kinds == {dict}:
         yield from _records(values, around, name, depth)
     elif kinds == {list}:
         yield from _records(_without_keys(values, name), around, name, depth)
@@ -64,6 +67,15 @@ def _rows_of_list(values: list[Any], around: Record, name: str, depth: int) -> I
         raise DataError(
             f"{shown(name)}: value {number} is not an object; write each as an object with the keys text and intent"
         )
+
+
+def _is_intent_alone(value: Record) -> bool:
+    """Return whether an object has nothing but an intent with its sentences."""
+    return (
+        len(value) == 1
+        and all(_holds(texts, str) for texts in value.values())
+        and not has_role(value, "text")
+    )
 
 
 def _without_keys(rows: Sequence[list[Any]], name: str) -> list[Record]:
@@ -88,7 +100,9 @@ def _records(records: Sequence[Record], around: Record, name: str, depth: int) -
         row = {**around, **record} if around else record
         for key in translations:
             row = _spread(row, key)
-        if any(isinstance(row.get(key), list) for key in sentences):
+        if by_language := next((key for key in translations if isinstance(row.get(key), dict)), None):
+            yield from _rows_by_language(row, by_language, name, depth)
+        elif any(isinstance(row.get(key), list) for key in sentences):
             yield from _rows_of_record(row, sentences, name, depth)
         else:
             yield row
@@ -128,15 +142,25 @@ def _keys_of_translations(records: Sequence[Record]) -> list[str]:
     """Return the keys at which records hold an object of sentences by language."""
     pairs = (pair for record in islice(records, _SAMPLE_ROWS) for pair in record.items())
     objects = ((key, value) for key, value in pairs if isinstance(value, dict) and value)
-    return list(dict.fromkeys(key for key, value in objects if all(map(_is_language, value))))
+    named = ((key, value) for key, value in objects if role_of_name(key) == "text" or key in _SENTENCE_LISTS)
+    return list(dict.fromkeys(key for key, value in named if all(map(_is_language, value))))
 
 
 def _spread(record: Record, key: str) -> Record:
-    """Return a record with a key for each language (`text_de`) instead of an object of sentences by language."""
-    if not isinstance(inner := record.get(key), dict):
+    """Return a record with a key for each language (`text_de`) instead of an object of a sentence by language."""
+    inner = record.get(key)
+    if not isinstance(inner, dict) or any(isinstance(value, list | dict) for value in inner.values()):
         return record
     rest = {other: value for other, value in record.items() if other != key}
     return rest | {f"{key}_{language}": value for language, value in inner.items()}
+
+
+def _rows_by_language(record: Record, key: str, name: str, depth: int) -> Iterator[Record]:
+    """Yield a row for each sentence in an object of lists of sentences by language."""
+    rest = {other: value for other, value in record.items() if other != key}
+    for language, texts in record[key].items():
+        values = [texts] if isinstance(texts, str) else texts
+        yield from _rows(values, {**rest, "language": language}, name, depth - 1)
 
 
 def _rows_of_object(value: Record, around: Record, name: str, depth: int) -> Iterator[Record]:
@@ -237,7 +261,9 @@ def _rows_of_objects(value: Mapping[str, Record]) -> list[Record] | None:
         index = dict.fromkeys(key for column in value.values() for key in column)
         return [{label: column.get(key) for label, column in value.items()} for key in index]
     are_rows = _are_numbers(value) and not _are_numbers(inner_keys)
-    if not are_rows and not has_role(inner_keys, "text"):
+    texts = [key for key in inner_keys if role_of_name(key) == "text"]
+    are_lists = any(isinstance(row.get(key), list | dict) for row in value.values() for key in texts)
+    if are_lists or not (are_rows or texts):
         return None
     has_ids = not _are_numbers(value) and not has_role(inner_keys, "id")
     return [{"id": key, **row} if has_ids else row for key, row in value.items()]
