@@ -1,7 +1,7 @@
 """Uploaded files, read and turned into a labelled set."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 import pandas as pd
 
@@ -66,8 +66,29 @@ class Upload:
 def read_upload(key: str, files: Sequence[tuple[str, bytes]]) -> Upload:
     """Read files and zip archives, given as names and bytes. Raises DataError for the first that can't be read."""
     tables, notes = data_tables(*read_tables(source_files(files)))
+    tables = _aligned(tables)
     size = sum(int(table.frame.memory_usage(deep=True).sum()) for table in tables)
     return Upload(key, size, tuple(name for name, _ in files), tuple(tables), notes)
+
+
+def _aligned(tables: Sequence[SourceTable]) -> list[SourceTable]:
+    """Return tables of which those of collections have the same columns, so that none of them is lost.
+
+    Some files of an export have slots, ids or a language, and others don't. A language is added only where the names
+    of all other files state theirs.
+    """
+    columns = {column for table in tables if table.is_collection for column in table.frame.columns}
+    lacking = [table for table in tables if table.is_collection and "language" not in table.frame]
+    added = columns & {"id", "annotated"}
+    if all(table.states.language for table in lacking):
+        added |= columns & {"language"}
+    aligned = []
+    for table in tables:
+        blanks = dict.fromkeys(sorted(added - set(table.frame.columns)), "") if table.is_collection else {}
+        if "language" in blanks:
+            blanks["language"] = table.states.language or ""
+        aligned.append(replace(table, frame=table.frame.assign(**blanks)) if blanks else table)
+    return aligned
 
 
 def read_texts(name: str, payload: bytes) -> list[str]:

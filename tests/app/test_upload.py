@@ -68,3 +68,13 @@ def test_too_many_rows_in_all_files_together(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_a_packed_file_counts_as_its_table_does() -> None:
     assert uploaded(("a.csv", EN)).size == uploaded(("a.csv.gz", gzip.compress(EN))).size > len(EN) / 2
+
+
+def test_files_of_an_export_keep_what_only_some_have() -> None:
+    slots = "nlu:\n- intent: book\n  examples: |\n    - a room [tonight](date)\n    - a bed\n"
+    plain = "nlu:\n- intent: hallo\n  examples: |\n    - guten Tag\n    - hallo\n"
+    upload = uploaded(("book_en.yml", slots.encode()), ("hallo_de.yml", plain.encode()))
+    labelled, audit, _ = labelled_from_upload(upload, upload.guess(), None, 0, 0)
+    assert labelled.frame["annotated"].tolist() == ["a room [date : tonight]", "", "", ""]
+    assert labelled.frame["language"].tolist() == ["en", "en", "de", "de"]
+    assert audit.notes[0] == "Rasa NLU: 4 examples, 2 intents in 2 files."

@@ -27,18 +27,15 @@ class SourceFile:
         path: as users know it, with `/`: the name of a file that was named, or the path within the folder or archive.
         source: where its bytes are.
         around: the folder that holds a file that was named, "" if it is unknown; its name may state a language.
-        tree: the files of the same folder or archive by path, this one included; empty for a file that was named.
+        is_named: whether the user named this file, and not a folder or archive around it.
+        tree: the files of the same folder or archive by path, this one included; or those that were named with it.
     """
 
     path: str
     source: Path | bytes
     around: str = ""
+    is_named: bool = True
     tree: Mapping[str, "SourceFile"] = field(default_factory=dict)
-
-    @property
-    def is_named(self) -> bool:
-        """Whether the user named this file, and not a folder or archive around it."""
-        return not self.tree
 
     @property
     def name(self) -> str:
@@ -71,10 +68,11 @@ def source_files(sources: Sequence[Path | tuple[str, bytes]]) -> list[SourceFile
     Raises:
         DataError: a path does not exist, or a folder or an archive is empty, damaged or too large.
     """
-    return [file for source in sources for file in _files_of(source)]
+    named: dict[str, SourceFile] = {}
+    return [file for source in sources for file in _files_of(source, named)]
 
 
-def _files_of(source: Path | tuple[str, bytes]) -> list[SourceFile]:
+def _files_of(source: Path | tuple[str, bytes], named: dict[str, SourceFile]) -> list[SourceFile]:
     if isinstance(source, Path) and source.is_dir():
         return _tree(_in_folder(source), source.name or str(source), "the folder")
     name, content = (source.name, source) if isinstance(source, Path) else source
@@ -82,13 +80,14 @@ def _files_of(source: Path | tuple[str, bytes]) -> list[SourceFile]:
         with archive:
             return _tree(_in_archive(archive, name), name, "the archive")
     around = source.absolute().parent.name if isinstance(source, Path) else ""
-    return [SourceFile(name, content, around)]
+    named[name] = SourceFile(name, content, around, tree=named)
+    return [named[name]]
 
 
 def _tree(contents: Iterator[tuple[str, Path | bytes]], name: str, kind: str) -> list[SourceFile]:
     tree: dict[str, SourceFile] = {}
     for path, content in contents:
-        tree[path] = SourceFile(path, content, name, tree)
+        tree[path] = SourceFile(path, content, name, is_named=False, tree=tree)
         if len(tree) > MAX_FILES:
             raise DataError(f"{kind} {shown(name)} holds more than {MAX_FILES:,} files; name those to read")
     if not tree:
