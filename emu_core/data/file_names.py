@@ -47,6 +47,8 @@ _ALSO_WORDS = frozenset(
     )
 )
 
+_OF_INPUTS = "in"  # in "seq.in", and not Indonesian, whose code it was until 1989
+
 
 @dataclass(frozen=True)
 class Statement:
@@ -94,7 +96,7 @@ def _ending_of(name: str) -> _Ending:
     word, before = match["word"], match["before"]
     for part in (word, *re.split(r"[-_]", word)[-1:]):
         code = stated_code(part)
-        if code is None or not is_known(code):
+        if code is None or not is_known(code) or part == _OF_INPUTS:
             continue
         rest = stem.removesuffix(part)
         is_whole = before in (None, ".") and part == word and not re.search("[-_]", word)

@@ -361,6 +361,15 @@ EXPORTS: dict[str, Files] = {
         },
         "domains.json": {"small_talk": ["greet", "bye"]},
     },
+    "ATIS": {
+        "atis.train.w-intent.iob": "BOS hi Ann EOS\tO O B-name greet\nBOS bye EOS\tO O bye\n",
+    },
+    "Words with slots": {"train": "hi:O Ann:B-name <=> greet\nbye:O <=> bye\n"},
+    "Parallel lines with slots": {
+        "seq.in": "hi Ann\nbye\n",
+        "seq.out": "O B-name\nO\n",
+        "label": "greet\nbye\n",
+    },
     "CoNLL": {
         "en.test.conll": "# text = hi Ann\n# intent = greet\n1\thi\tgreet\tO\n2\tAnn\tgreet\tB-name\n\n"
         "# text = bye\n# intent = bye\n1\tbye\tbye\tO\n",

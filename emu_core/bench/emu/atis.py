@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from emu_core.data.collections.slot_lines import iob_line
 from emu_core.data.column_names import listed_names
 from emu_core.data.labelled.columns import LABELLED_COLUMNS, guess_columns
 from emu_core.data.labelled.sets import LabelledSet
@@ -141,16 +142,9 @@ def _table(path: Path) -> tuple[list[str], list[str]]:
 
 def _iob(path: Path) -> tuple[list[str], list[str]]:
     """Read lines such as "BOS show fares EOS<tab>O O B-x O atis_airfare"."""
-    texts: list[str] = []
-    intents: list[str] = []
-    for line in read_text(path, path.name)[0].splitlines():
-        if not line.strip():
-            continue
-        words, _, tags = line.partition("\t")
-        if not tags.split():
-            raise DataError(
-                f"{shown(path.name)}: line {len(texts) + 1} has no slots and intent behind a tab; fix it"
-            )
-        texts.append(" ".join(word for word in words.split() if word not in ("BOS", "EOS")))
-        intents.append(tags.split()[-1])
-    return texts, intents
+    lines = [iob_line(line) for line in read_text(path, path.name)[0].splitlines() if line.strip()]
+    if None in lines:
+        number = lines.index(None) + 1
+        raise DataError(f"{shown(path.name)}: line {number} has no slots and intent behind a tab; fix it")
+    parsed = [line for line in lines if line]
+    return [" ".join(words) for words, _, _ in parsed], [intent for _, _, intent in parsed]

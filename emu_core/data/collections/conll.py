@@ -7,12 +7,11 @@ from itertools import chain, islice
 from statistics import mode
 
 from emu_core.data.collections.document import Document
-from emu_core.data.collections.rows import Rows, marked_text
+from emu_core.data.collections.rows import Rows, marked_text, slot_spans
 from emu_core.data.file_names import SPLIT_WORDS
 
 _COMMENT = re.compile(r"#\s*([\w-]+)\s*[=:](.*)")
 _SLOT = re.compile(r"O|[BIESLU]-.+")
-_STARTS = ("B", "S", "U")
 _SAMPLE, _SAMPLE_CHARACTERS = 50, 50_000  # sentences at the start that show which column is which
 
 
@@ -67,7 +66,7 @@ def read_conll(document: Document, rows: Rows) -> None:
             text,
             intent,
             id=" ".join([*splits, id]) if id else "",
-            annotated=marked_text(text, _spans(text, words, slots)),
+            annotated=marked_text(text, slot_spans(text, words, slots)),
         )
 
 
@@ -97,7 +96,10 @@ def _sentences(lines: Iterable[str]) -> Iterator[_Sentence]:
 def _layout(sample: Sequence[_Sentence]) -> _Layout:
     sentences = [sentence.tokens for sentence in sample if sentence.tokens]
     is_intent_last = bool(sentences) and all(
-        len(tokens) > 1 and len(tokens[-1]) == 1 < min(map(len, tokens[:-1])) for tokens in sentences
+        len(tokens) > 1
+        and len(tokens[-1]) == 1 < min(map(len, tokens[:-1]))
+        and not _SLOT.fullmatch(tokens[-1][0])
+        for tokens in sentences
     )
     if is_intent_last:
         sentences = [tokens[:-1] for tokens in sentences]
@@ -119,7 +121,7 @@ def _layout(sample: Sequence[_Sentence]) -> _Layout:
     intents = [
         number
         for number in range(word + 1, width)
-        if number != slot and _is_of_sentence(columns[number]) and slot >= 0
+        if number not in slots and _is_of_sentence(columns[number]) and slot >= 0
     ]
     return _Layout(word, slot, intents[0] if intents else -1, is_intent_last and slot >= 0)
 
@@ -139,21 +141,3 @@ def _is_of_sentence(column: Sequence[Sequence[str]]) -> bool:
 
 def _column(tokens: Sequence[Sequence[str]], number: int) -> list[str]:
     return [cells[number].strip() if number < len(cells) else "" for cells in tokens]
-
-
-def _spans(text: str, words: Sequence[str], slots: Sequence[str]) -> list[tuple[int, int, str]]:
-    """Return the slots with their places in a text; none if the words are not those of the text."""
-    spans: list[tuple[int, int, str]] = []
-    at, before = 0, ""
-    for word, slot in zip(words, slots, strict=False):
-        start = text.find(word, at)
-        if start < 0 or text[at:start].strip():
-            return []
-        at = start + len(word)
-        kind, _, name = slot.partition("-")
-        if name and name == before and kind not in _STARTS:
-            spans[-1] = (spans[-1][0], at, name)
-        elif name:
-            spans.append((start, at, name))
-        before = name
-    return spans

@@ -16,10 +16,9 @@ _TEXTS = ("text", "data")
 _LABELS = ("cats", "label", "labels")
 _ENTITIES = ("entities", "label", "labels")
 _BETWEEN = "#"  # several labels in a cell
-_FASTTEXT_LABEL = re.compile(r"(?:^|(?<=\s))__label__(\S+)")
+_FASTTEXT_LABEL = re.compile(r"(?:^|(?<=\s))__label__(\S+)\s*")
 _LIKELY = 0.5  # the score from which a category of spaCy's holds
 _SAMPLE = 50
-_MAX_HEADER = 1_000
 
 
 def is_json(document: Document) -> bool:
@@ -70,29 +69,30 @@ def _span(entity: Mapping[str, Any]) -> Span:
 
 
 def is_csv(document: Document) -> bool:
-    """Return whether it is a table as doccano writes it, with a column of comments."""
-    header, _, rows = document.text[:_MAX_HEADER].lstrip().partition("\n")
-    return bool(rows) and re.findall(r"\w+", header) in (["id", text, "label", "Comments"] for text in _TEXTS)
+    """Return whether it is a table with the columns of doccano."""
+    header = re.findall(r"\w+", document.first_lines[0]) if len(document.first_lines) > 1 else []
+    return header in (["id", "data", "label"], *(["id", text, "label", "Comments"] for text in _TEXTS))
 
 
 def read_csv(document: Document, rows: Rows) -> None:
-    """Read the labels, of which several are joined in a cell."""
+    """Read the labels, of which a cell may join several that also occur alone."""
     cells = delimited.parse(document.text, document.path)
+    known = set(cells.columns[2])
     for id, text, label in zip(*cells.columns[:3], strict=True):
-        rows.add(text, label.split(_BETWEEN), id=id)
+        parts = label.split(_BETWEEN)
+        rows.add(text, parts if known.issuperset(parts) else label, id=id)
 
 
 def is_fasttext(document: Document) -> bool:
     """Return whether its lines have labels such as `__label__greet`."""
-    lines = list(islice(filter(str.strip, document.lines()), _SAMPLE))
-    return bool(lines) and all(map(_FASTTEXT_LABEL.search, lines))
+    return bool(document.first_lines) and all(map(_FASTTEXT_LABEL.search, document.first_lines))
 
 
 def read_fasttext(document: Document, rows: Rows) -> None:
     """Read the labels of every line, and the rest of it as the sentence."""
     for line in filter(str.strip, document.lines()):
         if labels := _FASTTEXT_LABEL.findall(line):
-            rows.add(" ".join(_FASTTEXT_LABEL.sub("", line).split()), labels)
+            rows.add(_FASTTEXT_LABEL.sub("", line).strip(), labels)
         else:
             rows.leave_out("lines without a label")
 

@@ -18,6 +18,7 @@ from emu_core.errors import DataError
 MAX_YAML_CHARACTERS = 30_000_000
 _MAX_NODES = 5_000_000  # brackets in JSON, of which each may be an object of 60 bytes and more
 _MAX_DEPTH = 50
+_SAMPLE_LINES, _SAMPLE_CHARACTERS = 50, 50_000
 _BROKEN = (ValueError, RecursionError, yaml.YAMLError)
 
 
@@ -116,7 +117,7 @@ class Document:
         """The objects of a JSON list or of JSON Lines; none for anything else."""
         return objects(self.json)
 
-    @property
+    @cached_property
     def json_objects(self) -> list[dict[str, Any]]:
         """The records, or the single object that is all of the JSON."""
         return objects(self.json if isinstance(self.json, list) else [self.json])
@@ -171,6 +172,14 @@ class Document:
         """Return the file of a name in the same folder or the nearest one above."""
         file = self.file.beside(name)
         return None if file is None else Document(file)
+
+    @cached_property
+    def first_lines(self) -> list[str]:
+        """Lines at the start of the text that are not blank: enough of them to see what they are."""
+        lines = self.text[:_SAMPLE_CHARACTERS].split("\n")
+        if len(self.text) > _SAMPLE_CHARACTERS and len(lines) > 1:
+            lines.pop()  # it is cut
+        return [line.removesuffix("\r") for line in lines if line.strip()][:_SAMPLE_LINES]
 
     def lines(self) -> Iterator[str]:
         """Yield the lines of the text without their ends."""

@@ -1,11 +1,10 @@
 """Tables of published data sets that are recognised by their columns: HWU64, MASSIVE, MTOP, MultiATIS++ and others."""
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from emu_core.data.collections.rows import marked_text
+from emu_core.data.collections.rows import marked_text, slot_spans
 from emu_core.data.column_names import folded_name
 from emu_core.data.labelled.shapes import with_first_row
 from emu_core.data.readers.cells import Cells
@@ -108,7 +107,7 @@ def _multiatis(cells: Cells, names: dict[str, int]) -> Cells:
     """Return MultiATIS++'s table with the slots of its labels marked in the sentences."""
     texts, labels = cells.columns[names["utterance"]], cells.columns[names["slotlabels"]]
     annotated = [
-        marked_text(text, _labelled_spans(text, tags.split()))
+        marked_text(text, slot_spans(text, text.split(), tags.split()))
         for text, tags in zip(texts, labels, strict=True)
     ]
     return replace(
@@ -124,20 +123,3 @@ def _spans(slots: str) -> list[tuple[int, int, object]]:
     return [
         (int(start), int(end), name.strip().removeprefix("SL:")) for start, end, name in _SPAN.findall(slots)
     ]
-
-
-def _labelled_spans(text: str, tags: Sequence[str]) -> list[tuple[int, int, object]]:
-    """Return the spans of tags such as B-city and I-city, of which each word has one; none if they do not fit."""
-    words = list(re.finditer(r"\S+", text))
-    if len(words) != len(tags):
-        return []
-    spans: list[tuple[int, int, object]] = []
-    last = ""
-    for word, tag in zip(words, tags, strict=True):
-        kind, _, slot = tag.partition("-")
-        if kind == "I" and spans and slot == last:
-            spans[-1] = (spans[-1][0], word.end(), slot)
-        elif slot:
-            spans.append((word.start(), word.end(), slot))
-        last = slot
-    return spans

@@ -24,7 +24,6 @@ _CANCELLED = "cancelled"
 _TELLING = frozenset(("annotation_id", "annotator", "lead_time"))
 _ABOUT = _TELLING | {"id", "created_at", "updated_at", "agreement"}
 _SAMPLE = 20
-_MAX_HEADER = 10_000
 
 
 def is_export(document: Document) -> bool:
@@ -45,7 +44,7 @@ def read_export(document: Document, rows: Rows) -> None:
             annotations.see(number, text, stated(data, mapping(task.get("meta"))))
             for at, annotation in enumerate(valid):
                 if choices := [choice for name, choice in _answered(annotation) if name == question]:
-                    annotations.label(number, str(at), choices, _spans(annotation))
+                    annotations.label(number, str(at), choices, _spans(annotation, text))
             if _annotations(task) and not valid:
                 annotations.refuse(number, _CANCELLED)
     annotations.add_to(rows)
@@ -83,10 +82,13 @@ def _answered(annotation: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield text_of(result.get("from_name")), choice
 
 
-def _spans(annotation: Mapping[str, Any]) -> Iterator[Span]:
+def _spans(annotation: Mapping[str, Any], text: str) -> Iterator[Span]:
+    """Yield the labelled parts of a text, but none that quotes another part: Label Studio counts in UTF-16."""
     for value in (mapping(result.get("value")) for result in objects(annotation.get("result"))):
         if slots := labels_of(value.get("labels")):
-            yield position(value.get("start")), position(value.get("end")), slots[0]
+            start, end = position(value.get("start")), position(value.get("end"))
+            if value.get("text") == text[max(start, 0) : max(end, 0)]:
+                yield start, end, slots[0]
 
 
 def is_min(document: Document) -> bool:
@@ -101,8 +103,8 @@ def read_min(document: Document, rows: Rows) -> None:
 
 def is_csv(document: Document) -> bool:
     """Return whether it is a table with the columns of annotations."""
-    header, _, rows = document.text[:_MAX_HEADER].lstrip().partition("\n")
-    return bool(rows) and set(re.findall(r"\w+", header)) >= _TELLING and document.json is None
+    header = re.findall(r"\w+", document.first_lines[0]) if len(document.first_lines) > 1 else []
+    return set(header) >= _TELLING and document.json is None
 
 
 def read_csv(document: Document, rows: Rows) -> None:

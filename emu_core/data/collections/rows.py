@@ -12,6 +12,8 @@ from emu_core.data.labelled.intent_lists import SEVERAL_INTENTS
 from emu_core.data.readers.cells import Cells
 from emu_core.data.readers.limits import build_table, cell_text, check_rows
 
+_FIRST = ("B", "S", "U")  # a slot's first word, or its only one
+
 
 class Rows:
     """Rows of sentences with their intents, and the number of those that were left out, by reason."""
@@ -134,6 +136,29 @@ def marked_text(text: str, spans: Iterable[tuple[int, int, object]]) -> str:
             pieces += [text[at:begin], f"[{slot} : {value.strip()}]"]
             at = begin + len(value.strip())
     return "".join([*pieces, text[at:]]) if pieces else ""
+
+
+def slot_spans(text: str, words: Sequence[str], slots: Sequence[str]) -> list[tuple[int, int, str]]:
+    """Return the spans (start, end, name) of slots that each word states, such as B-city and I-city, and O for none.
+
+    There are none if the words are not those of the text, or not as many as the slots.
+    """
+    if len(words) != len(slots):
+        return []
+    spans: list[tuple[int, int, str]] = []
+    at, before = 0, ""
+    for word, slot in zip(words, slots, strict=True):
+        start = text.find(word, at)
+        if start < 0 or text[at:start].strip():
+            return []
+        at = start + len(word)
+        kind, _, name = slot.partition("-")
+        if name and name == before and kind not in _FIRST:
+            spans[-1] = (spans[-1][0], at, name)
+        elif name:
+            spans.append((start, at, name))
+        before = name
+    return spans
 
 
 def _slot_name(name: object) -> str:

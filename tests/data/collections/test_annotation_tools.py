@@ -91,6 +91,18 @@ def test_the_sentence_of_a_task_is_the_text_with_the_most_words() -> None:
     }
 
 
+def test_a_span_that_quotes_another_text_is_not_marked() -> None:
+    def marked(text: str, start: int, end: int) -> dict[str, object]:
+        span = {"value": {"start": start, "end": end, "text": "Ann", "labels": ["name"]}}
+        return task(text, {"result": [*annotation("greet")["result"], span]})  # type: ignore[misc]
+
+    # Label Studio counts an emoji as two.
+    assert cells(studio(marked("hi Ann", 3, 6), marked("🙂 Ann", 3, 6)), "annotated") == [
+        ("hi [name : Ann]",),
+        ("",),
+    ]
+
+
 def test_the_data_of_a_task_state_language_split_and_id() -> None:
     files = studio(task("hi", annotation("greet"), lang="en", split="test", id="a7"))
 
@@ -353,9 +365,9 @@ def test_other_tables_with_labels_are_not_doccano(records: list[dict[str, object
 
 
 def test_a_cell_of_doccano_may_hold_several_labels() -> None:
-    files = {"all.csv": "id,data,label,Comments\n1,hi,greet,\n2,hey,bye#greet,\n"}
+    files = {"all.csv": "id,data,label\n1,hi,greet\n2,hey,bye#greet\n3,so long,bye\n4,in C,C#\n"}
 
-    assert intents(files) == {"hi": "greet"}
+    assert intents(files) == {"hi": "greet", "so long": "bye", "in C": "C#"}
     assert left_out(files) == ["several intents: 1 sentence."]
 
 
