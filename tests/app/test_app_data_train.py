@@ -157,21 +157,33 @@ def test_a_new_session_begins_with_the_demo_set(app: AppTest) -> None:
 
 
 def test_unknown_columns_are_mapped_by_hand(app: AppTest) -> None:
-    upload(app, ("a.csv", csv(table(text="col1", intent="col2", language="col3"))))
+    rows = table(text="col1", intent="col2", language="col3")
+    alike = {"col2": rows["col1"] + " too", "col3": rows["col1"] + " two", "col4": rows["col1"] + " 2 x"}
+    upload(app, ("a.csv", csv(rows.assign(**alike))))  # nothing tells the sentences from the intents
     assert title(app) == "Demo set"  # until the columns are known
     assert (
         app.warning[0].value
         == "Still to choose above: Sentence, Intent, Language. Until then, the set in use does not change."
     )
+    upload(app, ("a.csv", csv(rows.assign(col4=rows["col1"]))))  # two columns of the same sentences
+    assert app.warning[0].value.startswith("Still to choose above: Sentence. ")
     columns = {"Sentence": "col1", "Intent": "col2", "Language": "col3"}
-    for label, column in columns.items():
-        assert chosen(app)[label] is None
-        next(box for box in app.selectbox if box.label == label).set_value(column).run()
+    assert chosen(app) | {**columns, "Sentence": None} == chosen(app)
+    next(box for box in app.selectbox if box.label == "Sentence").set_value("col1").run()
     assert size(app) == ("16", "2", "2")
     app.switch_page("views/train.py").run()
     app.switch_page("views/data.py").run()  # the mapping is kept, and the set with it
     assert chosen(app) | columns == chosen(app)
     assert size(app) == ("16", "2", "2")
+
+
+def test_columns_that_were_guessed_from_their_contents_are_said(app: AppTest) -> None:
+    upload(app, ("a.csv", csv(table(text="col1", intent="col2", language="col3"))))
+    assert size(app) == ("16", "2", "2")
+    notes = [note.value.replace("\\", "") for note in app.info]
+    assert any(
+        "text is column 'col1', intent is column 'col2', language is column 'col3'" in note for note in notes
+    )
 
 
 def test_the_language_is_asked_for_where_nothing_says_it(app: AppTest) -> None:
