@@ -26,8 +26,8 @@ def add_data(parser: argparse.ArgumentParser, what: str = f"{FORMAT_TITLES} file
 
 def add_merging(parser: argparse.ArgumentParser) -> None:
     """Add the merging of intents."""
-    about = "merge intents that differ only in case, or in the language at their end; case, language or both"
-    option(parser, "--merge-intents case,language", about, type=comma_list, default=[])
+    about = "merge those that differ only in: case, language (at their end)"
+    option(parser, "--merge-intents HOW", about, type=comma_list, default=[])
 
 
 def add_parallel_files(parser: argparse.ArgumentParser) -> None:

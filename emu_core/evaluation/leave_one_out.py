@@ -231,8 +231,8 @@ def _neighbour_accuracy(kind: type[_Kind], asked: _Labelled, pool: _Labelled, ti
             near, cosines = nearest_rows(part, asked.keys[queries], parts[target], pool.keys[rows])
             if len(alone := queries[near[:, 0] < 0]):
                 raise DataError(
-                    f"the sentence of row {alone[0]} (from 0) has no sentence of another id in {title} '{target}' to "
-                    "be compared with; add some, or leave that language out"
+                    f"the sentence of row {alone[0]} (from 0) has no other sentence in {title} '{target}' to be "
+                    "compared with, not counting its repeats and translations; add some, or leave that language out"
                 )
             accuracies.nearest[pair] = rows[near[:, 0]]
             accuracies.cosines[pair] = cosines[:, 0]

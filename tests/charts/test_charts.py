@@ -473,7 +473,12 @@ def test_a_comparison_is_drawn_by_one_call_a_chart() -> None:
     data = random_sentences(40, ("en", "de"), seed=2)
     noise = np.random.default_rng(0).normal(size=data.vectors.shape)
     sentences = pd.DataFrame(
-        {"text": [HOSTILE] * 40, "intent": data.intents, "language": data.languages, "id": data.ids}
+        {
+            "text": [f"{HOSTILE}{row}" for row in range(40)],
+            "intent": data.intents,
+            "language": data.languages,
+            "id": data.ids,
+        }
     )
     compared = Comparison(sentences, data.vectors, data.vectors + 0.5 * noise, ("A", HOSTILE))
     both = [charts.accuracy(compared, which) for which in ("base", "other")]

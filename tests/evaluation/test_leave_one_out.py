@@ -152,7 +152,7 @@ GOOD = (np.eye(4), ["a", "a", "b", "b"], ["en", "en", "de", "de"], ["1", "2", "1
         (
             3,
             ["1", "2", "2", "2"],
-            r"row 1 \(from 0\) has no sentence of another id in language 'de'.* add some, or",
+            r"row 1 \(from 0\) has no other sentence in language 'de'.* add some, or",
         ),
     ],
 )

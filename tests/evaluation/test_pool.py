@@ -106,6 +106,6 @@ def test_lengths_that_are_right_in_sum_only() -> None:
 
 def test_a_query_with_nothing_to_meet() -> None:
     with pytest.raises(
-        DataError, match=r"row 1 \(from 0\) has no sentence of another id in the pool's language 'de'"
+        DataError, match=r"row 1 \(from 0\) has no other sentence in the pool's language 'de'"
     ):
         pool_accuracy(*GOOD, query_ids=["1", "2"], pool_ids=["2", "2", "2"])

@@ -133,7 +133,8 @@ def test_confusion_counts_the_neighbours(comparison: NotebookComparison) -> None
 def test_of_many_intents_the_confused_are_drawn() -> None:
     n, rng = 4 * MOST_CONFUSED, np.random.default_rng(0)
     intents = [f"i{place // 2:03}" for place in range(n)]
-    frame = pd.DataFrame({"text": intents, "intent": intents, "language": "en", "id": ""})
+    texts = [f"sentence {place}" for place in range(n)]
+    frame = pd.DataFrame({"text": texts, "intent": intents, "language": "en", "id": ""})
     apart = np.repeat(np.eye(n // 2), 2, axis=0) + 1e-3 * rng.normal(size=(n, n // 2))
     mixed = apart.copy()
     mixed[[6, 8]] = mixed[[8, 6]]  # i003 and i004 are taken for each other
