@@ -7,7 +7,7 @@ import pandas as pd
 
 from emu_core.data.cleaning import stripped
 from emu_core.data.collections.read import SourceTable, read_tables
-from emu_core.data.collections.source_files import source_files
+from emu_core.data.collections.source_files import source_files, uploaded_files
 from emu_core.data.detection import detect_languages
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.audit import Audit
@@ -47,48 +47,49 @@ class Upload:
         return listed(self.names, 4)
 
     @property
+    def states_splits(self) -> bool:
+        """Whether the names of files state splits."""
+        return any(table.states.split for table in self.tables)
+
+    @property
     def columns(self) -> list[str]:
-        """The columns that all tables have, in the order of the first."""
-        first, *others = (table.frame for table in self.tables)
-        return [column for column in first.columns if all(column in other for other in others)]
+        """The columns of the tables, in their order."""
+        return list(dict.fromkeys(column for table in self.tables for column in table.frame.columns))
 
     def guess(self) -> ColumnMapping:
-        """Return the roles of the columns, guessed from their names and contents."""
-        return guess_columns(self.tables[0].frame[self.columns])
+        """Return the roles of the columns, guessed from their names and contents; of the first table that has one."""
+        guesses = [asdict(guess_columns(table.frame)) for table in self.tables]
+        return ColumnMapping(
+            **{role: next(filter(None, (guess[role] for guess in guesses)), None) for role in guesses[0]}
+        )
 
-    def guesses(self, mapping: ColumnMapping) -> tuple[str, ...]:
-        """Say which columns of a mapping are as they were guessed by anything but a usual name."""
+    def mappings(self, chosen: ColumnMapping) -> tuple[list[ColumnMapping], tuple[str, ...]]:
+        """Return the columns of each table, and what is said about those that were guessed by no usual name.
+
+        A role that a person left as it was guessed is guessed for each table, since tables of several tools have
+        several names for it; a column that was chosen holds for the tables that have it.
+        """
         guess = asdict(self.guess())
-        kept = {role: column if column == guess[role] else None for role, column in asdict(mapping).items()}
-        return guess_notes(ColumnMapping(**kept), None, self.title)
+        changed = {role: column for role, column in asdict(chosen).items() if column != guess[role]}
+        cleared = {role: None for role, column in changed.items() if column is None}
+        mappings: list[ColumnMapping] = []
+        notes: list[str] = []
+        for table in self.tables:
+            fixed = {role: column for role, column in changed.items() if column in table.frame.columns}
+            mapping = replace(guess_columns(table.frame, ColumnMapping(**fixed)), **cleared)
+            mappings.append(mapping)
+            notes += guess_notes(mapping, ColumnMapping(**fixed), table.path)
+        return mappings, tuple(dict.fromkeys(notes))
 
 
 def read_upload(key: str, files: Sequence[tuple[str, bytes]]) -> Upload:
-    """Read files and zip archives, given as names and bytes. Raises DataError for the first that can't be read."""
-    tables, notes = data_tables(*read_tables(source_files(files)))
-    tables = _aligned(tables)
+    """Read files and zip archives, given as names and bytes; of several files, those that hold no data are left out.
+
+    Raises DataError if a table can't be read, or none is there.
+    """
+    tables, notes = data_tables(*read_tables(uploaded_files(files)))
     size = sum(int(table.frame.memory_usage(deep=True).sum()) for table in tables)
     return Upload(key, size, tuple(name for name, _ in files), tuple(tables), notes)
-
-
-def _aligned(tables: Sequence[SourceTable]) -> list[SourceTable]:
-    """Return tables of which those of collections have the same columns, so that none of them is lost.
-
-    Some files of an export have slots, ids or a language, and others don't. A language is added only where the names
-    of all other files state theirs.
-    """
-    columns = {column for table in tables if table.is_collection for column in table.frame.columns}
-    lacking = [table for table in tables if table.is_collection and "language" not in table.frame]
-    added = columns & {"id", "annotated"}
-    if all(table.states.language for table in lacking):
-        added |= columns & {"language"}
-    aligned = []
-    for table in tables:
-        blanks = dict.fromkeys(sorted(added - set(table.frame.columns)), "") if table.is_collection else {}
-        if "language" in blanks:
-            blanks["language"] = table.states.language or ""
-        aligned.append(replace(table, frame=table.frame.assign(**blanks)) if blanks else table)
-    return aligned
 
 
 def read_texts(name: str, payload: bytes) -> list[str]:
@@ -142,15 +143,24 @@ def read_triples(name: str, payload: bytes) -> pd.DataFrame:
 
 def translations_of_upload(upload: Upload, mapping: ColumnMapping) -> dict[str, str]:
     """Return the machine translations in the tables, by text."""
-    tables = (translations_by_text(table.frame, mapping.text) for table in upload.tables)
+    texts = (table_mapping.text for table_mapping in upload.mappings(mapping)[0])
+    tables = (
+        translations_by_text(table.frame, text) for table, text in zip(upload.tables, texts, strict=True)
+    )
     return {text: translation for translated in tables for text, translation in translated.items()}
 
 
 def missing_roles(upload: Upload, mapping: ColumnMapping, language: str | None) -> list[str]:
     """Return which of text, intent and language are still unknown."""
-    missing = [role for role in ("text", "intent") if asdict(mapping)[role] is None]
-    states = [table.states.language or table.states.around for table in upload.tables]
-    if mapping.language is None and not language and not all(states):
+    mappings, _ = upload.mappings(mapping)
+    missing = [
+        role for role in ("text", "intent") if any(asdict(columns)[role] is None for columns in mappings)
+    ]
+    states = [
+        columns.language or table.states.language or table.states.around
+        for table, columns in zip(upload.tables, mappings, strict=True)
+    ]
+    if not language and not all(states):
         missing.append("language")
     return missing
 
@@ -159,7 +169,8 @@ def unread_languages(upload: Upload, column: str | None) -> list[str]:
     """Return the unknown values in the column of languages, the most frequent first."""
     if column is None:
         return []
-    counts = pd.concat([stripped(table.frame[column]) for table in upload.tables]).value_counts()
+    named = [table.frame[column] for table in upload.tables if column in table.frame]
+    counts = pd.concat([stripped(values) for values in named]).value_counts()
     return [value for value in counts.index if value and language_code(value) is None]
 
 
@@ -187,11 +198,12 @@ def rows_from_upload(
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """Return all rows in the six columns, row and source, and notes; see `labelled_from_upload`."""
     is_detected = mapping.language is None and language == DETECT
+    mappings, guesses = upload.mappings(mapping)
     rows, notes = rows_of_tables(
         upload.tables,
-        [mapping] * len(upload.tables),
+        mappings,
         None if language == DETECT else language,
-        (*upload.notes, *upload.guesses(mapping)),
+        (*upload.notes, *guesses),
         required=[role for role in required if role != "language" or not is_detected],
     )
     if is_detected:

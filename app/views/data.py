@@ -110,12 +110,12 @@ def _draw_upload(upload: Upload) -> None:
     unsure = bool(
         tables.missing_roles(upload, guess, None)
         or tables.unread_languages(upload, guess.language)
-        or upload.guesses(guess)
+        or upload.mappings(guess)[1]
     )
     with st.expander(f"Columns of {literal(upload.title)}", expanded=unsure, icon=":material/view_column:"):
         mapping, language = _draw_mapping(upload, guess)
         languages = draw_unread_languages(tables.unread_languages(upload, mapping.language), upload.key)
-        hold_out, seed = _draw_hold_out(upload.key) if mapping.split is None else (0.0, 0)
+        hold_out, seed = (0.0, 0) if mapping.split or upload.states_splits else _draw_hold_out(upload.key)
         st.caption("The first rows:")
         st.dataframe(upload.tables[0].frame.head(5), hide_index=True)
     if missing := tables.missing_roles(upload, mapping, language):
@@ -174,9 +174,9 @@ def _draw_mapping(upload: Upload, guess: ColumnMapping) -> tuple[ColumnMapping, 
             help=explanation,
         )
     mapping = ColumnMapping(**chosen)
-    if mapping.language is not None:
+    if mapping.language is not None and "language" not in tables.missing_roles(upload, mapping, None):
         return mapping, None
-    if st.toggle(
+    if mapping.language is None and st.toggle(
         "Detect the language of each sentence",
         key=f"detect-{upload.key}",
         help="From its letters; for files with several languages and no language column.",

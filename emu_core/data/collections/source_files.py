@@ -72,6 +72,28 @@ def source_files(sources: Sequence[Path | tuple[str, bytes]]) -> list[SourceFile
     return [file for source in sources for file in _files_of(source, named)]
 
 
+def uploaded_files(files: Sequence[tuple[str, bytes]]) -> list[SourceFile]:
+    """Return files given as names and bytes; several are as the files of a folder, of which some may hold no data.
+
+    Raises:
+        DataError: an archive is empty, damaged or too large.
+    """
+    if len(files) == 1:
+        return source_files(files)
+    tree: dict[str, SourceFile] = {}
+    contents: list[SourceFile] = []
+    for name, content in files:
+        if (archive := _archive(content, name)) is not None:
+            with archive:
+                contents += _tree(_in_archive(archive, name), name, "the archive")
+            continue
+        number = sum(PurePosixPath(path).name == name for path in tree)
+        path = f"{number + 1}/{name}" if number else name
+        tree[path] = SourceFile(path, content, is_named=False, tree=tree)
+        contents.append(tree[path])
+    return contents
+
+
 def _files_of(source: Path | tuple[str, bytes], named: dict[str, SourceFile]) -> list[SourceFile]:
     if isinstance(source, Path) and source.is_dir():
         return _tree(_in_folder(source), source.name or str(source), "the folder")
