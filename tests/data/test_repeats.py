@@ -118,3 +118,9 @@ def test_unlabelled_sentences_are_read_once(tmp_path: Path) -> None:
     path = tmp_path / "mails.en.txt"
     path.write_text("Where is it?\nwhere  is it?\u200b\nＷhere is it?\nWhere is it\n", "utf-8")
     assert read_unlabelled([path]).frame["text"].tolist() == ["Where is it?", "Where is it"]
+
+
+def test_ids_of_unlabelled_sentences_compare_as_those_of_labelled_ones(tmp_path: Path) -> None:
+    path = tmp_path / "mails.de.csv"
+    path.write_text("id,text\n1.0,eins\n２.0,zwei\n", "utf-8")
+    assert read_unlabelled([path]).frame["id"].tolist() == ["1", "2"]

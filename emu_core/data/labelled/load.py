@@ -21,6 +21,7 @@ from emu_core.data.labelled.columns import (
     guess_columns,
     guess_notes,
 )
+from emu_core.data.labelled.ids import comparable_ids
 from emu_core.data.labelled.repeats import without_repeats
 from emu_core.data.labelled.sets import LabelledSet, UnlabelledSet
 from emu_core.data.languages import checked_language, language_name
@@ -295,7 +296,7 @@ def read_unlabelled(
     frame = frame[(frame["text"] != "") & (frame["language"] != "")]
     for code in frame["language"].unique():
         checked_language(code)
-    frame = without_repeats(frame)
+    frame = without_repeats(frame.assign(id=comparable_ids(frame["id"])))
     if frame.empty:
         raise DataError(
             f"{listed(file.path for file in files)}: no sentence with a language is left; check the columns"
