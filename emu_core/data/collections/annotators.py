@@ -56,18 +56,14 @@ class Annotations:
     def add_to(self, rows: Rows) -> None:
         """Add a row for each sentence with agreed labels, and count the others by the reason."""
         for task in self._tasks.values():
+            columns = {**task.columns, "annotated": marked_text(task.text, task.spans)}
             answers = {frozenset(labels) for labels in task.labels.values()}
             if not answers:
-                rows.leave_out(task.reason)
+                rows.add_uncertain(task.reason, task.text, **columns)
             elif len(answers) > 1 or task.denied & next(iter(answers)):
-                rows.leave_out(_DISAGREEMENT)
+                rows.add_uncertain(_DISAGREEMENT, task.text, **columns)
             else:
-                rows.add(
-                    task.text,
-                    list(next(iter(task.labels.values()))),
-                    annotated=marked_text(task.text, task.spans),
-                    **task.columns,
-                )
+                rows.add(task.text, list(next(iter(task.labels.values()))), **columns)
 
 
 def labels_of(value: object) -> list[str]:

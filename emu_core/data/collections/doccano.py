@@ -85,7 +85,7 @@ def read_csv(document: Document, rows: Rows) -> None:
 
 def is_fasttext(document: Document) -> bool:
     """Return whether its lines have labels such as `__label__greet`."""
-    return bool(document.first_lines) and all(map(_FASTTEXT_LABEL.search, document.first_lines))
+    return document.is_mostly(_FASTTEXT_LABEL.search)
 
 
 def read_fasttext(document: Document, rows: Rows) -> None:
@@ -94,7 +94,7 @@ def read_fasttext(document: Document, rows: Rows) -> None:
         if labels := _FASTTEXT_LABEL.findall(line):
             rows.add(_FASTTEXT_LABEL.sub("", line).strip(), labels)
         else:
-            rows.leave_out("lines without a label")
+            rows.add_uncertain("lines without a label", line.strip())
 
 
 def is_spacy(document: Document) -> bool:

@@ -1,6 +1,6 @@
 """The content of a file, decoded as far as a format asks for it."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -19,6 +19,7 @@ MAX_YAML_CHARACTERS = 30_000_000
 _MAX_NODES = 5_000_000  # brackets in JSON, of which each may be an object of 60 bytes and more
 _MAX_DEPTH = 50
 _SAMPLE_LINES, _SAMPLE_CHARACTERS = 50, 50_000
+_LEAST_FITTING = 0.8
 _BROKEN = (ValueError, RecursionError, yaml.YAMLError)
 
 
@@ -180,6 +181,11 @@ class Document:
         if len(self.text) > _SAMPLE_CHARACTERS and len(lines) > 1:
             lines.pop()  # it is cut
         return [line.removesuffix("\r") for line in lines if line.strip()][:_SAMPLE_LINES]
+
+    def is_mostly(self, is_line: Callable[[str], object]) -> bool:
+        """Return whether the first lines, but for a fifth that may be broken, are as a format has them."""
+        fitting = sum(bool(is_line(line)) for line in self.first_lines)
+        return fitting > 0 and fitting >= _LEAST_FITTING * len(self.first_lines)
 
     def lines(self) -> Iterator[str]:
         """Yield the lines of the text without their ends."""

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -23,6 +23,7 @@ from emu_core.data.readers import delimited
 _CANCELLED = "cancelled"
 _TELLING = frozenset(("annotation_id", "annotator", "lead_time"))
 _ABOUT = _TELLING | {"id", "created_at", "updated_at", "agreement"}
+_OF_TASK = ("annotations", "completions", "predictions")  # completions were annotations until 2020
 _SAMPLE = 20
 
 
@@ -43,9 +44,10 @@ def read_export(document: Document, rows: Rows) -> None:
         if text := text_of(data.get(text_key)):
             annotations.see(number, text, stated(data, mapping(task.get("meta"))))
             for at, annotation in enumerate(valid):
+                values = (result.get("value") for result in objects(annotation.get("result")))
                 if choices := [choice for name, choice in _answered(annotation) if name == question]:
-                    annotations.label(number, str(at), choices, _spans(annotation, text))
-            if _annotations(task) and not valid:
+                    annotations.label(number, str(at), choices, _spans(values, text))
+            if objects(_annotations(task)) and not valid:
                 annotations.refuse(number, _CANCELLED)
     annotations.add_to(rows)
 
@@ -56,7 +58,7 @@ def _tasks(value: object) -> Iterator[dict[str, Any]]:
     for item in objects(tasks if isinstance(tasks, list) else [tasks]):
         is_annotation = "result" in item and "data" in mapping(item.get("task"))
         task = {"data": item["task"]["data"], "annotations": [item]} if is_annotation else item
-        if isinstance(task.get("data"), dict) and isinstance(_annotations(task), list):
+        if isinstance(task.get("data"), dict) and not task.keys().isdisjoint(_OF_TASK):
             yield task
 
 
@@ -82,13 +84,14 @@ def _answered(annotation: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield text_of(result.get("from_name")), choice
 
 
-def _spans(annotation: Mapping[str, Any], text: str) -> Iterator[Span]:
+def _spans(values: Iterable[object], text: str) -> Iterator[Span]:
     """Yield the labelled parts of a text, but none that quotes another part: Label Studio counts in UTF-16."""
-    for value in (mapping(result.get("value")) for result in objects(annotation.get("result"))):
-        if slots := labels_of(value.get("labels")):
-            start, end = position(value.get("start")), position(value.get("end"))
-            if value.get("text") == text[max(start, 0) : max(end, 0)]:
-                yield start, end, slots[0]
+    for value in map(mapping, values):
+        start, end = position(value.get("start")), position(value.get("end"))
+        if (slots := labels_of(value.get("labels"))) and value.get("text") == text[
+            max(start, 0) : max(end, 0)
+        ]:
+            yield start, end, slots[0]
 
 
 def is_min(document: Document) -> bool:
@@ -126,7 +129,8 @@ def _read_flat(records: Sequence[Mapping[str, Any]], rows: Rows) -> None:
             key = text_of(record.get("id")) or text
             annotations.see(key, text, stated(cells))
             if labels := _listed_choices(cells.get(question)) or labels_of(cells.get(question)):
-                annotations.label(key, text_of(record.get("annotation_id")), labels)
+                values = (value for cell in cells.values() for value in listing(_decoded(cell)))
+                annotations.label(key, text_of(record.get("annotation_id")), labels, _spans(values, text))
     annotations.add_to(rows)
 
 
@@ -148,10 +152,15 @@ def _answers(records: Sequence[Mapping[str, Any]], data: Sequence[Mapping[str, A
 
 
 def _listed_choices(answer: object) -> list[str]:
-    """Return the choices in an answer with several, which is an object, in CSV as JSON."""
-    if isinstance(answer, str) and answer.startswith("{"):
-        try:
-            answer = json.loads(answer)
-        except (ValueError, RecursionError):
-            return []
-    return labels_of(mapping(answer).get("choices"))
+    """Return the choices in an answer with several, which is an object."""
+    return labels_of(mapping(_decoded(answer)).get("choices"))
+
+
+def _decoded(cell: object) -> object:
+    """Return an object or a list, also one that a table holds as JSON."""
+    if not isinstance(cell, str) or not cell.startswith(("{", "[")):
+        return cell
+    try:
+        return json.loads(cell)
+    except (ValueError, RecursionError):
+        return None

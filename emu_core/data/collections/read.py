@@ -77,7 +77,7 @@ def read_tables(
 
     Args:
         files: as `source_files` returns them.
-        plain: whether a text file that is no table has a sentence a line.
+        plain: whether sentences without an intent are data, too, such as the lines of a text file that is no table.
 
     Returns:
         The tables, and sentences about all files together: what was recognised, and which files were left out.
@@ -97,7 +97,7 @@ def read_tables(
             document = Document(file)
             collection = format_of_collection(document)
             if collection:
-                part = _part(document, stated, collection)
+                part = _part(document, stated, collection, plain)
             else:
                 table = _in_table(document, stated, plain)
         except _NoSentencesError as error:
@@ -205,9 +205,9 @@ def _joined(parts: Sequence[_Part]) -> SourceTable:
     )
 
 
-def _part(document: Document, states: Statement, collection: CollectionFormat) -> _Part:
+def _part(document: Document, states: Statement, collection: CollectionFormat, plain: bool) -> _Part:
     """Return a collection's file with its rows. Raises DataError if it is damaged or holds no sentences."""
-    file, rows = document.file, Rows(document.path)
+    file, rows = document.file, Rows(document.path, unlabelled=plain)
     collection.read(document, rows)
     if not len(rows):
         left = f" ({listed(rows.left_out)})" if rows.left_out else ""

@@ -16,10 +16,15 @@ _FIRST = ("B", "S", "U")  # a slot's first word, or its only one
 
 
 class Rows:
-    """Rows of sentences with their intents, and the number of those that were left out, by reason."""
+    """Rows of sentences with their intents, and the number of those that were left out, by reason.
 
-    def __init__(self, name: str) -> None:
-        self._name = name
+    Args:
+        name: the file's name, for messages.
+        unlabelled: whether sentences matter that have no intent, or none that is certain.
+    """
+
+    def __init__(self, name: str, *, unlabelled: bool = False) -> None:
+        self._name, self._unlabelled = name, unlabelled
         self._columns: dict[str, list[str]] = {column: [] for column in LABELLED_COLUMNS}
         self._left_out: Counter[str] = Counter()
         self._notes: list[str] = []
@@ -42,13 +47,22 @@ class Rows:
         if isinstance(intent, Sequence) and not isinstance(intent, str):
             intents = [item for item in dict.fromkeys(map(cell_text, intent)) if item]
             if len(intents) > 1:
-                self.leave_out(SEVERAL_INTENTS)
+                self.add_uncertain(
+                    SEVERAL_INTENTS, text, language=language, split=split, id=id, annotated=annotated
+                )
                 return
             intent = "".join(intents)
         values = (id, text, intent, language, split, annotated)
         for cells, value in zip(self._columns.values(), values, strict=True):
             cells.append(cell_text(value))
         check_rows(len(self), self._name)
+
+    def add_uncertain(self, reason: str, text: object, **columns: object) -> None:
+        """Add a sentence without an intent where that matters, or else count it as left out for a reason."""
+        if self._unlabelled:
+            self.add(text, **columns)
+        else:
+            self.leave_out(reason)
 
     def add_parts(
         self,

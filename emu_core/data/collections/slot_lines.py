@@ -19,9 +19,7 @@ Line = tuple[list[str], list[str], str]
 
 def is_iob(document: Document) -> bool:
     """Return whether its lines are as in `BOS to Rome EOS<tab>O O B-city travel`."""
-    return _are_lines(document, iob_line) and all(
-        line.startswith(f"{_BEGIN} ") for line in document.first_lines
-    )
+    return document.is_mostly(lambda line: line.startswith(f"{_BEGIN} ") and _has_slots(iob_line(line)))
 
 
 def read_iob(document: Document, rows: Rows) -> None:
@@ -41,7 +39,7 @@ def iob_line(line: str) -> Line | None:
 
 def is_joint(document: Document) -> bool:
     """Return whether its lines are as in `to:O Rome:B-city <=> travel`."""
-    return _are_lines(document, _joint_line)
+    return document.is_mostly(lambda line: _has_slots(_joint_line(line)))
 
 
 def read_joint(document: Document, rows: Rows) -> None:
@@ -55,9 +53,8 @@ def _joint_line(line: str) -> Line | None:
     return ([word for word, _, _ in pairs], [slot for _, _, slot in pairs], intent.strip()) if arrow else None
 
 
-def _are_lines(document: Document, parse: Callable[[str], Line | None]) -> bool:
-    sample = list(map(parse, document.first_lines))
-    return bool(sample) and all(line is not None and all(map(_SLOT.fullmatch, line[1])) for line in sample)
+def _has_slots(line: Line | None) -> bool:
+    return line is not None and all(map(_SLOT.fullmatch, line[1]))
 
 
 def _read(document: Document, rows: Rows, parse: Callable[[str], Line | None]) -> None:

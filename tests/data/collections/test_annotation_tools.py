@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from emu_core.data.labelled.load import read_labelled
+from emu_core.data.labelled.load import read_labelled, read_unlabelled
 from emu_core.errors import DataError
 from tests.support.exports import Files, cells, folder_of, rows_of, tables_of
 
@@ -189,6 +189,21 @@ def test_the_answers_of_a_flat_export_are_not_other_data(is_sorted: bool) -> Non
     records = [record for record in flat("what", is_sorted) if isinstance(record["what"], str)]
 
     assert set(intents({"x.csv": as_csv(records)}).values()) == {"greet", "bye"}
+
+
+@pytest.mark.parametrize("is_csv", [True, False])
+def test_flat_exports_mark_spans(is_csv: bool) -> None:
+    spans = [{"start": 3, "end": 6, "text": "Ann", "labels": ["name"]}]
+    records = [
+        {**record, "slots": spans if record["text"] == "hi Ann" else []} for record in flat("intent", False)
+    ]
+    records[0] |= {"text": "hi Ann", "id": 9, "slots": spans}
+    for record in records:
+        if is_csv:
+            record["slots"] = json.dumps(record["slots"])
+    files = {"x.csv": as_csv(records)} if is_csv else {"x.json": records}
+
+    assert ("hi Ann", "hi [name : Ann]") in cells(files, "text", "annotated")
 
 
 def test_prodigy_leaves_out_and_counts() -> None:
@@ -378,13 +393,10 @@ def test_a_table_is_not_doccano_and_keeps_its_labels() -> None:
 
 
 def test_lines_of_fasttext_hold_labels_and_a_sentence() -> None:
-    files = {
-        "train.txt": "__label__greet  hi there \n\n__label__a __label__b both\nsee you __label__bye\n"
-        + "__label__x y\n" * 50
-        + "no label\n"
-    }
+    content = "__label__greet  hi  there \n\n__label__a __label__b both\nno label\n see you __label__bye\n"
+    files = {"train.txt": f"{content}__label__c x\n"}
 
-    assert list(intents(files).items())[:2] == [("hi there", "greet"), ("see you", "bye")]
+    assert intents(files) == {"hi  there": "greet", "see you": "bye", "x": "c"}
     assert left_out(files) == ["several intents: 1 sentence.", "lines without a label: 1 sentence."]
 
 
@@ -423,3 +435,28 @@ def test_an_export_without_answers_says_why() -> None:
         DataError, match=r"x.json \(Label Studio\) holds no sentences .*without an annotation"
     ):
         tables_of({"x.json": [task("hi"), task("hey")]})
+
+
+UNCERTAIN: list[Files] = [
+    studio(task("hi", annotation("greet"), annotation("bye")), task("hey", annotation("a", "b")), task("yo")),
+    {"x.json": [{"data": {"text": text}, "predictions": []} for text in ("hi", "hey", "yo")]},
+    {
+        "x.jsonl": lines(
+            *({"text": text, "label": "greet", "answer": "reject"} for text in ("hi", "hey", "yo"))
+        )
+    },
+    {"x.json": [as_flat(text, []) for text in ("hi", "hey", "yo")]},
+    {"x.jsonl": lines(*({"text": text, "label": ["greet", "bye"]} for text in ("hi", "hey", "yo")))},
+    {
+        "x.txt": "__label__a __label__b hi\n__label__a __label__b hey\n__label__a __label__b x\n__label__a u\nyo\n"
+    },
+]
+
+
+@pytest.mark.parametrize("files", UNCERTAIN, ids=range(len(UNCERTAIN)))
+def test_sentences_without_a_certain_intent_are_sentences_where_none_is_needed(
+    files: Files, tmp_path: Path
+) -> None:
+    [path] = [folder_of(tmp_path, files) / name for name in files]
+
+    assert set(read_unlabelled(path, language="en").frame["text"]) >= {"hi", "hey", "yo"}
