@@ -25,7 +25,6 @@ _LEAST = 5  # sentences of an intent, in train and in test
 EXCLUDED = "flight"  # the paper's "flights" class, three quarters of the sentences
 PAPER_COUNTS: Mapping[str, int] = {"classes": 13, "train": 1195, "test": 252}
 _IOB = ".iob"
-_ENDINGS = (*FILE_ENDINGS, _IOB)
 _SPLITS = ("train", "test")
 
 
@@ -83,9 +82,9 @@ def _files(folder: Path) -> dict[tuple[str, str], Path]:
         raise DataError(f"there is no folder {folder}; name the one that holds ATIS: {ATIS}FOLDER")
     files: dict[tuple[str, str], Path] = {}
     for path in sorted(folder.iterdir()):
-        words = re.split("[^a-z0-9]+", without_endings(path.name, _ENDINGS).lower())
+        words = re.split("[^a-z0-9]+", without_endings(path.name, FILE_ENDINGS).lower())
         splits = [split for split in _SPLITS if split in words]
-        if not path.name.lower().endswith(_ENDINGS) or len(splits) != 1:
+        if not path.name.lower().endswith(FILE_ENDINGS) or len(splits) != 1:
             continue
         codes = [
             code

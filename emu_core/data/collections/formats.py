@@ -284,6 +284,7 @@ COLLECTION_FORMATS = (
         "the line below the tokens",
         conll.is_conll,
         conll.read_conll,
+        stands_alone=True,
     ),
     CollectionFormat(
         "Hugging Face data set",

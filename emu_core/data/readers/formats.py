@@ -47,13 +47,13 @@ GZIP_ENDING = ".gz"
 TABLE_ENDINGS = tuple(ending for table in TABLE_FORMATS for ending in table.endings)
 WRITTEN_ENDINGS = tuple(table.endings[0] for table in TABLE_FORMATS if table.is_written)
 ZIP_ENDING = ".zip"
-COLLECTION_ENDINGS = (".yml", ".yaml", ".md", ".lu", ".conll", ".arrow")
+COLLECTION_ENDINGS = (".yml", ".yaml", ".md", ".lu", ".conll", ".iob", ".arrow")
 """Other endings of collections (emu_core.data.collections), which are recognised by their content."""
 FILE_ENDINGS = (*TABLE_ENDINGS, PLAIN_ENDING, *COLLECTION_ENDINGS, ZIP_ENDING, GZIP_ENDING)
 """Endings of files of sentences, labelled or not."""
 STRUCTURED_ENDINGS = (
     *(*JSON_LINES.endings, *COLLECTION_ENDINGS, ZIP_ENDING, TMX_ENDING),
-    *(".conllu", ".iob", ".xml", ".html", ".xlf", ".xliff", ".po", ".pot", ".toml", ".ini", ".py", ".log"),
+    *(".conllu", ".xml", ".html", ".xlf", ".xliff", ".po", ".pot", ".toml", ".ini", ".py", ".log"),
 )
 """Endings of files that never have a sentence a line, whether they can be read or not."""
 

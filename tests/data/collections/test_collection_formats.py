@@ -74,6 +74,15 @@ def test_other_json_beside_an_export_is_no_data() -> None:
     assert any(note.startswith("Not read") and "entities/city.json" in note for note in notes)
 
 
+@pytest.mark.parametrize("title", [format.title for format in COLLECTION_FORMATS if format.stands_alone])
+def test_json_tables_beside_files_that_stand_alone_are_data(title: str) -> None:
+    files = {**EXPORTS[title], "more.json": [{"text": "to Rome", "intent": "travel"}]}
+
+    tables, _ = tables_of(files)
+
+    assert {table.recognised for table in tables} == {title, ""}
+
+
 def test_json_tables_without_an_export_are_data() -> None:
     rows = [{"text": "to Rome", "intent": "travel"}]
     tables, _ = tables_of({"a.json": rows, "b.json": rows})
