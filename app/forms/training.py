@@ -12,9 +12,10 @@ from emu_app.data.library import ChosenData
 from emu_app.forms.encoder import READS_WORDS, Choice, draw_encoder, is_transformer
 from emu_app.forms.settings import draw_settings
 from emu_app.forms.starting import RunPlan, draw_forecast, draw_identity, draw_method
-from emu_app.shell.model_name import short_name
+from emu_app.panels.context import notes_on_reading
+from emu_app.shell.model_name import HF, short_name
 from emu_app.shell.state import runs_to_specialise
-from emu_app.shell.widgets import KEPT, choose_languages, choose_many, draw_note, strangers_note
+from emu_app.shell.widgets import KEPT, choose_languages, choose_many, draw_note
 from emu_app.shell.wording import literal, worded
 from emu_core.api.train import plan_training
 from emu_core.data.languages import language_name
@@ -48,7 +49,8 @@ def draw_form(
     with place:
         languages = _draw_languages(chosen, method, settings)
         used = (*languages["train_languages"], *(languages["unlabelled_languages"] or ()))
-        if note := strangers_note(f"The encoder {encoder.info.name}", encoder.info.languages, used):
+        title = f"The encoder {encoder.info.name}"
+        for note in () if encoder.spec == HF else notes_on_reading(title, encoder.spec, chosen, used):
             draw_note(literal(note))
     if problem := encoder.problem or _mismatch(method, encoder, chosen.train_languages, languages):
         return name, problem

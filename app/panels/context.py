@@ -1,6 +1,6 @@
 """The bar over every page, kept in the address: the data, encoders A and B, and the rows that are measured."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,10 +21,11 @@ from emu_app.shell.model_name import (
 )
 from emu_app.shell.state import config_of, data_sha_of, finished_runs, status_of
 from emu_app.shell.users import runs_root, server
-from emu_app.shell.widgets import strangers_note, then_rerun
+from emu_app.shell.widgets import then_rerun
 from emu_app.shell.wording import literal, sentence
 from emu_app.work.vectors import weights_of
 from emu_core.api.compare import ALL, usual_split
+from emu_core.api.inputs import reading_notes
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.wording import shown
 from emu_core.encoders.registry import available_encoders
@@ -66,16 +67,10 @@ class Context:
         return tuple(f"{name}: {short_name(spec)}" for name, spec in self.specs.items())
 
     @property
-    def strangers(self) -> list[str]:
-        """A note for each encoder that was not trained on some of the data's languages."""
-        known = {encoder.spec: encoder.languages for encoder in available_encoders()}
-        known |= {
-            f"{RUN_PREFIX}{run.folder}": config.languages for run in self.runs if (config := config_of(run))
-        }
-        languages = self.chosen.labelled.languages
+    def reading_notes(self) -> list[str]:
+        """Notes on languages of the data that an encoder does not know, and on sentences that it cuts."""
         named = zip(self.titles, self.specs.values(), strict=True)
-        notes = [strangers_note(title, known.get(spec, ()), languages) for title, spec in named]
-        return [note for note in notes if note]
+        return [note for title, spec in named for note in notes_on_reading(title, spec, self.chosen)]
 
     @property
     def trained_rows(self) -> list[tuple[str, NDArray[np.bool_], str]]:
@@ -96,6 +91,22 @@ class Context:
     def run(self) -> Run | None:
         """The run that is B; None if B is not a run."""
         return self.runs[-1] if B in self.specs and self.b.startswith(RUN_PREFIX) else None
+
+
+def notes_on_reading(
+    title: str, spec: str, chosen: ChosenData, languages: Sequence[str] | None = None
+) -> tuple[str, ...]:
+    """Return `reading_notes` of an encoder on the data, or on its sentences in some languages."""
+    codes = tuple(languages or chosen.labelled.languages)
+    return _notes_on_reading(weights_of(spec), chosen.sha256, codes, title, spec, chosen.labelled)
+
+
+@st.cache_data(max_entries=32, show_spinner=False)
+def _notes_on_reading(
+    weights: str, sha256: str, languages: Sequence[str], title: str, spec: str, _labelled: LabelledSet
+) -> tuple[str, ...]:
+    frame = _labelled.frame
+    return reading_notes(spec, frame[frame["language"].isin(languages)], title)
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)

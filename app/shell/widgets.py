@@ -13,7 +13,6 @@ import streamlit as st
 from emu_app.shell.wording import sentence
 from emu_core.data.export_csv import safe_csv
 from emu_core.data.languages import language_name
-from emu_core.data.wording import listed
 from emu_core.errors import EmuError
 from emu_core.notebook.builder import make_notebook
 from emu_core.runs.config import RunConfig
@@ -43,14 +42,6 @@ def then_rerun() -> Iterator[None]:
 def draw_note(text: str) -> None:
     """Draw a note, given as markdown."""
     st.info(text, icon=":material/info:")
-
-
-def strangers_note(encoder: str, known: Sequence[str], languages: Iterable[str]) -> str:
-    """Return which languages an encoder was not trained on; "" if none, or if `known`, its own, is empty."""
-    strangers = [code for code in dict.fromkeys(languages) if code not in known]
-    if not known or not strangers:
-        return ""
-    return f"{encoder} was not trained on {listed(map(language_name, strangers))}: it may know little of it."
 
 
 def draw_chart(figure: go.Figure, key: str, alt: str, *, place: Any = st, zooms: bool = False) -> None:

@@ -269,7 +269,7 @@ def _draw_size(chosen: ChosenData, waiting: int) -> None:
     intents.metric("Intents", f"{len(labelled.intents):,}")
     names = literal(", ".join(map(language_name, labelled.languages)))
     languages.metric("Languages", f"{len(labelled.languages)}", help=names)
-    for note in context().strangers:
+    for note in context().reading_notes:
         draw_note(literal(note))
     sizes = labelled.frame["split"].value_counts()
     splits.metric(

@@ -24,7 +24,6 @@ from emu_app.shell.widgets import (
     draw_table,
     errors_shown,
     roomy_columns,
-    strangers_note,
 )
 from emu_app.shell.wording import literal, sentence
 from emu_app.work.cache import computed, encoded
@@ -42,6 +41,7 @@ from emu_core.data.languages import language_name, ordered
 from emu_core.data.slots.utterances import Utterance, parse_annotated
 from emu_core.data.wording import counted
 from emu_core.encoders.base import FloatArray
+from emu_core.encoders.reading import languages_note
 from emu_core.errors import EncoderError
 from emu_core.evaluation.projection import MIN_POINTS, Projection
 from emu_core.methods.fmda.parts import Part
@@ -109,7 +109,7 @@ def _draw_utterance(run: Run, spec: str) -> None:
     known = [language_name(one.language), one.intent and f"intent {one.intent}"] if one.language else []
     slots = f"template: {one.template}" if one.slots else "no slots are marked"
     st.caption(literal("; ".join([*filter(None, known), slots]), 600))
-    if one.language and (note := strangers_note("The run", trained_on, [one.language])):
+    if one.language and (note := languages_note("The run", trained_on, [one.language])):
         draw_note(literal(note))
     weights = weights_of(spec)
     label = "Opening the run's encoder and splitting the sentence"

@@ -23,7 +23,6 @@ from emu_app.shell.widgets import (
     draw_note,
     draw_table,
     roomy_columns,
-    strangers_note,
 )
 from emu_app.shell.wording import literal, sentence
 from emu_app.work.cache import computed, encoded
@@ -34,6 +33,7 @@ from emu_core.data.calendar_words import MONTHS, WEEKDAYS
 from emu_core.data.languages import language_name
 from emu_core.data.wording import counted, listed
 from emu_core.encoders.base import FloatArray
+from emu_core.encoders.reading import languages_note
 from emu_core.encoders.registry import has_word_vectors
 from emu_core.evaluation.eigen_similarity import EigenSimilarity, eigen_similarity
 from emu_core.evaluation.projection import MIN_POINTS, Projection
@@ -83,7 +83,7 @@ def _draw_source(choice: Choice, runs: list[Run]) -> Pairs | None:
         return None
     pairs = choose_pairs(source, choice.info.languages)
     say_trained_on(next((run for run in runs if choice.spec == f"{RUN_PREFIX}{run.folder}"), None), source)
-    if note := strangers_note("The encoder", choice.info.languages, pairs.text.languages):
+    if note := languages_note("The encoder", choice.info.languages, pairs.text.languages):
         st.warning(literal(note), icon=":material/translate:")
     return pairs
 

@@ -79,7 +79,7 @@ def _measure(space: Space, now: Context) -> Subject | None:
     for spec, rows, unknown in now.trained_rows:
         notes += training_notes(spec, rows[measured], unknown)
         seen = seen or bool(rows[measured].any())
-    for note in dict.fromkeys([*notes, *now.strangers]):
+    for note in dict.fromkeys([*notes, *now.reading_notes]):
         draw_note(literal(note))
     key = f"{now.chosen.sha256}:{now.on}:{','.join(languages)}"
     vectors = _vectors(space, key, part.frame["text"].tolist())

@@ -10,10 +10,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from emu_core.api.forgetting import read_forgetting
-from emu_core.api.inputs import RUN_SPEC, DataSource, finished_run, labelled_set, run_of
+from emu_core.api.inputs import RUN_SPEC, DataSource, encoder_title, finished_run, labelled_set
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.columns import ColumnMapping
-from emu_core.data.wording import counted, shown
+from emu_core.data.wording import counted
 from emu_core.devices import pick_device
 from emu_core.encoders.registry import load_encoder
 from emu_core.errors import DataError, Fix
@@ -242,20 +242,15 @@ def training_notes(spec: str, seen: NDArray[np.bool_], unknown: str) -> list[str
     if seen.any():
         these = "these sentences" if seen.all() else f"{int(seen.sum()):,} of these {len(seen):,} sentences"
         notes.append(
-            f"{_title(spec)} was trained on {these}, or on translations of them, so the accuracy in its training "
-            "languages says little about new sentences."
+            f"{encoder_title(spec)} was trained on {these}, or on translations of them, so the accuracy in its "
+            "training languages says little about new sentences."
         )
     if unknown:
         notes.append(
-            f"{_title(unknown)} does not say which sentences it was trained on: if these are among them, they are "
-            "measured like new ones."
+            f"{encoder_title(unknown)} does not say which sentences it was trained on: if these are among them, they "
+            "are measured like new ones."
         )
     return notes
-
-
-def _title(spec: str) -> str:
-    run = run_of(spec)
-    return f"The encoder {shown(spec)}" if run is None else f"The run {run.name}"
 
 
 def _specs(runs: Sequence[Run], encoders: Sequence[str]) -> tuple[str, str]:

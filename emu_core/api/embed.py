@@ -8,7 +8,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from emu_core.api.inputs import Files
+from emu_core.api.inputs import Files, reading_notes
 from emu_core.api.split import splitting_encoder
 from emu_core.data.export_csv import safe_csv
 from emu_core.data.labelled.columns import ColumnMapping
@@ -45,6 +45,7 @@ def embed(
     mapping: ColumnMapping | None = None,
     language: str | None = None,
     on_progress: Callable[[int, int], None] | None = None,
+    on_note: Callable[[str], object] | None = None,
 ) -> int:
     """Write the columns id, text, intent, language, split and vector (a list of `dim` float32), one row per sentence.
 
@@ -58,6 +59,7 @@ def embed(
         mapping: columns of the files, if their names are unusual.
         language: language of files without a language column.
         on_progress: called with (sentences done, total).
+        on_note: called with each note on what the encoder does not read of the sentences.
 
     Returns:
         Number of sentences written.
@@ -81,6 +83,9 @@ def embed(
             for rows in in_parts(frame):
                 encode(rows["text"].tolist())
         return len(frame)
+    if on_note is not None:
+        for note in reading_notes(encoder, frame):
+            on_note(note)
     with writing(out, schema, PARQUET) as write:
         for rows in in_parts(frame, on_progress):
             vectors = pa.array(encode(rows["text"].tolist()).ravel())

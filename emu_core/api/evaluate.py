@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from emu_core.api.compare import ALL, MOST_COMPARED, divided_as, training_notes
-from emu_core.api.inputs import DataSource, labelled_set, run_of
+from emu_core.api.inputs import DataSource, labelled_set, reading_notes, run_of
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.columns import ColumnMapping
 from emu_core.data.labelled.intent_names import Difference, spelt_as
@@ -111,6 +111,8 @@ def evaluate(
                 "left_out": int(asked.sum()) - len(part),
                 "notes": [*notes, *findings],
             }
+    frames = [part.frame] if pooled is None else [part.frame, pooled.frame]
+    notes += reading_notes(encoder, pd.concat(frames))
     chosen_device = pick_device(device)
     model = load_encoder(encoder, device=chosen_device)
 

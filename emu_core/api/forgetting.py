@@ -8,15 +8,16 @@ from typing import Any
 import pandas as pd
 
 from emu_core.api.execute import Face
-from emu_core.api.inputs import RUN_SPEC, finished_run, run_of
+from emu_core.api.inputs import RUN_SPEC, finished_run, languages_of
 from emu_core.data.commands.generate import generate_commands
 from emu_core.data.demo import DEMO, load_demo
+from emu_core.data.languages import unknown_languages
 from emu_core.data.parallel.files import read_translations
 from emu_core.data.parallel.text import ParallelText
 from emu_core.data.texts.scored_pairs import read_scored_pairs
 from emu_core.devices import pick_device
 from emu_core.encoders.base import FloatArray, ReportProgress
-from emu_core.encoders.registry import available_encoders, load_encoder
+from emu_core.encoders.registry import load_encoder
 from emu_core.errors import Call, DataError, Fix, RunError
 from emu_core.evaluation.arrays import DistinctTexts, pair_name
 from emu_core.evaluation.forgetting import PARTS, MeasureChange, retrieval_change, similarity_change
@@ -137,12 +138,8 @@ def small_set(run: Run) -> tuple[list[ParallelText], str]:
     else:
         commands, what = demo, "questions of hotel guests"
         source = "the demo set, written for Emu"
-    spec = run.config().encoder
-    if (base := run_of(spec)) is not None:
-        known = base.config().languages
-    else:
-        known = next((info.languages for info in available_encoders() if info.spec == spec), ())
-    languages = [code for code in commands.languages if not known or code in known]
+    strangers = unknown_languages(languages_of(run.config().encoder), commands.languages)
+    languages = [code for code in commands.languages if code not in strangers]
     if len(languages) < 2:
         raise DataError(
             f"the run's encoder knows no two languages of the small set ({', '.join(commands.languages)}); name a "

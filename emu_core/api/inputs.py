@@ -1,16 +1,22 @@
 """Inputs as users name them: labelled data (a set, files, folders or the word demo), runs and encoders."""
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
+
+import pandas as pd
 
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.columns import ColumnMapping
 from emu_core.data.labelled.load import Sources, read_labelled
+from emu_core.data.languages import language_code
+from emu_core.data.wording import shown
 from emu_core.devices import pick_device
 from emu_core.encoders.base import FloatArray
-from emu_core.encoders.registry import load_encoder
-from emu_core.errors import RunError
+from emu_core.encoders.reading import languages_note, long_texts
+from emu_core.encoders.registry import available_encoders, load_encoder, open_tokens
+from emu_core.errors import EncoderError, RunError
 from emu_core.runs.run import Run, RunState
 
 Files = Sources
@@ -54,6 +60,41 @@ def finished_run(source: Run | str | Path, purpose: str) -> Run:
 def run_of(spec: str) -> Run | None:
     """Return the run that an encoder's spec names, if it names one."""
     return Run(Path(spec.removeprefix(RUN_SPEC))) if spec.startswith(RUN_SPEC) else None
+
+
+def encoder_title(spec: str) -> str:
+    """Return the name of an encoder at the start of a sentence: "The run hotel", "The encoder use"."""
+    run = run_of(spec)
+    return f"The encoder {shown(spec)}" if run is None else f"The run {run.name}"
+
+
+def languages_of(spec: str) -> tuple[str, ...]:
+    """Return the languages that an encoder knows; () if they are unknown.
+
+    Raises:
+        RunError: the run's folder is damaged.
+    """
+    if (run := run_of(spec)) is not None:
+        config = run.config()
+        return config.languages or languages_of(config.encoder)
+    return next((info.languages for info in available_encoders() if info.spec == spec), ())
+
+
+def reading_notes(spec: str, sentences: pd.DataFrame, title: str = "") -> tuple[str, ...]:
+    """Return notes on languages that an encoder does not know, and on sentences that it does not read to the end.
+
+    Args:
+        spec: what `load_encoder` takes. Its weights are not loaded if its tokenizer is separate.
+        sentences: with the columns text and language, "" for an unknown one.
+        title: the encoder's name at the start of a sentence; "" takes that of `encoder_title`.
+    """
+    title, notes = title or encoder_title(spec), []
+    with suppress(RunError):  # the folder has only an encoder
+        languages = [code for code in sentences["language"].unique() if language_code(code)]
+        notes.append(languages_note(title, languages_of(spec), languages))
+    with suppress(EncoderError):  # what opens the encoder says why it can't be opened
+        notes.append(long_texts(open_tokens(spec), sentences["text"]).note(title))
+    return tuple(filter(None, notes))
 
 
 def lazy_encode(spec: str, device: str) -> Callable[[Sequence[str]], FloatArray]:

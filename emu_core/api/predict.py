@@ -11,13 +11,21 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from emu_core.api.embed import in_parts, read_inputs, writing
-from emu_core.api.inputs import RUN_SPEC, DataSource, Files, as_list, labelled_set, lazy_encode
+from emu_core.api.inputs import (
+    RUN_SPEC,
+    DataSource,
+    Files,
+    as_list,
+    encoder_title,
+    labelled_set,
+    lazy_encode,
+    reading_notes,
+)
 from emu_core.data.cleaning import clean, stripped
 from emu_core.data.demo import DEMO
 from emu_core.data.labelled.columns import ColumnMapping
 from emu_core.data.labelled.repeats import sentence_groups
 from emu_core.data.readers.formats import FILE_ENDINGS
-from emu_core.data.wording import shown
 from emu_core.errors import DataError
 from emu_core.evaluation.arrays import Vectors
 from emu_core.evaluation.nearest_intent import LEAST_ASKED, NearestIntent
@@ -113,7 +121,7 @@ class Predictor:
         )
         del vectors
         give_memory_back()
-        self.notes_ = tuple(self._notes(len(asked), unknown))
+        self.notes_ = (*self._notes(len(asked), unknown), *reading_notes(self.encoder, frame))
         return self
 
     def _notes(self, asked: int, unknown: str) -> Iterator[str]:
@@ -135,7 +143,7 @@ class Predictor:
             )
         if unknown:
             yield (
-                f"The encoder {shown(unknown)} does not say which sentences it was trained on: if some of the labelled "
+                f"{encoder_title(unknown)} does not say which sentences it was trained on: if some of the labelled "
                 "ones are among them, accuracy, confidence and threshold are too high."
             )
 
@@ -196,6 +204,7 @@ class Predictor:
         mapping: ColumnMapping | None = None,
         language: str | None = None,
         on_progress: Callable[[int, int], None] | None = None,
+        on_note: Callable[[str], object] | None = None,
     ) -> int:
         """Write predictions for the sentences of files to a file, in parts, with their `id` and `language`.
 
@@ -205,6 +214,7 @@ class Predictor:
             mapping: columns of the files, if their names are unusual.
             language: language of files without a language column.
             on_progress: called with (sentences done, total).
+            on_note: called with each note on what the encoder does not read of the sentences.
 
         Returns:
             Number of sentences.
@@ -213,6 +223,9 @@ class Predictor:
             DataError: the data can't be read, or `out` can't be written or has another ending.
         """
         frame = _sentences(data, mapping, language)
+        if on_note is not None:
+            for note in reading_notes(self.encoder, frame):
+                on_note(note)
         columns = ["id", "text", "language", *_columns(min(self.k, len(self.pool_)))]
         numbers = [name for name in columns if name in ("confidence", "margin") or name.endswith("_cosine")]
         schema = pa.schema([(name, pa.float32() if name in numbers else pa.string()) for name in columns])
@@ -271,7 +284,15 @@ def predict(
 
 
 def texts_of(data: Files, *, mapping: ColumnMapping | None = None, language: str | None = None) -> list[str]:
-    """Return the given sentences, or those of the given files.
+    """Return the given sentences, or those of the given files; see `sentences_of`."""
+    texts: list[str] = sentences_of(data, mapping=mapping, language=language)["text"].tolist()
+    return texts
+
+
+def sentences_of(
+    data: Files, *, mapping: ColumnMapping | None = None, language: str | None = None
+) -> pd.DataFrame:
+    """Return the given sentences, or those of the given files, in the columns text and language, "" for unknown.
 
     Raises:
         DataError: a file can't be read, sentences and files are mixed, or there are none.
@@ -279,13 +300,13 @@ def texts_of(data: Files, *, mapping: ColumnMapping | None = None, language: str
     named = as_list(data)
     files = [_is_file(name) for name in named]
     if all(files):
-        return _sentences(named, mapping, language)["text"].tolist()
+        return _sentences(named, mapping, language)[["text", "language"]]
     if any(files):
         raise DataError(f"{named[files.index(True)]} is a file among sentences; give files, or sentences")
     texts = clean(map(str, named))
     if not all(texts):
         raise DataError("a sentence is empty; leave it out")
-    return texts
+    return pd.DataFrame({"text": texts, "language": language or ""}, dtype="str")
 
 
 def _is_file(name: str | Path) -> bool:

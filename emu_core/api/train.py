@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from emu_core.api.execute import CHECKPOINT_S, Face, execute
-from emu_core.api.inputs import DataSource, labelled_set
+from emu_core.api.inputs import DataSource, labelled_set, reading_notes
 from emu_core.data.labelled import LabelledSet, UnlabelledSet, unlabelled_from
 from emu_core.data.labelled.columns import ColumnMapping
 from emu_core.data.labelled.load import read_unlabelled
@@ -106,8 +106,10 @@ def train(
         labelled = labelled.hold_out(hold_out, seed)
     chosen_device = pick_device(device)
     processes = join_processes(chosen_device)
-    if on_audit is not None and processes.main:
-        on_audit(audit)
+    if processes.main:
+        audit += reading_notes(encoder or method_named(method or default_method()).encoder, labelled.frame)
+        if on_audit is not None:
+            on_audit(audit)
     run_config, stored = plan_training(
         labelled,
         method=method,

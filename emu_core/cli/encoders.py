@@ -1,6 +1,7 @@
 """`emu encoders`, `emu embed` and `emu export`."""
 
 import argparse
+import sys
 from dataclasses import asdict
 from typing import Any
 
@@ -65,16 +66,20 @@ def add_embed(verbs: Any) -> None:
 def _embed(options: argparse.Namespace) -> dict[str, Any]:
     from emu_core.api.embed import embed
 
+    notes: list[str] = []
     count = embed(
         options.data,
         encoder=shared.encoder_of(options),
         **shared.taken(options, "out", "part"),
         **shared.data_options(options),
         on_progress=counter("sentences"),
+        on_note=notes.append,
     )
     if not options.json and is_main():
+        for note in notes:
+            print(f"note: {note}", file=sys.stderr)
         print(f"{count:,} vectors in {options.out}")
-    return {"sentences": count, "file": str(options.out)}
+    return {"sentences": count, "file": str(options.out), "notes": notes}
 
 
 def add_export(verbs: Any) -> None:

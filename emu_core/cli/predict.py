@@ -1,6 +1,7 @@
 """`emu predict`."""
 
 import argparse
+from collections.abc import Iterable
 from typing import Any
 
 from emu_core.cli import options as shared
@@ -29,7 +30,8 @@ def add_predict(verbs: Any) -> None:
 
 
 def _predict(options: argparse.Namespace) -> dict[str, Any]:
-    from emu_core.api.predict import Predictor, texts_of
+    from emu_core.api.inputs import reading_notes
+    from emu_core.api.predict import Predictor, sentences_of
     from emu_core.errors import DataError
 
     about = shared.data_options(options)
@@ -37,15 +39,21 @@ def _predict(options: argparse.Namespace) -> dict[str, Any]:
     predictor = Predictor(shared.encoder_of(options), k=options.k, threshold=options.threshold, device=device)
     if options.out:
         predictor.fit(options.pool, **about, merge_intents=options.merge_intents)
-        count = predictor.predict_file(options.data, options.out, **about, on_progress=counter("sentences"))
+        notes: list[str] = []
+        count = predictor.predict_file(
+            options.data, options.out, **about, on_progress=counter("sentences"), on_note=notes.append
+        )
+        facts = _with_notes(predictor.facts, notes)
         if not options.json:
-            _print_facts(predictor.facts)
+            _print_facts(facts)
             print(f"{count:,} predictions in {options.out}")
-        return {"sentences": count, "file": str(options.out), **predictor.facts}
-    texts = texts_of(options.data, **about)
-    if len(texts) > MOST_PRINTED:
-        raise DataError(f"{len(texts):,} predictions are too many to print; name a file with --out")
-    table = predictor.fit(options.pool, **about, merge_intents=options.merge_intents).predict(texts)
+        return {"sentences": count, "file": str(options.out), **facts}
+    sentences = sentences_of(options.data, **about)
+    if len(sentences) > MOST_PRINTED:
+        raise DataError(f"{len(sentences):,} predictions are too many to print; name a file with --out")
+    predictor.fit(options.pool, **about, merge_intents=options.merge_intents)
+    table = predictor.predict(sentences["text"].tolist())
+    facts = _with_notes(predictor.facts, reading_notes(predictor.encoder, sentences))
     table = table.astype(object).where(table.notna(), None)
     if not options.json:
         rows = []
@@ -53,8 +61,13 @@ def _predict(options: argparse.Namespace) -> dict[str, Any]:
             confidence = "none" if row.confidence is None else f"{100 * row.confidence:.0f} %"
             rows.append((row.text, row.intent, confidence, f"{row.nearest_1} ({row.nearest_1_cosine:.2f})"))
         print_table(("sentence", "intent", "confidence", "nearest labelled sentence"), rows)
-        _print_facts(predictor.facts)
-    return {"sentences": len(texts), **predictor.facts, "predictions": table.to_dict("records")}
+        _print_facts(facts)
+    return {"sentences": len(sentences), **facts, "predictions": table.to_dict("records")}
+
+
+def _with_notes(facts: dict[str, Any], notes: Iterable[str]) -> dict[str, Any]:
+    """Return a predictor's facts with the notes on the sentences that it predicted."""
+    return facts | {"notes": list(dict.fromkeys([*facts["notes"], *notes]))}
 
 
 def _print_facts(facts: dict[str, Any]) -> None:

@@ -25,6 +25,38 @@ _ALIASES: Mapping[str, str] = {
     "traditional chinese": "zh-tw",
     "farsi": "fa",
 }
+# Codes of countries that are taken for those of their languages, and are no other language's that anyone would mean.
+_LANGUAGE_OF_COUNTRY: Mapping[str, str] = {
+    **dict.fromkeys(("au", "gb", "nz", "us"), "en"),
+    **dict.fromkeys(("eg", "iq", "sy"), "ar"),
+    **dict.fromkeys(("kp", "kr"), "ko"),
+    **{
+        "at": "de",
+        "bd": "bn",
+        "by": "be",
+        "cz": "cs",
+        "dk": "da",
+        "ge": "ka",
+        "gr": "el",
+        "hk": "zh-tw",
+        "il": "he",
+    },
+    **{
+        "ir": "fa",
+        "kz": "kk",
+        "lk": "si",
+        "md": "ro",
+        "mm": "my",
+        "mx": "es",
+        "np": "ne",
+        "ph": "tl",
+        "pk": "ur",
+    },
+    **{"rs": "sr", "ua": "uk", "vn": "vi"},
+}
+# ISO 639's for what is undetermined, uncoded, in several languages, or in none; and "unknown".
+_NO_LANGUAGE = frozenset({"und", "mis", "mul", "zxx", "unk"})
+_SAME_LANGUAGE = {"nb": "no", "nn": "no"}  # two ways of writing one
 _TRADITIONAL = frozenset({"tw", "hk", "mo", "hant"})
 # A primary subtag, then scripts (Latn), regions (DE, 419) and variants, as in BCP 47.
 _TAG = re.compile(r"[a-z]{2,3}(-([a-z]{2}|[a-z]{4}|[0-9]{3}|[a-z0-9]{5,8}))*")
@@ -34,7 +66,8 @@ def language_code(value: str) -> str | None:
     """Return the short code of a language written as a code, a locale or a name; None for anything else.
 
     `de-DE`, `de_DE`, `deu`, `deu_Latn`, `German`, `Deutsch` and `allemand` give `de`. Chinese is `zh`, or `zh-tw` for
-    a traditional region or script. Unknown codes of two or three letters are returned unchanged.
+    a traditional region or script. Unknown codes of two or three letters are returned unchanged, except those that
+    only countries have (`kr`) or that stand for no language (`und`).
     """
     return stated_code(value) or _names_anywhere().get(value.strip().casefold())
 
@@ -47,6 +80,8 @@ def stated_code(value: str) -> str | None:
     if not _TAG.fullmatch(tag):
         return None
     base, *subtags = tag.split("-")
+    if base in _LANGUAGE_OF_COUNTRY or base in _NO_LANGUAGE:
+        return None
     code = _ALIASES.get(base, base)
     return "zh-tw" if code == "zh" and not _TRADITIONAL.isdisjoint(subtags) else code
 
@@ -68,8 +103,30 @@ def checked_language(value: str) -> str:
     """Return the short code of a language. Raises a DataError if `value` is not a language."""
     code = language_code(value)
     if code is None:
-        raise DataError(f"'{shown(value)}' is not a language; give a code such as en, or the language's name")
+        meant = language_meant(value) or "give a code such as en, or the language's name"
+        raise DataError(f"'{shown(value)}' is not a language; {meant}")
     return code
+
+
+def language_meant(value: str) -> str:
+    """Return what was meant with a country's code, as "Korean is ko"; "" for anything else."""
+    code = _LANGUAGE_OF_COUNTRY.get(re.split("[-_]", value.strip().casefold())[0], "")
+    return f"{language_name(code)} is {code}" if code else ""
+
+
+def unknown_languages(known: Iterable[str], languages: Iterable[str]) -> tuple[str, ...]:
+    """Return the codes among `languages`, in their order, of which no variety is among the `known` ones.
+
+    Varieties are scripts and regions of a language (`zh-tw`), and Bokmål and Nynorsk of Norwegian. If `known` is empty,
+    nothing is known of them, and no language is returned.
+    """
+    covered = set(map(_main_code, known))
+    return tuple(code for code in dict.fromkeys(languages) if covered and _main_code(code) not in covered)
+
+
+def _main_code(language: str) -> str:
+    base = (language_code(language) or language).partition("-")[0]
+    return _SAME_LANGUAGE.get(base, base)
 
 
 def language_codes(values: pd.Series) -> pd.Series:

@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import ClassVar, Self
@@ -36,6 +37,16 @@ class EncoderInfo:
     licence: str  # SPDX name
     available: bool  # whether it can be loaded on this machine
     reason: str  # if not, why, and how to fix it
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """The tokenizer of an encoder without its weights."""
+
+    max_tokens: int
+    """Longer sentences are truncated to this many tokens."""
+    ids_of: Callable[[Sequence[str]], list[TokenIds]]
+    """As `Encoder.ids_of`."""
 
 
 class Encoder(nn.Module, ABC):
@@ -110,6 +121,24 @@ class Encoder(nn.Module, ABC):
             EncoderError: they are not on this machine; the message says how to get them.
         """
         raise EncoderError(f"there is no published encoder '{cls.spec}'; name a run of yours as run:DIR")
+
+    @classmethod
+    def open_tokens(cls, source: str | Path) -> Tokens:
+        """Return the tokenizer of a published or saved encoder.
+
+        This one opens the weights, too, at the latest when it is first used. An encoder whose tokenizer is separate
+        leaves them on disk.
+
+        Args:
+            source: the name that `load` takes, or the folder that `open` takes.
+
+        Raises:
+            EncoderError: as `load` and `open`.
+        """
+        opened = cache(lambda: cls.open(source) if isinstance(source, Path) else cls.load(source))
+        return Tokens(
+            getattr(cls, "max_tokens", 0) or opened().max_tokens, lambda texts: opened().ids_of(texts)
+        )
 
     def onnx_parts(self, folder: Path) -> OnnxParts:
         """Return a graph for ONNX, and write the files of its tokenizer into `folder`.

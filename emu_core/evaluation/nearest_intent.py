@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 VOTES = (1, 3, 5, 10)  # numbers of voting neighbours, chosen by leave-one-out
 MOST_ASKED = 2_000  # queries of leave-one-out; of a larger pool a sample, which meets the whole pool
 LEAST_ASKED = 30  # with fewer queries nothing is calibrated
+UNMEASURED_VOTES = 3  # if a pool of `LEAST_ASKED` or more has fewer queries than that
 LEAST_OF_A_KIND = 5  # right and wrong answers that fitting a probability needs
 _KEPT = 0.95  # the share of right answers above the threshold
 
@@ -84,7 +85,7 @@ class NearestIntent:
         check_length(intents, size, "intents")
         self.intents_ = tuple(dict.fromkeys(intents))
         self._labels, self._keys = codes(intents, size, "intents"), id_keys(ids, size)
-        self.votes_ = 1
+        self.votes_ = UNMEASURED_VOTES if size >= LEAST_ASKED else 1
         self.accuracy_: float | None = None
         self.threshold_ = threshold
         self.new_found_: float | None = None

@@ -12,6 +12,7 @@ from scipy.stats import spearmanr
 
 from emu_core import forgetting
 from emu_core.api import forgetting as api
+from emu_core.api import inputs
 from emu_core.api.forgetting import read_forgetting
 from emu_core.cli import main
 from emu_core.data.parallel.files import read_translations
@@ -243,7 +244,7 @@ def test_without_files_the_small_set_is_taken_that_the_run_was_not_trained_on(
     printed = capsys.readouterr().out
     assert "measured on 6 commands to a home in 3 languages" in printed and "translations % en-ru" in printed
     monkeypatch.setattr(
-        api,
+        inputs,
         "available_encoders",
         lambda: [replace(one, languages=("en", "ja")) for one in available_encoders()],
     )

@@ -18,6 +18,7 @@ from emu_app.work import cache, jobs, vectors
 from emu_app.work.background import Done, Failed, Pending, TaskOutcome
 from emu_app.work.jobs import JobManager
 from emu_app.work.vectors import weights_of
+from emu_core.api import inputs
 from emu_core.encoders import registry
 from emu_core.encoders.registry import EncoderInfo, available_encoders
 from emu_core.errors import EncoderError, Message
@@ -50,7 +51,7 @@ def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AppTest:
 @pytest.fixture
 def with_absent(monkeypatch: pytest.MonkeyPatch) -> None:
     everything = (*available_encoders(), ABSENT)
-    for module in (registry, encoder_form, context):
+    for module in (registry, encoder_form, context, inputs):
         monkeypatch.setattr(module, "available_encoders", lambda: everything)
 
 

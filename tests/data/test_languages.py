@@ -2,13 +2,16 @@ import pandas as pd
 import pytest
 
 from emu_core.data.languages import (
+    checked_language,
     is_known,
     language_code,
     language_codes,
     language_name,
     ordered,
+    unknown_languages,
 )
 from emu_core.encoders.registry import available_encoders
+from emu_core.errors import DataError
 
 
 @pytest.mark.parametrize(
@@ -25,13 +28,29 @@ from emu_core.encoders.registry import available_encoders
         ("Traditional Chinese", "zh-tw"),
         *[("iw", "he"), ("jpn", "ja"), ("日本語", "ja"), ("pt-BR", "pt"), ("es-419", "es")],
         ("sr-Latn-RS", "sr"),
-        *[("ast", "ast"), ("xx", "xx")],
+        *[("ast", "ast"), ("xx", "xx"), ("uk", "uk"), ("jp", "ja"), ("cn", "zh"), ("no", "no")],
+        *[(value, None) for value in ("kr", "dk", "ua", "gr", "CZ", "kr_KR", "und", "UNK", "mul", "zxx")],
         *[(value, None) for value in ("", "  ", "Klingonese", "d", "12")],
         *[(value, None) for value in ("de/at", "en us", "de--at", "x" * 500)],
     ],
 )  # fmt: skip
 def test_language_code(written: str, code: str | None) -> None:
     assert language_code(written) == code
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"), [("kr", "Korean is ko"), ("DK", "Danish is da"), ("ua-UA", "Ukrainian is uk")]
+)
+def test_a_country_is_told_from_its_language(written: str, meant: str) -> None:
+    with pytest.raises(DataError, match=f"'{written}' is not a language; {meant}"):
+        checked_language(written)
+
+
+def test_varieties_of_a_language_are_known_with_it() -> None:
+    known = ("en", "no", "zh", "he", "id", "tl", "sr")
+    assert unknown_languages(known, ["nb", "nn", "zh-tw", "iw", "in", "fil", "sr-Latn", "en-GB"]) == ()
+    assert unknown_languages(("nb", "zh-tw"), ["no", "nn", "zh", "da", "yue", "da"]) == ("da", "yue")
+    assert unknown_languages((), ["da"]) == ()
 
 
 def test_codes_are_their_own_codes() -> None:

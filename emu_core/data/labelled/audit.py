@@ -22,7 +22,7 @@ from emu_core.data.labelled.intent_names import (
 from emu_core.data.labelled.repeats import sentence_numbers
 from emu_core.data.labelled.sets import count_table
 from emu_core.data.labelled.splits import SPLITS, split_codes
-from emu_core.data.languages import SCRIPTS_OF, language_code, language_codes, language_name
+from emu_core.data.languages import SCRIPTS_OF, language_code, language_codes, language_meant, language_name
 from emu_core.data.scripts import SCRIPTS, count_scripts
 from emu_core.data.wording import counted, listed, shown
 
@@ -157,6 +157,14 @@ class Audit:
         return [*lines, *self.remarks, *self.notes]
 
 
+def _no_language(value: str) -> str:
+    """Return why a row with this value as its language is dropped; "" if it is a language."""
+    if language_code(value):
+        return ""
+    meant = language_meant(value)
+    return f"not a language: '{shown(value)}'" + (f" ({meant})" if meant else "")
+
+
 def audit_rows(
     rows: pd.DataFrame, notes: tuple[str, ...] = (), merged: Sequence[Difference | str] = ()
 ) -> tuple[pd.DataFrame, Audit]:
@@ -179,11 +187,8 @@ def audit_rows(
     clean["intent"], looked_alike = as_seen_intents(clean["intent"])
     intents_read, clean["intent"] = clean["intent"], merge_intents(clean, merged)
     clean["row"], clean["source"] = rows["row"].to_numpy(), rows["source"].to_numpy()
-    known = {
-        value: "" if language_code(value) else f"not a language: '{shown(value)}'"
-        for value in clean["language"].unique()
-    }
-    clean["reason"] = clean["language"].map(known).astype("str")
+    reasons = {value: _no_language(value) for value in clean["language"].unique()}
+    clean["reason"] = clean["language"].map(reasons).astype("str")
     clean["reason"] = clean["reason"].mask(has_several, SEVERAL_INTENTS)
     for column in ("language", "intent", "text"):
         clean["reason"] = clean["reason"].where(clean[column] != "", f"no {column}")

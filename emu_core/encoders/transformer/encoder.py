@@ -8,10 +8,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from emu_core.encoders.base import Encoder, Features, TokenIds
+from emu_core.encoders.base import Encoder, Features, TokenIds, Tokens
 from emu_core.encoders.onnx_parts import CHECK_TEXTS, OnnxParts
 from emu_core.encoders.saved import opening, read_config, write_encoder
 from emu_core.encoders.transformer.opening import open_model, quietly
+from emu_core.encoders.transformer.tokens import DEFAULT_MAX_TOKENS, MAX_LIMIT, TEXTS_AT_ONCE, folder_tokens
 from emu_core.errors import EncoderError, Fix
 
 if TYPE_CHECKING:  # seconds to import
@@ -34,8 +35,6 @@ tokenizer = transformers.AutoTokenizer.from_pretrained(".")
 def token_ids(text):
     return tokenizer({prompt!r} + text, truncation=True, max_length={max_tokens})["input_ids"]
 """
-TEXTS_AT_ONCE = 1024  # tokenised at a time: the tokenizer's own results take much memory
-_DEFAULT_MAX_TOKENS = 512  # tokens, for a model that names no limit
 CPU_TOKENS = 2048  # in a batch; on a CPU about a tenth faster than 4096
 CPU_STEP_TOKENS = 384
 """Nearly half of a training step's sentences, padded to the longest, is padding: on a CPU, 32 of SIB-200 in parts took
@@ -57,8 +56,8 @@ class TransformerEncoder(Encoder):
         """Raises EncoderError if the model needs more than token ids."""
         super().__init__()
         self.model = model.eval()
-        if model.max_seq_length is None or model.max_seq_length > 1_000_000:
-            model.max_seq_length = _DEFAULT_MAX_TOKENS
+        if model.max_seq_length is None or model.max_seq_length > MAX_LIMIT:
+            model.max_seq_length = DEFAULT_MAX_TOKENS
         self.max_tokens = model.max_seq_length
         name = model.default_prompt_name
         self.prompt = (name and model.prompts[name]) or ""  # the text before each sentence
@@ -102,6 +101,14 @@ class TransformerEncoder(Encoder):
             self.model.save_pretrained(str(folder / "model"), create_model_card=False)
         config = {"encoder": self.spec, "dim": self.dim, "probe": self.encode([PROBE_TEXT])[0].tolist()}
         write_encoder(folder, config)
+
+    @classmethod
+    def open_tokens(cls, source: str | Path) -> Tokens:
+        """Open the tokenizer of a saved encoder."""
+        if not isinstance(source, Path):
+            return super().open_tokens(source)
+        with opening(source, cls.spec):
+            return folder_tokens(source / "model")
 
     def onnx_parts(self, folder: Path) -> OnnxParts:
         """Write the tokenizer, and return the graph."""

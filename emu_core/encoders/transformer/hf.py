@@ -5,9 +5,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Self
 
-from emu_core.encoders.base import EncoderInfo
+from emu_core.encoders.base import EncoderInfo, Tokens
+from emu_core.encoders.saved import opening
 from emu_core.encoders.transformer.encoder import TransformerEncoder
 from emu_core.encoders.transformer.opening import open_model
+from emu_core.encoders.transformer.tokens import folder_tokens
 from emu_core.errors import EncoderError
 
 if TYPE_CHECKING:  # seconds to import
@@ -53,6 +55,35 @@ class HfEncoder(TransformerEncoder):
                 f"the folder {name} does not hold a complete model; name one that does"
             ) from error
 
+    @classmethod
+    def open_tokens(cls, source: str | Path) -> Tokens:
+        """Open the tokenizer of a folder or of a cached model. Raises EncoderError if there is none here."""
+        if isinstance(source, Path):
+            return super().open_tokens(source)
+        folder = as_folder(source) or cached_folder(source)
+        if folder is None:
+            raise EncoderError(f"the model '{source}' is not on this machine yet")
+        with opening(folder, cls.spec):
+            return folder_tokens(folder)
+
+
+def cached_folder(name: str) -> Path | None:
+    """Return the folder of a hub's model in the cache, if there is one."""
+    from huggingface_hub import snapshot_download
+
+    with suppress(Exception):  # none is cached, or the name is none
+        folder = os.environ.get("SENTENCE_TRANSFORMERS_HOME")
+        return Path(snapshot_download(full_name(name), cache_dir=folder, local_files_only=True))
+    return None
+
+
+def full_name(name: str) -> str:
+    """Return a model's name on the hub as sentence-transformers reads it: "all-MiniLM-L6-v2" is one of its own."""
+    from sentence_transformers.util import ORIGINAL_TRANSFORMER_MODELS
+
+    short = "/" not in name and name.lower() not in ORIGINAL_TRANSFORMER_MODELS
+    return f"sentence-transformers/{name}" if short else name
+
 
 def as_folder(name: str) -> Path | None:
     """Return the folder of a name, if there is one."""
@@ -67,10 +98,8 @@ def from_hub(name: str) -> "SentenceTransformer":
     """Open a model from the cache, or fetch it. Raises EncoderError if neither succeeds."""
     from huggingface_hub import model_info
     from huggingface_hub.errors import HFValidationError, RepositoryNotFoundError
-    from sentence_transformers.util import ORIGINAL_TRANSFORMER_MODELS
 
-    short = "/" not in name and name.lower() not in ORIGINAL_TRANSFORMER_MODELS
-    full = f"sentence-transformers/{name}" if short else name  # as sentence-transformers reads it
+    full = full_name(name)
     try:
         if in_cache(full):
             with suppress(OSError, EncoderError):  # an interrupted download is completed below

@@ -53,6 +53,14 @@ def open_model(name: str | Path, *, local_only: bool = True, **model_kwargs: Any
         ) from error
 
 
+def open_tokenizer(folder: Path) -> Any:
+    """Open the tokenizer in a folder. Any error means that there is none."""
+    from transformers import AutoTokenizer
+
+    with _ONE_AT_A_TIME, _offline():
+        return AutoTokenizer.from_pretrained(str(folder), local_files_only=True, trust_remote_code=False)
+
+
 @contextmanager
 def _offline() -> Iterator[None]:
     """Switch the hub off: even with local files only, the libraries ask it for adapters and cards."""

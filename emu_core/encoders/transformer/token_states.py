@@ -16,7 +16,8 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from emu_core.encoders.base import ReportProgress, TokenIds, evaluation_mode
-from emu_core.encoders.transformer.encoder import PROBE_TEXT, TEXTS_AT_ONCE, TransformerEncoder
+from emu_core.encoders.transformer.encoder import PROBE_TEXT, TransformerEncoder
+from emu_core.encoders.transformer.tokens import TEXTS_AT_ONCE
 from emu_core.errors import EncoderError
 from emu_core.files import whole_file
 

