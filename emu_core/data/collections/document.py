@@ -17,6 +17,7 @@ from emu_core.errors import DataError
 
 MAX_YAML_CHARACTERS = 30_000_000
 _MAX_NODES = 5_000_000  # brackets in JSON, of which each may be an object of 60 bytes and more
+_BEGINNING = 100_000
 _MAX_DEPTH = 50
 _SAMPLE_LINES, _SAMPLE_CHARACTERS = 50, 50_000
 _LEAST_FITTING = 0.8
@@ -81,6 +82,11 @@ class Document:
     def text(self) -> str:
         """The text; "" if the file is not text."""
         return self._decoded[0]
+
+    @property
+    def beginning(self) -> str:
+        """The first 100,000 characters of the text, in which a format is told without reading all of a large file."""
+        return self.text[:_BEGINNING]
 
     @property
     def encoding(self) -> str:

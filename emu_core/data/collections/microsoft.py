@@ -92,7 +92,7 @@ def _utf16_span(text: str, start: int, end: int, name: object) -> tuple[int, int
 
 def is_lu(document: Document) -> bool:
     """Return whether it has headings with bullets, and an ending or a notation that Markdown does not have."""
-    text = document.text
+    text = document.beginning
     is_named = unpacked_name(document.path).lower().endswith(".lu")
     return (
         bool(_HEADING.search(text))

@@ -19,7 +19,7 @@ _MARKDOWN_INTENT = re.compile(r"^##[ \t]*intent[ \t]*:(.*)", re.IGNORECASE | re.
 
 def is_yaml(document: Document) -> bool:
     """Return whether it is `nlu.yml`: a mapping with the key `nlu`, or a list of intents with examples."""
-    if not _YAML_START.search(document.text) or document.json is not None:
+    if not _YAML_START.search(document.beginning) or document.json is not None:
         return False
     return any(_intents(document.yaml)) or (
         document.is_damaged_yaml and bool(_YAML_NLU.search(document.text))
@@ -74,7 +74,7 @@ def bullet(line: str) -> str:
 
 def is_markdown(document: Document) -> bool:
     """Return whether it is `nlu.md`, with headings such as `## intent:greet`."""
-    return bool(_MARKDOWN_INTENT.search(document.text))
+    return bool(_MARKDOWN_INTENT.search(document.beginning))
 
 
 def read_markdown(document: Document, rows: Rows) -> None:

@@ -44,7 +44,7 @@ def _utterances(document: Document) -> Iterator[tuple[str, list[dict[str, Any]]]
 
 def is_yaml(document: Document) -> bool:
     """Return whether it has a document of the type intent."""
-    return bool(_YAML_START.search(document.text)) and (
+    return bool(_YAML_START.search(document.beginning)) and (
         document.is_damaged_yaml or any(_intents(document.yaml))
     )
 
