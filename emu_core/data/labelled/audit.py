@@ -37,6 +37,8 @@ _PARTICULAR = r"(?s)( of row |: ').*"
 def _first_rows_repeated(rows: pd.DataFrame, *keys: str) -> pd.Series:
     """Return the first row with the same keys, in words ("row 3 of de.csv"), for each row that repeats one."""
     repeated = rows.duplicated(list(keys))
+    if not repeated.any():
+        return _nothing(rows)
     first = rows.groupby(list(keys), sort=False)[["row", "source"]].transform("first")[repeated]
     words = "row " + first["row"].astype("str")
     if rows["source"].nunique() > 1:
@@ -44,11 +46,20 @@ def _first_rows_repeated(rows: pd.DataFrame, *keys: str) -> pd.Series:
     return words.reindex(rows.index)
 
 
+def _nothing(rows: pd.DataFrame) -> pd.Series:
+    """Return a missing value for each row."""
+    return pd.Series(pd.NA, index=rows.index, dtype="str")
+
+
 def _several(rows: pd.DataFrame, key: str, value: str) -> pd.Series:
     """Return the values of each row's key, if there are two or more, as a list in words; "" is no key or value."""
+    if (rows[value] == "").all() or not rows[key].duplicated().any():
+        return _nothing(rows)
     marked = rows[[key, value]].where(rows[[key, value]] != "")
     pairs = marked.dropna().drop_duplicates()
     pairs = pairs[pairs[key].duplicated(keep=False)].sort_values(value)
+    if pairs.empty:
+        return _nothing(rows)
     words = pairs.groupby(key)[value].agg(listed).astype("str")
     return marked[key].map(words).astype("str").where(marked[value].notna())
 
@@ -61,7 +72,7 @@ def _script_misfits(rows: pd.DataFrame) -> pd.Series:
     whose script is unknown are skipped.
     """
     counts = count_scripts(rows["text"].tolist())
-    explained = pd.Series(pd.NA, index=rows.index, dtype="str")
+    explained = _nothing(rows)
     for code in SCRIPTS_OF.keys() & set(rows["language"]):
         here = np.flatnonzero(rows["language"] == code)
         scripts = SCRIPTS_OF[code]
