@@ -16,7 +16,9 @@ from emu_core.methods.bicvm.vocabulary import words
 
 def labelled(rows: list[tuple[str, str, str]]) -> LabelledSet:
     frame = pd.DataFrame(rows, columns=["text", "language", "id"]).assign(split="", annotated="")
-    frame["intent"] = [f"intent {key or row % 2}" for row, key in enumerate(frame["id"])]  # translations share it
+    frame["intent"] = [
+        f"intent {key or row % 2}" for row, key in enumerate(frame["id"])
+    ]  # translations share it
     return labelled_from_frame(frame, "set")[0]
 
 

@@ -252,8 +252,8 @@ def _unknown(document: Document) -> DataError:
         return DataError(document.yaml_fault)
     ending = shown(unpacked_name(document.path).rpartition(".")[2], 10)
     return DataError(
-        f"{shown(document.path)} is a .{ending} file, but none that Emu knows; the guide “Your own data” lists the "
-        "exports that are read, and any other data can be saved as CSV with the columns text, intent and language"
+        f"{shown(document.path)} is a .{ending} file, but none that Emu knows; the guide 'Prepare your data' lists "
+        "what is read; save other data as CSV with the columns text, intent and language"
     )
 
 
