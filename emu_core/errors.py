@@ -158,7 +158,8 @@ def value_words(fix: Fix) -> tuple[str, ...]:
     values = fix.value if isinstance(fix.value, tuple) else (fix.value,)
     return (
         ",".join(
-            "off" if one is False else f"{one:g}" if isinstance(one, float) else str(one) for one in values
+            "off" if item is False else f"{item:g}" if isinstance(item, float) else str(item)
+            for item in values
         ),
     )
 
@@ -176,7 +177,7 @@ def _part(values: object) -> str | Named:
     if isinstance(values, dict):
         match values:
             case {"option": str(option), "value": value} if len(values) == 2:
-                if isinstance(value, list) and all(isinstance(one, str | float | int) for one in value):
+                if isinstance(value, list) and all(isinstance(item, str | float | int) for item in value):
                     return Fix(option, tuple(value))
                 if value is None or isinstance(value, str | float | int):
                     return Fix(option, value)

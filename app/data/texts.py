@@ -56,7 +56,7 @@ _BOXES = {
 _OTHERS = (TextKind.RUNNING, TextKind.DIALOGUES, TextKind.NLI)
 EXAMPLES = 5
 SMALL = 5_000  # pairs; fewer make an encoder for similar sentences only
-PLACE, PRETRAIN = "translations", "pretrain"  # the pages with boxes
+TRANSLATIONS, PRETRAIN = "translations", "pretrain"  # the pages with boxes
 MAX_SHOWN_PAIRS = 5_000  # pairs; each sentence is compared with all sentences of the other language
 
 
@@ -72,19 +72,19 @@ def typed_languages(typed: str) -> list[str]:
     return codes
 
 
-def _kept(place: str, kind: TextKind) -> Read | None:
+def _kept(page: str, kind: TextKind) -> Read | None:
     """Return this session's texts of a kind from the box on a page."""
-    read = st.session_state.get(f"{place}-{kind}-read")
+    read = st.session_state.get(f"{page}-{kind}-read")
     return read if isinstance(read, Read) else None
 
 
-def _keep(place: str, kind: TextKind, read: Read | None) -> None:
-    st.session_state[f"{place}-{kind}-read"] = read
+def _keep(page: str, kind: TextKind, read: Read | None) -> None:
+    st.session_state[f"{page}-{kind}-read"] = read
 
 
-def _draw_box(place: str, kind: TextKind) -> None:
+def _draw_box(page: str, kind: TextKind) -> None:
     """Ask for files, read them at once and drop their bytes; files that can't be read stay in the box."""
-    (label, explanation), name = _BOXES[kind], f"{place}-{kind}"
+    (label, explanation), name = _BOXES[kind], f"{page}-{kind}"
     number = st.session_state.setdefault(f"{name}-number", 0)
     files = st.file_uploader(
         label,
@@ -117,7 +117,7 @@ def _draw_box(place: str, kind: TextKind) -> None:
             if read is None:
                 return
             st.session_state.pop(known, None)
-            _keep(place, kind, read)
+            _keep(page, kind, read)
             st.session_state[f"{name}-number"] += 1
             st.rerun()
     st.error(sentence(st.session_state[known][1]), icon=":material/error:")
@@ -225,18 +225,18 @@ class Pairs:
 
 def choose_source() -> Read | None:
     """Ask for parallel text; None, with what to do, while there is none."""
-    uploaded, data = _kept(PLACE, TextKind.PARALLEL), chosen_data()
+    uploaded, data = _kept(TRANSLATIONS, TextKind.PARALLEL), chosen_data()
     of_data = Read(data.sha256[:16], data.title, _of_data(data.sha256, data))
-    places = {
+    sources = {
         "Uploaded here": uploaded,
         "On the Pretrain page": _kept(PRETRAIN, TextKind.PARALLEL),
         "Loaded data": of_data,
     }
     offered = {
-        f"{place}: {read.title}": read for place, read in places.items() if read is not None and read.texts
+        f"{source}: {read.title}": read for source, read in sources.items() if read is not None and read.texts
     }
     with st.expander("Upload parallel text", expanded=not offered, icon=":material/upload_file:"):
-        _draw_box(PLACE, TextKind.PARALLEL)
+        _draw_box(TRANSLATIONS, TextKind.PARALLEL)
         if uploaded is not None:
             _draw_notes(uploaded)
     if not offered:
@@ -253,7 +253,7 @@ def choose_pairs(source: Read, languages: Sequence[str]) -> Pairs:
         "Languages",
         range(len(texts)),
         f"translations-pair-{source.key}-{'-'.join(languages)}",
-        place=which,
+        container=which,
         index=next((at for at, text in enumerate(texts) if set(text.languages) <= set(languages)), 0),
         format_func=lambda at: (
             f"{' and '.join(map(language_name, texts[at].languages))}: {counted(len(texts[at]), 'pair')}"
@@ -264,7 +264,7 @@ def choose_pairs(source: Read, languages: Sequence[str]) -> Pairs:
         "Queries in",
         text.languages,
         f"translations-asking-{source.key}-{at}",
-        place=whose,
+        container=whose,
         format_func=language_name,
         help="Their translations are looked for in the other language.",
     )

@@ -73,7 +73,7 @@ def draw_fields(
     """
     now, values = start, dict[str, Any]()
     for group in dict.fromkeys(info.group for info in fields):
-        places: Sequence[Any] = ()
+        columns: Sequence[Any] = ()
         count = 0
         for info in fields:
             if info.group != group or not info.matters(now):
@@ -81,36 +81,36 @@ def draw_fields(
             if group and not count:
                 st.markdown(f"**{group}**")
             if count % 2 == 0:
-                places = st.columns(2)
+                columns = st.columns(2)
             about = {"help": info.describe(start, paper or start).replace("\n", "\n\n"), **KEPT}
             about |= {"key": f"{info.name}-{where}"}
-            values[info.name] = _draw(places[count % 2], info, getattr(start, info.name), encoder, about)
+            values[info.name] = _draw(columns[count % 2], info, getattr(start, info.name), encoder, about)
             count += 1
             with suppress(TrainingError):  # reported for all settings together
                 now = replace(now, **{info.name: values[info.name]})  # later fields may depend on it
     return values
 
 
-def _draw(place: Any, info: SettingInfo, default: Any, encoder: str, about: dict[str, Any]) -> Any:
+def _draw(column: Any, info: SettingInfo, default: Any, encoder: str, about: dict[str, Any]) -> Any:
     if info.choices:
         hidden = () if is_transformer(encoder) else info.transformers_only
         options = [choice for choice in info.choices if choice not in hidden]
         about["format_func"] = info.choices.__getitem__
         if info.many:
-            return tuple(place.multiselect(info.label, options, list(default), **about))
-        return place.selectbox(info.label, options, index=options.index(default), **about)
+            return tuple(column.multiselect(info.label, options, list(default), **about))
+        return column.selectbox(info.label, options, index=options.index(default), **about)
     if info.kind is bool:
-        return place.checkbox(info.label, default, **about)
+        return column.checkbox(info.label, default, **about)
     if info.many:
-        return _items(info, place.text_input(info.label, ", ".join(map(str, default)), **about))
+        return _items(info, column.text_input(info.label, ", ".join(map(str, default)), **about))
     if info.kind is str:
-        return place.text_input(info.label, default, **about)
+        return column.text_input(info.label, default, **about)
     least, most = (
         next((info.kind(limit) for limit in limits if limit is not None), None)
         for limits in ((info.above, info.low), (info.below, info.high))
     )
     step, form = (1, "%d") if info.kind is int else ((default or 1.0) / 10, "%g")
-    return place.number_input(info.label, least, most, default, step, form, **about)
+    return column.number_input(info.label, least, most, default, step, form, **about)
 
 
 def _items(info: SettingInfo, typed: str) -> tuple[Any, ...] | str:

@@ -19,10 +19,10 @@ from emu_core.training.method import Method, Needs
 RunPlan = tuple[RunConfig, Storable]
 
 
-def draw_device(place: str) -> str:
-    """Ask for a device; `place` is the page's name, here and below, as a prefix of the keys."""
+def draw_device(page: str) -> str:
+    """Ask for a device; `page` is the page's name, here and below, as a prefix of the keys."""
     devices = {device.name: device.label for device in available_devices()}
-    return choose("Device", list(devices), f"{place}-device", format_func=devices.__getitem__)
+    return choose("Device", list(devices), f"{page}-device", format_func=devices.__getitem__)
 
 
 def draw_method(key: str, *needs: Needs) -> Method:
@@ -33,22 +33,22 @@ def draw_method(key: str, *needs: Needs) -> Method:
     return known[name]
 
 
-def draw_identity(place: str, method: str, what: str) -> tuple[str, int, str]:
+def draw_identity(page: str, method: str, what: str) -> tuple[str, int, str]:
     """Ask for a run's device, name and seed; return name, seed and device. The arguments are those of `draw_name`."""
-    device = draw_device(place)
-    name_place, seed_place = st.columns([3, 1])
-    with name_place:
-        name = draw_name(place, method, what)
+    device = draw_device(page)
+    name_column, seed_column = st.columns([3, 1])
+    with name_column:
+        name = draw_name(page, method, what)
     about = "The same seed on the same CPU gives the same run."
-    seed = seed_place.number_input("Seed", 0, 2**31 - 1, 0, help=about, key=f"{place}-seed", **KEPT)
+    seed = seed_column.number_input("Seed", 0, 2**31 - 1, 0, help=about, key=f"{page}-seed", **KEPT)
     return name, seed, device
 
 
-def draw_name(place: str, method: str, what: str) -> str:
+def draw_name(page: str, method: str, what: str) -> str:
     """Ask for the run's name; the default is made of the method and of `what` it is trained on."""
     free = new_run_name(runs_root(), method, what)
-    count = st.session_state.setdefault(f"{place}-started", 0)  # a new key after each run proposes a new name
-    typed = st.text_input("Name of the run", free, max_chars=80, key=f"{place}-name-{count}-{free}", **KEPT)
+    count = st.session_state.setdefault(f"{page}-started", 0)  # a new key after each run proposes a new name
+    typed = st.text_input("Name of the run", free, max_chars=80, key=f"{page}-name-{count}-{free}", **KEPT)
     return typed.strip()
 
 
@@ -71,7 +71,7 @@ def _forecast(token: str, values: object, _plan: RunPlan) -> str:
 
 
 def draw_start_button(
-    place: str, name: str, plan: RunPlan | str, watched: str, label: str = "Start the run"
+    page: str, name: str, plan: RunPlan | str, watched: str, label: str = "Start the run"
 ) -> None:
     """Draw the button that starts a run and shows it, as `watched` in the address, or why it can't be started."""
     if isinstance(plan, str):
@@ -91,6 +91,6 @@ def draw_start_button(
             run = job_manager().submit(name, *plan, root=runs_root())
         make_mine(run)
         keep(watched, run.name)
-        st.session_state[f"{place}-started"] += 1
+        st.session_state[f"{page}-started"] += 1
         # On a narrow page the run itself is out of view.
         st.toast(f"Started {literal(run.name)}.", icon=":material/play_arrow:")

@@ -23,7 +23,7 @@ from emu_core.errors import EmuError
 from emu_core.settings import Settings
 from emu_core.training.method import Method, Needs
 
-TRAIN_PLACE = "train"
+TRAIN_PAGE = "train"
 
 
 def draw_form(
@@ -40,13 +40,13 @@ def draw_form(
             if method.reads_tokens
             else draw_encoder(runs=runs_to_specialise())
         )
-        place = st.container()  # for the languages, which depend on the settings
+        language_box = st.container()  # for the languages, which depend on the settings
     with details:
-        name, seed, device = draw_identity(TRAIN_PLACE, method.name, short_name(encoder.spec))
+        name, seed, device = draw_identity(TRAIN_PAGE, method.name, short_name(encoder.spec))
         settings = draw_settings(method, encoder.spec)
     if isinstance(settings, str):
         return name, encoder.problem or settings
-    with place:
+    with language_box:
         languages = _draw_languages(chosen, method, settings)
         used = (*languages["train_languages"], *(languages["unlabelled_languages"] or ()))
         title = f"The encoder {encoder.info.name}"

@@ -82,13 +82,13 @@ def _draw_verdict(comparison: Comparison, seen: bool) -> None:
 def _draw_matrices(comparison: Comparison) -> None:
     names = [A, B, "Difference"]
     side_by_side = len(comparison.languages) <= MOST_SIDE_BY_SIDE
-    places = roomy_columns(len(names), 370, "matrices") if side_by_side else st.tabs(names)
-    for place, name, column in zip(places, names, _COLUMNS, strict=True):
+    containers = roomy_columns(len(names), 370, "matrices") if side_by_side else st.tabs(names)
+    for container, name, column in zip(containers, names, _COLUMNS, strict=True):
         draw_chart(
             charts.accuracy(comparison, column),
             f"matrix-{name}",
             f"Heat map of Acc@1 by the languages of queries and pool: {name}. The table below has the numbers.",
-            place=place,
+            container=container,
         )
     st.caption(literal(significance_sentence(comparison)))
 

@@ -162,7 +162,7 @@ def draw_unread_languages(values: Sequence[str], key: str) -> dict[str, str]:
             literal(value, 40),
             known_languages(),
             f"unread-{key}-{value}",
-            place=column,
+            container=column,
             index=None,
             placeholder="left out",
             format_func=language_name,

@@ -66,10 +66,10 @@ def _draw_adding(chosen: ChosenData) -> None:
         "Language, unless the file states it",
         options if len(options) > 2 else options[::-1],
         f"label-language-{chosen.sha256[:12]}",
-        place=language,
+        container=language,
         format_func=lambda code: "Detect that of each sentence" if code == DETECT else language_name(code),
     )
-    name, payload = ask_sentences("label", number, place=how)
+    name, payload = ask_sentences("label", number, container=how)
     if not payload.strip():
         return
     with errors_shown():

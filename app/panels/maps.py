@@ -246,5 +246,5 @@ def draw_downloads(
 
     about = {"html": "A page that can be zoomed and hovered over, without a network."}
     for column, ending in zip(st.columns([1, 1, 1, 5]), get_args(Ending), strict=False):
-        options = {"place": column, "width": "stretch", "help": about.get(ending)}
+        options = {"container": column, "width": "stretch", "help": about.get(ending)}
         draw_download(ending.upper(), partial(made, ending), f"{name}.{ending}", **options)

@@ -124,13 +124,13 @@ def _follow(run: Run, seen: set[tuple[str, str, str]]) -> None:
 
 def _draw_cancel(run: Run) -> None:
     """Offer to stop a run; a session that did not start it confirms first."""
-    place: Any = st
+    container: Any = st
     label = "Stopping ..." if run.cancel_asked else "Cancel"
     if not (run.cancel_asked or is_mine(run)):
-        place, label = st.popover("Cancel ...", icon=":material/stop_circle:"), "Cancel it anyway"
-        place.markdown("It was started in another browser session, or before this page was reloaded.")
+        container, label = st.popover("Cancel ...", icon=":material/stop_circle:"), "Cancel it anyway"
+        container.markdown("It was started in another browser session, or before this page was reloaded.")
     icon, key = ":material/stop_circle:", f"cancel-{run.name}"
-    if place.button(label, icon=icon, disabled=run.cancel_asked, key=key):
+    if container.button(label, icon=icon, disabled=run.cancel_asked, key=key):
         job_manager().cancel(run)
         st.rerun()  # the whole page, which the click may have run
 
@@ -170,7 +170,7 @@ def _draw_keeping(run: Run, key: str) -> None:
 
 def _draw_edit(run: Run, *, is_over: bool) -> None:
     old_note, old_tags = remarks_of(run)
-    known = sorted({tag for one in list_runs(runs_root()) for tag in remarks_of(one)[1]})
+    known = sorted({tag for other in list_runs(runs_root()) for tag in remarks_of(other)[1]})
     with st.form(f"keep-{run.name}", border=False):
         why = "It can be changed once the run is over."
         name = st.text_input("Name", run.name, max_chars=80, disabled=not is_over, help=why)

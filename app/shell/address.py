@@ -79,9 +79,9 @@ def draw_tabs(tabs: Mapping[str, Callable[[], None]], key: str, param: str = "")
         if param:
             keep(param, st.session_state[key])
 
-    for place, draw in zip(st.tabs(names, key=key, on_change=choose), tabs.values(), strict=True):
-        with place:
-            if place.open:
+    for tab, draw in zip(st.tabs(names, key=key, on_change=choose), tabs.values(), strict=True):
+        with tab:
+            if tab.open:
                 draw()
 
 

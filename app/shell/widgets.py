@@ -44,26 +44,28 @@ def draw_note(text: str) -> None:
     st.info(text, icon=":material/info:")
 
 
-def draw_chart(figure: go.Figure, key: str, alt: str, *, place: Any = st, zooms: bool = False) -> None:
+def draw_chart(figure: go.Figure, key: str, alt: str, *, container: Any = st, zooms: bool = False) -> None:
     """Draw a figure with a text alternative; only a chart that zooms has a tool bar."""
     bar = {"scrollZoom": True, "displaylogo": False} if zooms else {"displayModeBar": False}
-    place.plotly_chart(figure, key=key, config=bar, alt=alt)
+    container.plotly_chart(figure, key=key, config=bar, alt=alt)
 
 
-def choose(label: str, options: Iterable[Any], key: str, *, place: Any = st, **about: Any) -> Any:
+def choose(label: str, options: Iterable[Any], key: str, *, container: Any = st, **about: Any) -> Any:
     """Ask for one of many options in a drop-down list."""
-    return place.selectbox(label, options, key=key, **KEPT, **about)
+    return container.selectbox(label, options, key=key, **KEPT, **about)
 
 
-def choose_one(label: str, options: Sequence[Any], key: str, *, place: Any = st, **about: Any) -> Any:
+def choose_one(label: str, options: Sequence[Any], key: str, *, container: Any = st, **about: Any) -> Any:
     """Ask for one of a few options, all in view; the default is the first."""
     about = {"default": options[0], **KEPT} | about
-    return place.segmented_control(label, options, key=key, required=True, **about)
+    return container.segmented_control(label, options, key=key, required=True, **about)
 
 
-def choose_many(label: str, options: Sequence[Any], key: str, *, place: Any = st, **about: Any) -> list[Any]:
+def choose_many(
+    label: str, options: Sequence[Any], key: str, *, container: Any = st, **about: Any
+) -> list[Any]:
     """Ask for some of many options."""
-    chosen: list[Any] = place.multiselect(label, options, key=key, **KEPT, **about)
+    chosen: list[Any] = container.multiselect(label, options, key=key, **KEPT, **about)
     return chosen
 
 
@@ -77,9 +79,9 @@ def roomy_columns(count: int, least_px: int, key: str, **options: Any) -> list[A
 
     The key consists of letters and hyphens and is unique on the page; the options are those of `st.columns`.
     """
-    place = st.container(key=key)
-    place.html(f"<style>.st-key-{key} [data-testid='stColumn'] {{min-width: {least_px}px}}</style>")
-    return list(place.columns(count, **options))
+    container = st.container(key=key)
+    container.html(f"<style>.st-key-{key} [data-testid='stColumn'] {{min-width: {least_px}px}}</style>")
+    return list(container.columns(count, **options))
 
 
 def draw_table(
@@ -108,11 +110,11 @@ def say_cut(table: pd.DataFrame, most: int = MAX_TABLE_ROWS) -> None:
         st.caption(f"The first {most:,} of {len(table):,} rows; the download has them all.")
 
 
-def draw_download(label: str, data: Any, file_name: str, *, place: Any = st, **about: Any) -> None:
+def draw_download(label: str, data: Any, file_name: str, *, container: Any = st, **about: Any) -> None:
     """Draw a button that downloads data, or what a function returns."""
     mime = mimetypes.guess_type(file_name)[0]
     about = {"icon": ":material/download:", "mime": mime or "application/octet-stream"} | about
-    place.download_button(label, data, file_name=file_name, on_click="ignore", **about)
+    container.download_button(label, data, file_name=file_name, on_click="ignore", **about)
 
 
 def draw_csv_button(table: pd.DataFrame, file_name: str, **about: Any) -> None:

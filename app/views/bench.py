@@ -35,7 +35,7 @@ from emu_core.settings import infos
 from emu_core.training.method import Needs
 
 _WATCHED = "bench-watched"
-_PLACE = "bench"
+_PAGE = "bench"
 PACKAGES_S = 60.0  # missing packages may be installed by then
 NOT_AS_IN_THE_PAPERS = """\
 Measured with this app's encoders on the demo set, SIB-200 and generated commands:
@@ -113,8 +113,8 @@ def _draw_start() -> None:
     draw_data = _draw_texts if paper.needs is Needs.PARALLEL_TEXT else _draw_set
     about, data, options = draw_data(paper, chosen)
     settings = _draw_settings(paper)
-    options["device"] = draw_device(_PLACE)
-    named = draw_name(_PLACE, f"bench-{paper.name}", about)
+    options["device"] = draw_device(_PAGE)
+    named = draw_name(_PAGE, f"bench-{paper.name}", about)
     plan: RunPlan | str = options.pop("problem", "")
     if isinstance(settings, str):
         plan = plan or settings
@@ -122,7 +122,7 @@ def _draw_start() -> None:
         plan, outlook = _plan(chosen.token, chosen, data, name, about, settings, options)
         if outlook is not None:
             _draw_outlook(outlook)
-    draw_start_button(_PLACE, named, plan, _WATCHED, "Start the benchmark")
+    draw_start_button(_PAGE, named, plan, _WATCHED, "Start the benchmark")
 
 
 def _draw_set(paper: Paper, chosen: ChosenData) -> tuple[str, Any, dict[str, Any]]:

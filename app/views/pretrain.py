@@ -19,7 +19,7 @@ from emu_core.settings import Settings
 from emu_core.training.method import Needs
 
 _WATCHED = "pretrain-watched"
-_PLACE = "pretrain"
+_PAGE = "pretrain"
 _FEWEST = 20  # pairs; fewer leave nothing to hold out and little to learn
 
 
@@ -41,7 +41,7 @@ def _draw_start() -> None:
     others = draw_other_texts() if method.reads_tasks else []
     pairs = () if parallel is None else parallel.parallel
     languages = dict.fromkeys(code for text in pairs for code in text.languages)
-    name, seed, device = draw_identity(_PLACE, method.name, "-".join(languages))
+    name, seed, device = draw_identity(_PAGE, method.name, "-".join(languages))
     settings = draw_settings(method, "")
     plan: RunPlan | str
     if parallel is None:
@@ -59,7 +59,7 @@ def _draw_start() -> None:
         plan = _plan(token, reads, method.name, seed, device, settings)
         if not isinstance(plan, str):
             draw_forecast(token, plan)
-    draw_start_button(_PLACE, name, plan, _WATCHED)
+    draw_start_button(_PAGE, name, plan, _WATCHED)
 
 
 @st.cache_resource(max_entries=4, show_spinner="Checking whether data and settings fit ...")

@@ -103,24 +103,28 @@ def _splits(run: Run) -> bool:
 def _draw_utterance(run: Run, spec: str) -> None:
     source, pool = _choose_with_pool("The utterance", [FROM_DATA, TYPED], "split-source")
     trained_on = run.config().train_languages
-    one = _typed() if source == TYPED else _of_data(pool, trained_on)
-    if one is None:
+    utterance = _typed() if source == TYPED else _of_data(pool, trained_on)
+    if utterance is None:
         return
-    known = [language_name(one.language), one.intent and f"intent {one.intent}"] if one.language else []
-    slots = f"template: {one.template}" if one.slots else "no slots are marked"
+    known = (
+        [language_name(utterance.language), utterance.intent and f"intent {utterance.intent}"]
+        if utterance.language
+        else []
+    )
+    slots = f"template: {utterance.template}" if utterance.slots else "no slots are marked"
     st.caption(literal("; ".join([*filter(None, known), slots]), 600))
-    if one.language and (note := languages_note("The run", trained_on, [one.language])):
+    if utterance.language and (note := languages_note("The run", trained_on, [utterance.language])):
         draw_note(literal(note))
     weights = weights_of(spec)
     label = "Opening the run's encoder and splitting the sentence"
-    found = computed(f"split:{weights}:{one.text}", label, split, spec, weights, one.text)
-    if found is None:
+    analysis = computed(f"split:{weights}:{utterance.text}", label, split, spec, weights, utterance.text)
+    if analysis is None:
         return
-    _draw_parts(one, found)
-    _draw_attention(one, found)
+    _draw_parts(utterance, analysis)
+    _draw_attention(utterance, analysis)
     vectors = _encoded_parts(spec, pool.key, pool.texts)
     if vectors is not None:
-        _draw_neighbours(one, found.parts, pool, vectors)
+        _draw_neighbours(utterance, analysis.parts, pool, vectors)
 
 
 def _choose_with_pool(label: str, options: Sequence[str], key: str) -> tuple[str, Pool]:
@@ -139,7 +143,7 @@ def _choose_with_pool(label: str, options: Sequence[str], key: str) -> tuple[str
                 "treated as having no slots.",
                 icon=":material/data_object:",
             )
-    return choose_one(label, options, key, place=choice), pool
+    return choose_one(label, options, key, container=choice), pool
 
 
 # A resource and not data: it is large, and nobody changes it.
@@ -157,7 +161,7 @@ def _of_data(pool: Pool, trained_on: Sequence[str]) -> Utterance:
         "Language",
         languages,
         f"split-language-{pool.key}",
-        place=where,
+        container=where,
         index=languages.index(first),
         format_func=language_name,
     )
@@ -165,7 +169,7 @@ def _of_data(pool: Pool, trained_on: Sequence[str]) -> Utterance:
         "Sentence",
         pool.rows(language),
         f"split-sentence-{pool.key}-{language}",
-        place=which,
+        container=which,
         format_func=lambda row: pool.utterances[row].text,
     )
     return pool.utterances[row]
@@ -186,49 +190,49 @@ def _typed() -> Utterance | None:
     return None
 
 
-def _draw_parts(one: Utterance, found: SplitSentence) -> None:
-    sure = sorted(found.languages.items(), key=lambda item: -item[1])[:_MOST_NAMED]
+def _draw_parts(utterance: Utterance, analysis: SplitSentence) -> None:
+    sure = sorted(analysis.languages.items(), key=lambda item: -item[1])[:_MOST_NAMED]
     named = ", ".join(f"{literal(language_name(code))} {100 * share:.0f} %" for code, share in sure)
     texts = {Part.LANGUAGE: f"Says: {named}"}
-    if found.tokens:
+    if analysis.tokens:
         texts |= {
-            Part.TEMPLATE: looks_at(one, found, [token.template for token in found.tokens]),
-            Part.RESIDUAL: looks_at(one, found, [token.residual for token in found.tokens]),
+            Part.TEMPLATE: looks_at(utterance, analysis, [token.template for token in analysis.tokens]),
+            Part.RESIDUAL: looks_at(utterance, analysis, [token.residual for token in analysis.tokens]),
             Part.MEANING: "Template and residual together, without the language.",
         }
     else:
         texts[Part.MEANING] = "The encoder's first token through one layer, which removes the language."
-    for place, (part, says) in zip(roomy_columns(len(texts), 230, "parts"), texts.items(), strict=True):
-        with place.container(border=True, height="stretch"):
+    for column, (part, says) in zip(roomy_columns(len(texts), 230, "parts"), texts.items(), strict=True):
+        with column.container(border=True, height="stretch"):
             st.markdown(f"**{PART_NAMES[part]}**")
             st.caption(MEANINGS[part])
             st.markdown(says)
 
 
-def _draw_attention(one: Utterance, found: SplitSentence) -> None:
-    if not found.tokens:
+def _draw_attention(utterance: Utterance, analysis: SplitSentence) -> None:
+    if not analysis.tokens:
         draw_note(
             "This is a run of the baseline. It reads only the encoder's first token and has no attention over words, "
             "no template and no residual; a run of FMDA has them."
         )
         return
-    tokens = found.tokens[:MOST_TOKENS]
+    tokens = analysis.tokens[:MOST_TOKENS]
     shares = {
         PART_NAMES[Part.TEMPLATE]: [token.template for token in tokens],
         PART_NAMES[Part.RESIDUAL]: [token.residual for token in tokens],
     }
     draw_chart(
-        charts.attention_bars([Bar(token.word, kind_of(token, one)) for token in tokens], shares),
+        charts.attention_bars([Bar(token.word, kind_of(token, utterance)) for token in tokens], shares),
         "split-attention",
         f"Attention over {len(tokens)} tokens, for template and residual.",
     )
-    added = [token for token in found.tokens if token.is_added]
+    added = [token for token in analysis.tokens if token.is_added]
     template, residual = (
         f"{100 * sum(getattr(t, name) for t in added):.0f} %" for name in ("template", "residual")
     )
-    cut = f"The first {MOST_TOKENS} of {len(found.tokens)} tokens are drawn. "
+    cut = f"The first {MOST_TOKENS} of {len(analysis.tokens)} tokens are drawn. "
     st.caption(
-        f"{cut if len(tokens) < len(found.tokens) else ''}Shares of the attention in percent; the dotted line is an "
+        f"{cut if len(tokens) < len(analysis.tokens) else ''}Shares of the attention in percent; the dotted line is an "
         "even share. Faint: the special tokens that the encoder adds to every sentence "
         f"({literal(' '.join(token.word for token in added))}), which get {template} of the template's attention and "
         f"{residual} of the residual's. The residual attends where the template does not; by its formula, "
@@ -236,35 +240,37 @@ def _draw_attention(one: Utterance, found: SplitSentence) -> None:
     )
 
 
-def kind_of(token: Token, one: Utterance) -> TokenKind:
+def kind_of(token: Token, utterance: Utterance) -> TokenKind:
     """Return the kind of an utterance's token."""
     if token.is_added:
         return TokenKind.ADDED
-    if not one.slots:
+    if not utterance.slots:
         return TokenKind.WORD
-    spans = [(slot.start, slot.end) for slot in one.slots]
+    spans = [(slot.start, slot.end) for slot in utterance.slots]
     return TokenKind.SLOT if token.touches(spans) else TokenKind.TEMPLATE
 
 
-def looks_at(one: Utterance, found: SplitSentence, shares: list[float]) -> str:
+def looks_at(utterance: Utterance, analysis: SplitSentence, shares: list[float]) -> str:
     """Describe an embedding's attention: to slots if they are marked, and to the words with most."""
-    own = [(share, token) for share, token in zip(shares, found.tokens, strict=True) if not token.is_added]
-    total = sum(share for share, _ in own)
+    word_shares = [
+        (share, token) for share, token in zip(shares, analysis.tokens, strict=True) if not token.is_added
+    ]
+    total = sum(share for share, _ in word_shares)
     if total < ON_WORDS:  # too little to compare words
         return "Attends to no word: nearly all of its attention is on the special tokens."
-    even = total / max(1, len(own))
-    more = [(share, token) for share, token in own if share > MUCH * even]
-    less = [(share, token) for share, token in own if share < even / MUCH]
+    even = total / max(1, len(word_shares))
+    more = [(share, token) for share, token in word_shares if share > MUCH * even]
+    less = [(share, token) for share, token in word_shares if share < even / MUCH]
     if more:
         looks = f"Attends most to: {_named(sorted(more, key=lambda item: -item[0]))}."
     else:
         looks = f"Attends evenly to all words{f' but {_named(less)}' if less else ''}."
-    if not one.slots:
+    if not utterance.slots:
         return looks
-    in_slots = [share for share, token in own if kind_of(token, one) is TokenKind.SLOT]
+    in_slots = [share for share, token in word_shares if kind_of(token, utterance) is TokenKind.SLOT]
     return (
         f"{looks} Slots get {100 * sum(in_slots) / total:.0f} % of its attention to words, and are {len(in_slots)} of "
-        f"{len(own)} tokens."
+        f"{len(word_shares)} tokens."
     )
 
 
@@ -273,7 +279,7 @@ def _named(words: list[tuple[float, Token]]) -> str:
 
 
 def _draw_neighbours(
-    one: Utterance, parts: Mapping[Part, FloatArray], pool: Pool, vectors: FloatArray
+    utterance: Utterance, parts: Mapping[Part, FloatArray], pool: Pool, vectors: FloatArray
 ) -> None:
     """Draw the neighbours of each embedding (dim,) among N sentences' (P, N, dim)."""
     st.subheader("Nearest neighbours")
@@ -284,18 +290,18 @@ def _draw_neighbours(
         placeholder="All languages",
     )
     # The language of a typed utterance is unknown; it may be in the data.
-    is_same = np.array(normalised(pool.texts), dtype=object) == normal_form(one.text)
-    if one.language:
-        is_same &= pool.frame["language"].to_numpy() == one.language
+    is_same = np.array(normalised(pool.texts), dtype=object) == normal_form(utterance.text)
+    if utterance.language:
+        is_same &= pool.frame["language"].to_numpy() == utterance.language
     allowed = ~is_same.astype(bool)
     if languages:
         allowed &= pool.frame["language"].isin(languages).to_numpy()
-    table = splitting.neighbours(one, parts, pool, vectors, allowed)
+    table = splitting.neighbours(utterance, parts, pool, vectors, allowed)
     if table.empty:
         draw_note("No other sentence is left; choose more languages.")
         return
-    for place, part in zip(roomy_columns(len(parts), 190, "near"), parts, strict=True):
-        with place.container(border=True, height="stretch"):
+    for column, part in zip(roomy_columns(len(parts), 190, "near"), parts, strict=True):
+        with column.container(border=True, height="stretch"):
             st.markdown(f"**{literal(PART_NAMES[part])}**", help=MEANINGS[part])
             for row in table[table["embedding"] == part].to_dict("records"):
                 shares = f"  \n:blue[{literal(row['what it shares'], 120)}]" if row["what it shares"] else ""
@@ -357,7 +363,7 @@ def _draw_maps(spec: str) -> None:
             sentences = [pool.utterances[row] for row in rows]
             _draw_panels(spec, sentences, vectors[:, rows], (Part.LANGUAGE, Part.MEANING), "language")
     elif sentences := _templates(pool):
-        made = _encoded_parts(spec, "", [one.text for one in sentences])
+        made = _encoded_parts(spec, "", [utterance.text for utterance in sentences])
         if made is not None:
             _draw_panels(spec, sentences, made, (Part.MEAN, Part.TEMPLATE), "template")
 
@@ -386,8 +392,10 @@ def _translations(pool: Pool) -> list[int]:
 
 def _templates(pool: Pool) -> list[Utterance]:
     """Ask for a language and an intent; return sentences of a few of its templates."""
-    found = {code: splitting.intents_with_templates(pool, code) for code in ordered(pool.frame["language"])}
-    languages = [code for code, intents in found.items() if intents]
+    intents_by_language = {
+        code: splitting.intents_with_templates(pool, code) for code in ordered(pool.frame["language"])
+    }
+    languages = [code for code, intents in intents_by_language.items() if intents]
     if not languages:
         draw_note(
             f"No intent has {TEMPLATES} sentences with different templates: slots are read from the column annotated, "
@@ -395,8 +403,12 @@ def _templates(pool: Pool) -> list[Utterance]:
         )
         return []
     where, what = st.columns([1, 2])
-    language = choose("Language", languages, f"split-few-{pool.key}", place=where, format_func=language_name)
-    intent = choose("Intent", found[language], f"split-few-{pool.key}-{language}", place=what)
+    language = choose(
+        "Language", languages, f"split-few-{pool.key}", container=where, format_func=language_name
+    )
+    intent = choose(
+        "Intent", intents_by_language[language], f"split-few-{pool.key}-{language}", container=what
+    )
     sentences, made = _sampled(pool.key, pool, language, intent)
     note = f"; {made} were made by filling a template with slot values from other sentences" if made else ""
     st.caption(
@@ -425,7 +437,7 @@ def _draw_panels(
         "Embeddings",
         parts,
         f"split-map-parts-{'-'.join(default)}-{len(parts)}",
-        place=which,
+        container=which,
         default=default,
         max_selections=MOST_MAPS,
         format_func=PART_NAMES.__getitem__,
@@ -434,20 +446,20 @@ def _draw_panels(
         "Colour by",
         ["language", "intent", "template"],
         f"split-map-colour-{colour_first}",
-        place=how,
+        container=how,
         default=colour_first,
     )
     if not wanted:
         draw_note("Choose an embedding.")
         return
-    drawn = digest([[one.language, one.text] for one in sentences])
+    drawn = digest([[utterance.language, utterance.text] for utterance in sentences])
     maps = laid_out(
         {PART_NAMES[part]: np.ascontiguousarray(vectors[parts.index(part)]) for part in wanted},
         {PART_NAMES[part]: f"split-map:{weights_of(spec)}:{part}:{drawn}" for part in wanted},
         Projection.TSNE,
     )
     draw_progress(maps, "split-map")
-    panels = {name: one.places for name, one in maps.items()}
+    panels = {name: layout.places for name, layout in maps.items()}
     points = splitting.points_of(sentences)
     draw_chart(
         charts.sentence_maps(panels, points, colour_by),
@@ -474,8 +486,8 @@ def parts_of(vectors: FloatArray) -> tuple[Part, ...]:
 
 def _encoded_parts(spec: str, data_sha: str, texts: Sequence[str]) -> FloatArray | None:
     """Return a run's embeddings (P, N, dim) of N texts; None, with progress drawn, until they are there."""
-    found = encoded({spec: spec}, data_sha, texts, parts=True)
-    return None if found is None else found[spec]
+    vectors_by_spec = encoded({spec: spec}, data_sha, texts, parts=True)
+    return None if vectors_by_spec is None else vectors_by_spec[spec]
 
 
 if __name__ == "__main__":  # not where a test imports this file

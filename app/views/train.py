@@ -4,7 +4,7 @@ import streamlit as st
 
 from emu_app.data.library import chosen_data
 from emu_app.forms.starting import draw_start_button
-from emu_app.forms.training import TRAIN_PLACE, draw_form
+from emu_app.forms.training import TRAIN_PAGE, draw_form
 from emu_app.panels.monitor import WATCHED_RUN, draw_form_and_runs, draw_list
 from emu_app.shell.state import is_training, runs_root
 from emu_app.shell.widgets import draw_note, draw_notebook_button
@@ -33,7 +33,7 @@ def _draw_start() -> None:
     choices, start, details = st.container(), st.container(), st.container()
     name, plan = draw_form(chosen, choices, details)
     with start:
-        draw_start_button(TRAIN_PLACE, name, plan, WATCHED_RUN)
+        draw_start_button(TRAIN_PAGE, name, plan, WATCHED_RUN)
     if not isinstance(plan, str):
         draw_notebook_button(name, plan[0], runs_root() / name, is_demo=chosen.is_demo)
 

@@ -118,12 +118,12 @@ def _draw_lists(choice: Choice, runs: list[Run]) -> None:
     _draw_precision(ranking, pairs)
     st.subheader("One sentence")
     how, which = st.columns([1, 3], vertical_alignment="bottom")
-    if choose_one("The sentence is", [FROM_TEXT, TYPED], "translations-how", place=how) == FROM_TEXT:
+    if choose_one("The sentence is", [FROM_TEXT, TYPED], "translations-how", container=how) == FROM_TEXT:
         row = choose(
             "Sentence",
             range(len(pairs.text)),
             f"translations-sentence-{pairs.key}",
-            place=which,
+            container=which,
             format_func=lambda row: pairs.text.first[row],
         )
         _draw_list(queries[row], row, pairs, targets, ranking)
@@ -311,10 +311,10 @@ def _draw_words(spec: str) -> None:
 def _choose(spaces: Spaces, weights: str) -> tuple[list[tuple[str, str]], Projection]:
     """Ask for the words to draw, with their languages, and for the map's method."""
     what, how = st.columns([3, 2])
-    which = choose_one("Words", [CALENDAR, FREQUENT, TYPED], "words-which", place=what, default=FREQUENT)
+    which = choose_one("Words", [CALENDAR, FREQUENT, TYPED], "words-which", container=what, default=FREQUENT)
     named = PROJECTION_NAMES.__getitem__
     method = Projection(
-        choose_one("Map", list(PROJECTION_NAMES), "words-method", place=how, format_func=named)
+        choose_one("Map", list(PROJECTION_NAMES), "words-method", container=how, format_func=named)
     )
     codes = list(spaces)
     languages = choose_languages("Languages", codes, f"words-languages-{weights[:12]}", default=codes)

@@ -101,10 +101,10 @@ def _draw_view(view: ComparisonView, subject: Subject) -> None:
     comparison, key = subject.comparison, f"view-{view.name}"
     figures = view.figures(comparison)
     if figures:
-        for number, (place, figure) in enumerate(
+        for number, (column, figure) in enumerate(
             zip(roomy_columns(len(figures), 370, key), figures, strict=True), start=1
         ):
-            draw_chart(figure, f"{key}-{number}", f"{view.title}, chart {number}.", place=place)
+            draw_chart(figure, f"{key}-{number}", f"{view.title}, chart {number}.", container=column)
     st.caption(literal(view.note(comparison)))
     table = view.table(comparison)
     if table is None or table.empty:
@@ -126,14 +126,14 @@ def _draw_neighbours(subject: Subject) -> None:
         "Nearest neighbour in",
         [ANYWHERE, *languages],
         f"changed-pool-{subject.key}",
-        place=where,
+        container=where,
         format_func=language_name,
     )
     queries = choose_languages(
         "Of the sentences in",
         languages,
         f"changed-queries-{subject.key}",
-        place=whose,
+        container=whose,
         placeholder="All languages",
     )
     table = subject.comparison.changes(None if pool == ANYWHERE else pool)
@@ -192,12 +192,12 @@ def _draw_similarity(subject: Subject) -> None:
         return
     cosines = {name: cosine_matrix(part) for name, part in vectors.items()}
     lowest = float(min(values.min() for values in cosines.values()))
-    for place, (name, matrix) in zip(st.columns(2), cosines.items(), strict=True):
+    for column, (name, matrix) in zip(st.columns(2), cosines.items(), strict=True):
         draw_chart(
             charts.similarity_matrix(matrix, texts, name, (lowest, 1.0)),
             f"similarity-{name}",
             f"Heat map of the cosines of {len(texts)} sentences by encoder {name}.",
-            place=place,
+            container=column,
         )
     st.dataframe(sentences.set_axis(range(1, len(sentences) + 1)).rename(columns=str.capitalize))
 

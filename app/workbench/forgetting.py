@@ -54,9 +54,9 @@ def draw_forgetting(run: Run) -> None:
             named += f"; and {len(rows) - _MOST_NAMED} more, below" if len(rows) > _MOST_NAMED else ""
             draw(f"**{title}:** {named}.", icon=":material/trending_down:")
     bars = {part: count for part in PARTS if (count := int((measured["part"] == part).sum()))}
-    for place, (part, count) in zip(st.columns(max(1, len(bars))), bars.items(), strict=False):
+    for column, (part, count) in zip(st.columns(max(1, len(bars))), bars.items(), strict=False):
         about = PARTS[part].title
-        with place:
+        with column:
             st.subheader(about)
             with st.container(height=ROW * MOST_BARS if count > MOST_BARS else "content", border=False):
                 about += (

@@ -240,9 +240,9 @@ def training_notes(spec: str, seen: NDArray[np.bool_], unknown: str) -> list[str
     """
     notes = []
     if seen.any():
-        these = "these sentences" if seen.all() else f"{int(seen.sum()):,} of these {len(seen):,} sentences"
+        which = "these sentences" if seen.all() else f"{int(seen.sum()):,} of these {len(seen):,} sentences"
         notes.append(
-            f"{encoder_title(spec)} was trained on {these}, or on translations of them, so the accuracy in its "
+            f"{encoder_title(spec)} was trained on {which}, or on translations of them, so the accuracy in its "
             "training languages says little about new sentences."
         )
     if unknown:

@@ -208,7 +208,7 @@ def template_sample(pool: Pool, language: str, intent: str) -> tuple[list[Uttera
 
 
 def neighbours(
-    one: Utterance,
+    utterance: Utterance,
     parts: Mapping[Part, FloatArray],
     pool: Pool,
     vectors: FloatArray,
@@ -217,7 +217,7 @@ def neighbours(
     """Return the nearest sentences by each embedding, nearest first.
 
     Args:
-        one: the utterance.
+        utterance: the sentence whose neighbours are looked for.
         parts: its embeddings (dim,), in the order of `vectors`.
         pool: N sentences.
         vectors: (P, N, dim), their embeddings.
@@ -232,23 +232,23 @@ def neighbours(
         cosines = others @ part_vectors / np.maximum(lengths, np.finfo(np.float32).tiny)
         for rank, at in enumerate(np.argsort(-cosines, kind="stable")[:SHOWN_NEIGHBOURS], start=1):
             other = pool.utterances[candidates[at]]
-            facts = other.text, other.language, other.intent, shared(one, other)
+            facts = other.text, other.language, other.intent, shared(utterance, other)
             rows.append((part, rank, float(cosines[at]), *facts))
     return pd.DataFrame(rows, columns=columns)
 
 
-def shared(one: Utterance, other: Utterance) -> str:
+def shared(first: Utterance, second: Utterance) -> str:
     """Return in words what two utterances have in common, at most two things."""
-    if one.id and one.id == other.id and one.language != other.language:
+    if first.id and first.id == second.id and first.language != second.language:
         return "translation"
     parts = []
     # Languages need not be compared: a template in another language has another text.
-    if one.slots and other.slots and normal_form(one.template) == normal_form(other.template):
+    if first.slots and second.slots and normal_form(first.template) == normal_form(second.template):
         parts.append("same template")
-    other_slots = {(slot.name, normal_form(slot.value)) for slot in other.slots}
-    same = [slot for slot in one.slots if (slot.name, normal_form(slot.value)) in other_slots]
+    second_slots = {(slot.name, normal_form(slot.value)) for slot in second.slots}
+    same = [slot for slot in first.slots if (slot.name, normal_form(slot.value)) in second_slots]
     parts += [f"same {slot.name}: {slot.value}" for slot in same]
-    if one.intent and one.intent == other.intent:
+    if first.intent and first.intent == second.intent:
         parts.append("same intent")
     return ", ".join(parts[:2])
 

@@ -17,7 +17,7 @@ class View:
     texts: tuple[str, ...] = ()  # a second label of each point, such as its language or its word; or none
     note: str = ""  # what the points are
     # By "a-b": how many words of language a have the right word of b nearest, and how many words there are.
-    found: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    nearest_right: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
     @classmethod
     def of(

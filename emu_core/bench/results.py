@@ -158,10 +158,10 @@ def read_cell(path: Path) -> tuple[CellResult, dict[str, Any]]:
     return result, described
 
 
-def _view(points: Any, groups: Any, texts: Any, note: Any, found: Mapping[str, Any]) -> View:
+def _view(points: Any, groups: Any, texts: Any, note: Any, nearest_right: Mapping[str, Any]) -> View:
     places = np.array(points, dtype=np.float64).reshape(-1, 2)
-    counts = {way: (int(right), int(count)) for way, (right, count) in found.items()}
-    return View.of(places, groups, texts, note=str(note), found=counts)
+    counts = {way: (int(right), int(count)) for way, (right, count) in nearest_right.items()}
+    return View.of(places, groups, texts, note=str(note), nearest_right=counts)
 
 
 @dataclass(frozen=True)

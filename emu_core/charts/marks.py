@@ -35,17 +35,17 @@ class ColourGroup:
 
     value: str  # the intent, the language's code, or the template
     name: str  # as legends show it
-    place: int  # its number among the groups, from 0
+    number: int  # its position among the groups, from 0
 
     @property
     def colour(self) -> str:
         """The colour of the group: from the palette, then from lighter and darker palettes, then from the start."""
-        return tinted(PALETTE[self.place % len(PALETTE)], _TINTS[self.place // len(PALETTE) % len(_TINTS)])
+        return tinted(PALETTE[self.number % len(PALETTE)], _TINTS[self.number // len(PALETTE) % len(_TINTS)])
 
     @property
     def shape(self) -> tuple[int, str]:
         """The shape of the group, as plotly's number and matplotlib's letter."""
-        return SHAPES[self.place % len(SHAPES)]
+        return SHAPES[self.number % len(SHAPES)]
 
 
 def other(colour_by: ColourBy) -> ColourBy:
@@ -57,7 +57,7 @@ def groups(points: pd.DataFrame, by: ColourBy) -> tuple[ColourGroup, ...]:
     """Return the groups of a frame's column `by`: sorted, languages English first."""
     values: Sequence[str] = ordered(points[by].unique()) if by == "language" else sorted(points[by].unique())
     name = language_name if by == "language" else str
-    return tuple(ColourGroup(value, name(value), place) for place, value in enumerate(values))
+    return tuple(ColourGroup(value, name(value), number) for number, value in enumerate(values))
 
 
 def shapes(points: pd.DataFrame, colour_by: ColourBy) -> dict[str, ColourGroup] | None:

@@ -66,7 +66,7 @@ def sentence_maps(
     size = next(size for most, size in _SIZES if len(points) <= most)
     listed = len(coloured) <= marks.MOST_LISTED
     colours = list(dict.fromkeys(group.colour for group in coloured))
-    values = {group.value: group.place if listed else colours.index(group.colour) for group in coloured}
+    values = {group.value: group.number if listed else colours.index(group.colour) for group in coloured}
     trace_of = points[colour_by].map(values).to_numpy()
     hover: NDArray[np.object_] | None = None  # with too many points only the group is shown, or the intent
     if len(points) <= MOST_HOVERED:
@@ -240,7 +240,7 @@ def word_map(places: NDArray[np.floating], words: pd.DataFrame) -> go.Figure:
             mode="markers+text" if written else "markers",
             name=plain(group.name),
             text=labels,
-            textposition=WHERE[group.place % len(WHERE)],
+            textposition=WHERE[group.number % len(WHERE)],
             textfont={"size": 12},  # in the page's colour, as letters in the palette's are hard to read
             marker={"color": group.colour, "symbol": group.shape[0], "size": 8},
             hovertemplate=f"%{{text}}, {plain(group.name)}<extra></extra>",

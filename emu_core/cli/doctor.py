@@ -39,14 +39,14 @@ class Check:
         group: packages, device, encoders, runs or tests.
         name: of the package, device, encoder or file.
         state: the outcome.
-        found: version, size or place, or the reason why it is missing.
+        detail: version, size or place, or the reason why it is missing.
         fix: how to fix it; "" if there is nothing to do.
     """
 
     group: str
     name: str
     state: CheckState
-    found: str
+    detail: str
     fix: str = ""
 
 
@@ -236,7 +236,7 @@ def _doctor(options: argparse.Namespace) -> dict[str, Any]:
             width = max(len(check.name) for check in checks)
             print(group)
             for check in checks:
-                print(f"  {check.name:{width}}  {check.state:7}  {check.found}")
+                print(f"  {check.name:{width}}  {check.state:7}  {check.detail}")
             print()
         for check in report.checks:
             if check.fix:

@@ -168,8 +168,8 @@ def translation_retrieval(
     texts = (
         all_rows if pool_texts is None else codes(normalised(pool_texts), len(pool), "sentences of the pool")
     )
-    found, _ = nearest_rows(units, all_rows, pool_units, np.full(len(pool), -1))  # no row is excluded
-    nearest = found[:, 0]
+    neighbours, _ = nearest_rows(units, all_rows, pool_units, np.full(len(pool), -1))  # no row is excluded
+    nearest = neighbours[:, 0]
     return TranslationRetrieval(texts[nearest] == texts, nearest)
 
 

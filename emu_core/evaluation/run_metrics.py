@@ -160,7 +160,7 @@ class Metrics:
 
 
 _NOTHING = Metrics()
-_OPTIONAL = {each.name for each in fields(Metrics)} - {
+_OPTIONAL = {entry.name for entry in fields(Metrics)} - {
     "selected_epoch", "seconds", "warnings", "mean_base", "mean_specialised", "guard", "leakage", "new_intents",
 }  # fmt: skip
 

@@ -134,13 +134,13 @@ def ranked(queries: Vectors, targets: Vectors, k: int) -> tuple[NDArray[np.int64
 class FoundTranslations:
     """The rows of the sentences of another language nearest to N sentences by cosine, and the cosines, (N,) each.
 
-    `own` has the cosine of each sentence to its translation, (N,), and `ranking` the ranks of these.
+    `pair_cosines` has the cosine of each sentence to its translation, (N,), and `ranking` the ranks of these.
     """
 
     ranking: TranslationRanking
     nearest: NDArray[np.int64]
     cosines: NDArray[np.float32]
-    own: NDArray[np.float32]
+    pair_cosines: NDArray[np.float32]
 
     def misses(self, sentences: Sequence[str], translations: Sequence[str]) -> pd.DataFrame:
         """Return the sentences whose translation does not rank first, the worst first, given all N of both.
@@ -157,7 +157,7 @@ class FoundTranslations:
                 "place": ranks[rows],
                 "sentence": first[rows],
                 "translation": second[rows],
-                "cosine": self.own[rows],
+                "cosine": self.pair_cosines[rows],
                 "found": second[self.nearest[rows]],
                 "found_cosine": self.cosines[rows],
             }

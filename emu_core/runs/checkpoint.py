@@ -16,7 +16,7 @@ CheckpointState = dict[str, Any]
 """Tensors, numbers, strings, and lists and dictionaries of these, as `torch.load(weights_only=True)` reads them."""
 
 
-class CheckpointPlace(NamedTuple):
+class CheckpointPosition(NamedTuple):
     """How far training was when a checkpoint was written."""
 
     epoch: int = 0  # the current one, from 1; 0 without a checkpoint
@@ -38,19 +38,19 @@ class Checkpoint:
         """Whether it is time to write."""
         return time.monotonic() >= self._next
 
-    def write(self, state: CheckpointState, place: CheckpointPlace) -> None:
-        """Replace the file with a state and its place."""
+    def write(self, state: CheckpointState, position: CheckpointPosition) -> None:
+        """Replace the file with a state and its position."""
         began = time.monotonic()
         self.path.parent.mkdir(exist_ok=True)
         with whole_file(self.path) as partial:
-            torch.save({"place": tuple(place), "state": state}, partial)
+            torch.save({"position": tuple(position), "state": state}, partial)
         now = time.monotonic()
         self._next = now + (max(self.every_s, COST * (now - began)) if self.every_s else 0)
 
-    def place(self) -> CheckpointPlace:
-        """Return the last place written, or the start. Raises RunError if the file is damaged."""
+    def position(self) -> CheckpointPosition:
+        """Return the last position written, or the start. Raises RunError if the file is damaged."""
         written = self._load(mmap=True)
-        return CheckpointPlace() if written is None else CheckpointPlace(*written["place"])
+        return CheckpointPosition() if written is None else CheckpointPosition(*written["position"])
 
     def read(self) -> CheckpointState | None:
         """Return the last state written, on the CPU, or None. Raises RunError if the file is damaged."""
@@ -62,6 +62,6 @@ class Checkpoint:
             return None
         try:
             written = torch.load(self.path, map_location="cpu", weights_only=True, mmap=mmap)
-            return {"place": written["place"], "state": written["state"]}
+            return {"position": written["position"], "state": written["state"]}
         except (pickle.UnpicklingError, RuntimeError, EOFError, OSError, LookupError, TypeError, ValueError):
             raise RunError(f"{self.path} is damaged; delete it to start training again") from None

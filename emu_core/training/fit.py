@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from emu_core.errors import CancelledError, Fix, Message, TrainingError
 from emu_core.processes import SINGLE_PROCESS, Processes
-from emu_core.runs.checkpoint import Checkpoint, CheckpointPlace, CheckpointState
+from emu_core.runs.checkpoint import Checkpoint, CheckpointPosition, CheckpointState
 from emu_core.runs.log import LogValues, Record, RecordKind
 
 Weights = dict[str, Tensor]
@@ -214,7 +214,7 @@ def fit(
 
     def write() -> None:
         if checkpoint is not None and trainer.processes.main:
-            checkpoint.write(_state(trainer, at, best), CheckpointPlace(at.epoch, at.step))
+            checkpoint.write(_state(trainer, at, best), CheckpointPosition(at.epoch, at.step))
 
     with trainer.training():
         if written is not None:

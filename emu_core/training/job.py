@@ -89,7 +89,7 @@ class Job:
         """
         # Creating torch's first optimizer takes a second for imports, which would count as the first step's time.
         torch.optim.Adam([nn.Parameter(torch.zeros(1))])
-        at = self.checkpoint.place()
+        at = self.checkpoint.position()
         with self.progress.training(
             trainer.total_steps, trainer.total_epochs, epoch=at.epoch, step=at.step
         ) as record:

@@ -15,7 +15,7 @@ from emu_core.methods.fmda.method import training_pairs
 from emu_core.methods.fmda.parts import Part
 from emu_core.methods.fmda.settings import FmdaConfig
 from emu_core.runs import progress
-from emu_core.runs.checkpoint import Checkpoint, CheckpointPlace
+from emu_core.runs.checkpoint import Checkpoint, CheckpointPosition
 from emu_core.runs.run import Run, RunState, Status
 from tests.support.slot_set import slot_set
 from tests.support.tiny_transformer import tiny_transformer
@@ -116,7 +116,7 @@ def test_a_cancelled_run_goes_on_to_the_same_layers(
             slot_set(), out=stopped.folder, method="fmda", encoder=spec, device="cpu", config=CONFIG,
             on_progress=stop,
         )  # fmt: skip
-    assert Checkpoint(stopped.checkpoint).place() == CheckpointPlace(3, 9)
+    assert Checkpoint(stopped.checkpoint).position() == CheckpointPosition(3, 9)
     assert stopped.can_resume
     resume(stopped.folder)
     whole, again = (load_encoder(f"run:{one.folder}") for one in (run, stopped))

@@ -492,7 +492,7 @@ def wrong(where: int, column: str, value: str) -> pd.DataFrame:
     [
         (fmda_set().frame.assign(id=""), "en row 1: a sentence without id"),
         (fmda_set().frame.assign(annotated=""), "has a slot"),
-        (wrong(2, "annotated", "where is the [place : elsewhere]"), "en row 3: the annotation"),
+        (wrong(2, "annotated", "where is the [place : elsewhere]"), "en row 3: the annotated sentence"),
         (wrong(0, "annotated", "where is the [place : hotel"), "en row 1:"),
         (fmda_set(("en",)).frame, "every sentence to train on is in English"),
     ],

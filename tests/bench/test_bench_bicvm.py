@@ -216,7 +216,7 @@ def test_a_model_of_two_pairs_is_trained_and_measured() -> None:
     assert result.values["speed", "seconds", ""] > 0 and result.values["speed", "cpu_seconds", ""] > 0
     ((name, view),) = result.views.items()
     assert name == "left" and len(view.points) == 30 and set(view.groups) == set(WORDS) and result.seconds > 0
-    assert all(count == 10 for _, count in view.found.values()) and len(view.found) == 6
+    assert all(count == 10 for _, count in view.nearest_right.values()) and len(view.nearest_right) == 6
     assert result.facts["selected_epoch"] >= 1
 
 

@@ -241,7 +241,7 @@ def test_settings_are_checked_and_described(tmp_path: Path) -> None:
 
 def test_a_cell_is_read_back(tmp_path: Path) -> None:
     values = {("a", "", "en-de"): np.array([1.0, 0.0]), ("b", "x", ""): np.array([0.1 + 0.2])}
-    view = View.of(np.zeros((2, 2)), ["p", "q"], ["r", "s"], note="n", found={"en-de": (1, 2)})
+    view = View.of(np.zeros((2, 2)), ["p", "q"], ["r", "s"], note="n", nearest_right={"en-de": (1, 2)})
     result = CellResult(values, 1.0, 2.0, 3.0, 4.0, 5.0, {"warnings": ["w"]}, {"map": view})
     write_cell(tmp_path / "x.parquet", result, {"fingerprint": "f"})
     again, facts = read_cell(tmp_path / "x.parquet")

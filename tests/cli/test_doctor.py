@@ -33,11 +33,11 @@ def test_every_requirement_of_this_machine_is_looked_at(tmp_path: Path) -> None:
 
 def test_versions_and_machine_are_those_of_this_process(tmp_path: Path) -> None:
     found = checks(doctor.doctor(tmp_path))
-    assert found["torch"].found == torch.__version__ and found["torch"].state is CheckState.READY
-    assert found["python"].found.startswith(sys.version.split()[0])
-    assert int(found["cores"].found) >= 1
+    assert found["torch"].detail == torch.__version__ and found["torch"].state is CheckState.READY
+    assert found["python"].detail.startswith(sys.version.split()[0])
+    assert int(found["cores"].detail) >= 1
     assert found["use"].state is CheckState.READY
-    assert any(check.group == "device" and "CPU" in check.found for check in found.values())
+    assert any(check.group == "device" and "CPU" in check.detail for check in found.values())
 
 
 def test_a_missing_package_is_an_error_and_another_version_a_note(
@@ -55,7 +55,7 @@ def test_a_missing_package_is_an_error_and_another_version_a_note(
     found = checks(report)
     assert found["plotly"].state is CheckState.MISSING and not report.healthy
     assert found["plotly"].fix.startswith('pip install "plotly') and "7.0" in found["plotly"].fix
-    assert found["numpy"].state is CheckState.NOTE and found["numpy"].found == "1.0.0"
+    assert found["numpy"].state is CheckState.NOTE and found["numpy"].detail == "1.0.0"
     assert "2.1" in found["numpy"].fix
     assert found["scipy"].state is CheckState.READY and not found["scipy"].fix
 
@@ -77,10 +77,10 @@ def test_the_folder_of_runs_is_tried_and_nothing_is_left_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     there = checks(doctor.doctor(tmp_path))["folder"]
-    assert there.state is CheckState.READY and there.found.startswith(f"{tmp_path}, ")
+    assert there.state is CheckState.READY and there.detail.startswith(f"{tmp_path}, ")
     monkeypatch.setenv("EMU_RUNS", str(tmp_path / "new" / "runs"))
     later = checks(doctor.doctor())["folder"]
-    assert later.state is CheckState.READY and "created when needed" in later.found
+    assert later.state is CheckState.READY and "created when needed" in later.detail
     assert list(tmp_path.iterdir()) == []
     (tmp_path / "file").touch()
     for bad in (tmp_path / "file", tmp_path / "file" / "runs", Path("/proc/runs")):
@@ -121,7 +121,7 @@ def test_json_is_one_object(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     code = main(["doctor", "--runs", str(tmp_path), "--json"])
     said = json.loads(capsys.readouterr().out)
     assert said["version"] == __version__ and said["exit"] == code == (0 if said["healthy"] else 1)
-    assert {"group", "name", "state", "found", "fix"} == set(said["checks"][0])
+    assert {"group", "name", "state", "detail", "fix"} == set(said["checks"][0])
 
 
 def test_a_bare_python_is_told_what_it_lacks(tmp_path: Path) -> None:

@@ -128,6 +128,10 @@ def _parallel(experiment: Any, cell: Cell, draws: np.random.Generator) -> tuple[
         values |= {("eigen", field, name): draws.uniform(0, 2) for field in ("mean", "variance")}
         values["eigen", "standard_error", name] = 0.01
     words = View.of(
-        draws.normal(size=(2, 2)), ["en", "de"], ["<b>$x$", "wort"], note="weekdays", found={"en-de": (1, 2)}
+        draws.normal(size=(2, 2)),
+        ["en", "de"],
+        ["<b>$x$", "wort"],
+        note="weekdays",
+        nearest_right={"en-de": (1, 2)},
     )
     return values, {"selected_epoch": 1}, {"left": words}

@@ -29,7 +29,7 @@ from emu_core.methods.emu.trainer import EmuTrainer
 from emu_core.methods.fmda.batches import prepare_disentangling
 from emu_core.methods.fmda.settings import FmdaConfig, MeaningLanguageConfig
 from emu_core.methods.fmda.trainer import DisentangleTrainer
-from emu_core.runs.checkpoint import Checkpoint, CheckpointPlace, CheckpointState
+from emu_core.runs.checkpoint import Checkpoint, CheckpointPosition, CheckpointState
 from emu_core.runs.log import Record
 from emu_core.training.fit import Fitted, Stage, Trainer, fit, ran_out
 from tests.support.slot_set import slot_set
@@ -243,10 +243,10 @@ def test_stopped_training_goes_on_to_the_same_weights(
 
 def test_a_checkpoint_says_where_training_was(make: Make, tmp_path: Path) -> None:
     checkpoint = Checkpoint(tmp_path / "training" / "checkpoint.pt", every_s=3600)
-    assert checkpoint.place() == CheckpointPlace(0, 0) and checkpoint.read() is None
+    assert checkpoint.position() == CheckpointPosition(0, 0) and checkpoint.read() is None
     with pytest.raises(CancelledError, match="after 2 steps"):
         trained(make(), checkpoint, stop_at=2)
-    assert checkpoint.place() == CheckpointPlace(1, 2)
+    assert checkpoint.position() == CheckpointPosition(1, 2)
     assert [path.name for path in checkpoint.path.parent.iterdir()] == ["checkpoint.pt"]
 
 
@@ -403,14 +403,14 @@ def test_a_damaged_checkpoint_says_how_to_go_on(
     whole = checkpoint.path.read_bytes()
     match content:
         case "hostile":
-            torch.save({"place": (1, 1), "state": Hostile()}, checkpoint.path)
+            torch.save({"position": (1, 1), "state": Hostile()}, checkpoint.path)
         case "other":
             torch.save({"x": 1}, checkpoint.path)
         case _:
             checkpoint.path.write_bytes(
                 {"empty": b"", "text": b"no checkpoint", "cut": whole[:-300]}[content]
             )
-    for read in (checkpoint.read, checkpoint.place):
+    for read in (checkpoint.read, checkpoint.position):
         with pytest.raises(RunError, match="damaged; delete it to start training again"):
             read()
     assert not (tmp_path / "owned").exists()
@@ -433,7 +433,7 @@ def test_checkpoints_wait_longer_where_writing_takes_long(
         return real(self, target)
 
     monkeypatch.setattr(Path, "replace", slow)
-    checkpoint.write({"x": torch.ones(2)}, CheckpointPlace(1, 1))
+    checkpoint.write({"x": torch.ones(2)}, CheckpointPosition(1, 1))
     now[0] = 12.0 + 99.9
     assert not checkpoint.due
     now[0] = 12.0 + 100.0
@@ -442,7 +442,7 @@ def test_checkpoints_wait_longer_where_writing_takes_long(
     assert (
         state is not None
         and torch.equal(state["x"], torch.ones(2))
-        and checkpoint.place() == CheckpointPlace(1, 1)
+        and checkpoint.position() == CheckpointPosition(1, 1)
     )
 
 
@@ -450,6 +450,6 @@ def test_state_on_another_device_is_read_on_the_cpu(tmp_path: Path) -> None:
     if not torch.cuda.is_available():
         pytest.skip("no GPU")
     checkpoint = Checkpoint(tmp_path / "checkpoint.pt")
-    checkpoint.write({"x": torch.ones(2, device="cuda")}, CheckpointPlace(1, 1))
+    checkpoint.write({"x": torch.ones(2, device="cuda")}, CheckpointPosition(1, 1))
     state = checkpoint.read()
     assert state is not None and isinstance(state["x"], Tensor) and state["x"].device.type == "cpu"

@@ -185,7 +185,11 @@ def _view(meanings: "Meanings", spaces: Mapping[str, tuple[Sequence[str], np.nda
         right = sum(word_neighbours(row[i], a, two, 1)[b][0][0] == row[j] for row in meanings.rows)
         neighbours[pair_name(a, b)] = right, len(meanings.rows)
     return View.of(
-        project(np.array(vectors), Projection.TSNE), codes, names, note=meanings.note, found=neighbours
+        project(np.array(vectors), Projection.TSNE),
+        codes,
+        names,
+        note=meanings.note,
+        nearest_right=neighbours,
     )
 
 

@@ -218,7 +218,7 @@ def _figure_3(experiment: BicvmExperiment, results: Results) -> list[Picture]:
 
 def _found_words(view: View) -> str:
     """Return a sentence on how many of the shown words have their translation as nearest neighbour."""
-    ways = ", ".join(f"{way} {right} of {count}" for way, (right, count) in view.found.items())
+    ways = ", ".join(f"{way} {right} of {count}" for way, (right, count) in view.nearest_right.items())
     return f"{view.note[:1].upper()}{view.note[1:]}; translations that are the nearest of all words: {ways}."
 
 

@@ -279,14 +279,14 @@ def measured(
     """
     tested = data.test_pairs(pairs)
     languages = dict.fromkeys(code for pair in pairs for code in pair)
-    one, five = ({code: data.templates(code, targets) for code in languages} for targets in (1, FIVE))
+    single, five = ({code: data.templates(code, targets) for code in languages} for targets in (1, FIVE))
     texts = [utterance.text for pair in tested for utterance in (*pair.first, *pair.second)]
-    for made in (*one.values(), *five.values()):
+    for made in (*single.values(), *five.values()):
         texts += [*made.source_texts, *made.target_texts]
     embedded = Embedded(embed, parts, texts)
     values: dict[Key, Any] = {}
     new_pairs = [data.is_new(pair.first) & data.is_new(pair.second) for pair in tested]
-    new_sources = {code: data.is_new(made.sources) for code, made in one.items()}
+    new_sources = {code: data.is_new(made.sources) for code, made in single.items()}
     for part in parts:
         for pair, is_new in zip(tested, new_pairs, strict=True):
             if part is not Part.LANGUAGE:
@@ -299,7 +299,7 @@ def measured(
             values["probe", part, name] = leakage.probe
             values["neighbours", part, name] = leakage.neighbours
         for code in languages if part is not Part.LANGUAGE else ():
-            values["template", part, code] = correct = embedded.templates(part, one[code]).correct
+            values["template", part, code] = correct = embedded.templates(part, single[code]).correct
             if new_sources[code].any():
                 values[f"template{NEW}", part, code] = correct[new_sources[code]]
             values["precision", part, code] = embedded.templates(part, five[code]).average_precision

@@ -26,7 +26,7 @@ _PART_LABELS = {Part.CLS: "[CLS]", Part.MEAN: "mean pooling"}
 _SENSE = (Part.MEANING, Part.TEMPLATE, Part.RESIDUAL)
 
 
-class _Place(NamedTuple):
+class _SystemPart(NamedTuple):
     """An embedding of a system."""
 
     system: FmdaSystem
@@ -52,13 +52,13 @@ class Column(NamedTuple):
     where: str  # the direction, the language or the pair
 
 
-_CLS, _MEAN = _Place(FmdaSystem.BASE, Part.CLS), _Place(FmdaSystem.BASE, Part.MEAN)
-_BASELINE = _Place(FmdaSystem.BASELINE, Part.MEANING)
-_FMDA = tuple(_Place(FmdaSystem.FMDA, part) for part in _SENSE)
-_TWO_STAGE = tuple(_Place(FmdaSystem.TWO_STAGE, part) for part in _SENSE)
-_FIVE_PLACES = (_CLS, _MEAN, _BASELINE, *_FMDA)
-_LANGUAGE = _Place(FmdaSystem.FMDA, Part.LANGUAGE)
-_PROBED = (_CLS, _MEAN, _Place(FmdaSystem.BASELINE, Part.LANGUAGE), _BASELINE, _LANGUAGE, *_FMDA)
+_CLS, _MEAN = _SystemPart(FmdaSystem.BASE, Part.CLS), _SystemPart(FmdaSystem.BASE, Part.MEAN)
+_BASELINE = _SystemPart(FmdaSystem.BASELINE, Part.MEANING)
+_FMDA = tuple(_SystemPart(FmdaSystem.FMDA, part) for part in _SENSE)
+_TWO_STAGE = tuple(_SystemPart(FmdaSystem.TWO_STAGE, part) for part in _SENSE)
+_MAIN_ROWS = (_CLS, _MEAN, _BASELINE, *_FMDA)
+_LANGUAGE = _SystemPart(FmdaSystem.FMDA, Part.LANGUAGE)
+_PROBED = (_CLS, _MEAN, _SystemPart(FmdaSystem.BASELINE, Part.LANGUAGE), _BASELINE, _LANGUAGE, *_FMDA)
 _PROBES = {"probe": "{1}: probe", "neighbours": "{1}: neighbours in own language"}
 
 
@@ -67,12 +67,12 @@ class _Spec:
     """A table of embeddings."""
 
     measures: tuple[str, ...]  # what its columns measure
-    places: tuple[_Place, ...] = _FIVE_PLACES  # its rows
+    rows: tuple[_SystemPart, ...] = _MAIN_ROWS  # its rows
     notes: tuple[str, ...] = ("templates",)
     pairs: int | None = None  # the number of language pairs; None for all
 
 
-_ABLATED = tuple(_Place(system, Part.MEANING) for system in (FmdaSystem.FMDA, *ABLATION))
+_ABLATED = tuple(_SystemPart(system, Part.MEANING) for system in (FmdaSystem.FMDA, *ABLATION))
 _TABLES = {
     FmdaPart.TABLE_2: _Spec(("translation",), notes=()),
     FmdaPart.TABLE_3: _Spec(("template",)),
@@ -116,7 +116,7 @@ def printed_fmda_table(number: str) -> Table:
 
     def labels(key: str) -> tuple[str, str]:
         system, part = key.split(" ")
-        label, embedding = _Place(FmdaSystem(system), Part(part)).labels
+        label, embedding = _SystemPart(FmdaSystem(system), Part(part)).labels
         return "XLM-R" if system == FmdaSystem.BASE else label, embedding
 
     return paper_table("fmda", f"table{number}", _HEADS, labels)
@@ -150,15 +150,15 @@ class FmdaTables:
             )
             for name_of_note in shown
         }
-        lines = [self._line(place, shown) for place in (*layout.places, *self._papers_own(part))]
+        lines = [self._line(subject, shown) for subject in (*layout.rows, *self._papers_own(part))]
         return grid("fmda", name, _HEADS, columns, lines, verdict=verdict, notes=notes, missing=NOT_MEASURED)
 
-    def _papers_own(self, part: str) -> tuple[_Place, ...]:
+    def _papers_own(self, part: str) -> tuple[_SystemPart, ...]:
         """Return the rows of systems with the paper's settings, if they were asked for."""
         if part not in _COMPARED or not self.results.trained(PAPERS_OWN):
             return ()
         baseline, fmda = PAPERS_OWN
-        return (_Place(baseline, Part.MEANING), *(_Place(fmda, sense) for sense in _SENSE))
+        return (_SystemPart(baseline, Part.MEANING), *(_SystemPart(fmda, sense) for sense in _SENSE))
 
     def row(self, system: str, on: Sequence[str]) -> OverSeeds:
         """Return a system trained on some pairs in one model, over its seeds; the frozen encoder has no pairs."""
@@ -178,30 +178,32 @@ class FmdaTables:
             Column(f"{pair[side]} ({on})", on, measure, pair[side]) for side in (0, 1) for pair, on in named
         ]
 
-    def _values(self, place: _Place, column: Column) -> CellValues | None:
+    def _values(self, subject: _SystemPart, column: Column) -> CellValues | None:
         """Return an embedding's (seeds, queries) values from 0 to 1 in a column; None if it has none."""
-        return self.row(place.system, [column.on]).values(column.measure, place.part, column.where)
+        return self.row(subject.system, [column.on]).values(column.measure, subject.part, column.where)
 
-    def _score(self, place: _Place, column: Column) -> Score | None:
+    def _score(self, subject: _SystemPart, column: Column) -> Score | None:
         if column.measure in _PROBES:
-            row = self.row(place.system, [column.on])
-            return row.score(column.measure, place.part, column.where)
-        return Score.of(self._values(place, column))
+            row = self.row(subject.system, [column.on])
+            return row.score(column.measure, subject.part, column.where)
+        return Score.of(self._values(subject, column))
 
-    def _scores(self, place: _Place, columns: Sequence[Column]) -> dict[str, Score]:
+    def _scores(self, subject: _SystemPart, columns: Sequence[Column]) -> dict[str, Score]:
         """Return an embedding's measured scores by column."""
-        return {column.name: score for column in columns if (score := self._score(place, column)) is not None}
+        return {
+            column.name: score for column in columns if (score := self._score(subject, column)) is not None
+        }
 
-    def _line(self, place: _Place, columns: Sequence[Column]) -> GridLine:
+    def _line(self, subject: _SystemPart, columns: Sequence[Column]) -> GridLine:
         reasons = []
         for on in dict.fromkeys(column.on for column in columns):
-            row, label = self.row(place.system, [on]), f"{LABELS[place.system]} on {on}"
+            row, label = self.row(subject.system, [on]), f"{LABELS[subject.system]} on {on}"
             if row.reason:
                 reasons.append(f"{label}, {NOT_MEASURED}: {row.reason}")
             elif len(row.cells) < row.asked:
                 reasons.append(f"{label}: {len(row.cells)} of {row.asked} seeds.")
-        printed = place.key.replace("-paper ", " ")
-        return GridLine(place.labels, place.key, self._scores(place, columns), printed, tuple(reasons))
+        printed = subject.key.replace("-paper ", " ")
+        return GridLine(subject.labels, subject.key, self._scores(subject, columns), printed, tuple(reasons))
 
     def _table_9(self) -> Table:
         """Return Table 9: a model for each pair against one for all pairs."""
@@ -215,7 +217,7 @@ class FmdaTables:
             scores = {
                 "baseline": _mean([self._values(_BASELINE, measure) for measure in asked]),
                 "one pair": _mean(
-                    [self._values(_Place(FmdaSystem.FMDA, part), measure) for measure in asked]
+                    [self._values(_SystemPart(FmdaSystem.FMDA, part), measure) for measure in asked]
                 ),
                 "all pairs": Score.of(whole.values(asked[0].measure, part, asked[0].where)),
             }
@@ -235,7 +237,7 @@ class FmdaTables:
 
     def _probes_verdict(self) -> tuple[str, ...]:
         columns, sentences = self._columns("probe"), []
-        probed = [self._scores(place, columns) for place in (_CLS, _LANGUAGE, _FMDA[0])]
+        probed = [self._scores(subject, columns) for subject in (_CLS, _LANGUAGE, _FMDA[0])]
         for name in pair_names(self.pairs):
             cls, language, meaning = (scores.get(f"{name} probe") for scores in probed)
             if cls and language and meaning:
@@ -250,7 +252,7 @@ class FmdaTables:
         """Say whether FMDA's meaning beats the others, and whether its residual is the worst, in every direction."""
         columns = self._columns("translation")
         sentences = [self._against(columns, other) for other in (_CLS, _MEAN, _BASELINE)]
-        *wanted, residual = scores_of_parts = [self._scores(place, columns) for place in _FMDA]
+        *wanted, residual = scores_of_parts = [self._scores(subject, columns) for subject in _FMDA]
         if all(len(scores) == len(columns) for scores in scores_of_parts):
             better = [c.name for c in columns if any(s[c.name].mean <= residual[c.name].mean for s in wanted)]
             worst = f"not the worst of the three in {', '.join(better)}"
@@ -260,7 +262,7 @@ class FmdaTables:
             )
         return tuple(filter(None, sentences))
 
-    def _against(self, columns: Sequence[Column], other: _Place) -> str:
+    def _against(self, columns: Sequence[Column], other: _SystemPart) -> str:
         """Return a sentence that compares FMDA's meaning with another embedding, query by query."""
         changes = {}
         for column in columns:
@@ -282,16 +284,16 @@ class FmdaTables:
 
     def _two_stage_verdict(self) -> tuple[str, ...]:
         """Say by how much the two-stage template embedding leads in template retrieval."""
-        columns, led = self._columns("template"), _Place(FmdaSystem.TWO_STAGE, Part.TEMPLATE)
-        scores_by_place = {place: self._scores(place, columns) for place in (*_FIVE_PLACES, *_TWO_STAGE)}
-        whole = {place: scores for place, scores in scores_by_place.items() if len(scores) == len(columns)}
+        columns, led = self._columns("template"), _SystemPart(FmdaSystem.TWO_STAGE, Part.TEMPLATE)
+        scores_by_row = {subject: self._scores(subject, columns) for subject in (*_MAIN_ROWS, *_TWO_STAGE)}
+        whole = {subject: scores for subject, scores in scores_by_row.items() if len(scores) == len(columns)}
         led_scores = whole.pop(led, None)
         if led_scores is None or not whole:
             return ()
         leads = []
         for name, score in led_scores.items():
-            place, scores = max(whole.items(), key=lambda item: item[1][name].mean)
-            leads.append(f"{name} {score.mean - scores[name].mean:+.1f} ({', '.join(place.labels)})")
+            subject, scores = max(whole.items(), key=lambda item: item[1][name].mean)
+            leads.append(f"{name} {score.mean - scores[name].mean:+.1f} ({', '.join(subject.labels)})")
         return (
             "The two-stage template embedding against the best of all others in template retrieval: "
             f"{'; '.join(leads)}.",
@@ -309,10 +311,10 @@ def _mean(values: Sequence[CellValues | None]) -> Score | None:
 
 def _bars(table: Table) -> Picture:
     means = {
-        ", ".join(place.labels): [
-            (score["mean"], score["deviation"]) for score in table.data[place.key].values()
+        ", ".join(subject.labels): [
+            (score["mean"], score["deviation"]) for score in table.data[subject.key].values()
         ]
-        for place in _FIVE_PLACES
+        for subject in _MAIN_ROWS
     }
     title, base = f"{table.title}: means over the columns", ", ".join(_MEAN.labels)
     return bars_picture(table.name, title, NOTES["bars"], means, base, "Acc@1, % (the line is mean pooling)")

@@ -183,8 +183,8 @@ def data_tables(
     whole = sure if any(sure) else whole
     kept = [table.is_named or is_whole for table, is_whole in zip(tables, whole, strict=True)]
     left = [table.path for table, is_kept in zip(tables, kept, strict=True) if not is_kept]
-    said = f"Not read, since they lack a column of sentences or of intents: {listed(left, 6)}."
-    return list(compress(tables, kept)), (*notes, said) if left else notes
+    note = f"Not read, since they lack a column of sentences or of intents: {listed(left, 6)}."
+    return list(compress(tables, kept)), (*notes, note) if left else notes
 
 
 def rows_of_tables(

@@ -116,10 +116,12 @@ def _by_language(cells: Cells, name: str) -> Cells:
     header = [*(cells.header[at] for at in rest), *([] if has_id else ["id"]), "text", "language"]
     rows = []
     for number in range(len(cells)):
-        own = [cells.columns[at][number] for at in rest] + ([] if has_id else [f"{name}:{number + 1}"])
+        other_cells = [cells.columns[at][number] for at in rest] + (
+            [] if has_id else [f"{name}:{number + 1}"]
+        )
         for translation in translations:
             if (text := cells.columns[translation.column][number]).strip():
-                rows.append((*own, text, translation.language))
+                rows.append((*other_cells, text, translation.language))
         check_rows(len(rows), name)
     languages = ordered(translation.language for translation in translations if translation.language)
     recognised = f"Table with a column per language ({', '.join(languages)})"

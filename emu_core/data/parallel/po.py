@@ -47,8 +47,8 @@ def read_po(path: Path, languages: Sequence[str] | None = None) -> ParallelRows:
         raise DataError(f"{shown(path.name)} has no translated entry; export it with its translations")
     originals, translations, lines = zip(*entries, strict=True)
     source, target = _languages(path, dict(catalog.mime_headers).get("Language", ""), languages)
-    texts = {source: clean([" ".join(one.split()) for one in originals])}
-    texts |= {target: clean([" ".join(one.split()) for one in translations])}
+    texts = {source: clean([" ".join(text.split()) for text in originals])}
+    texts |= {target: clean([" ".join(text.split()) for text in translations])}
     for side in texts.values():
         check_lengths(side, path.name, "entry")
     notes = (

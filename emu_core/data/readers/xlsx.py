@@ -132,10 +132,10 @@ def _joined(sheets: Sequence[_Sheet], name: str, notes: tuple[str, ...]) -> Cell
     ]
     rows: list[list[str]] = []
     for sheet in sheets:
-        places = [list(map(folded_name, sheet.header)).index(label) for label in order]
+        positions = [list(map(folded_name, sheet.header)).index(label) for label in order]
         values = [getattr(sheet.states, role) or "" for role in stated]
         where = f"{shown(name)}, sheet '{shown(sheet.name)}'"
-        rows += [[*(cells[place] for place in places), *values] for cells in sheet.body(where)]
+        rows += [[*(cells[position] for position in positions), *values] for cells in sheet.body(where)]
         check_rows(len(rows), name)
     titles = listed(sheet.name for sheet in sheets)
     recognised = f"Workbook with a sheet per {' and '.join(stated) or 'language'} ({titles})"

@@ -245,10 +245,12 @@ class EmuTrainer(Trainer[EmuBatch]):
     @torch.no_grad()
     def _start_from_probe(self) -> None:
         """Set the classifier to a logistic regression on the base embeddings (Kumar et al. 2022, LP-FT)."""
-        every = [
-            one for part in self.data.labelled.values() for one in zip(part.ids, part.labels, strict=True)
+        labelled = [
+            sentence
+            for part in self.data.labelled.values()
+            for sentence in zip(part.ids, part.labels, strict=True)
         ]
-        chosen = [every[row] for row in sampled_rows([label for _, label in every])]
+        chosen = [labelled[row] for row in sampled_rows([label for _, label in labelled])]
         x = self.encoder.encode_ids([ids for ids, _ in chosen]).astype(np.float64)
         lengths = np.linalg.norm(x, axis=1, keepdims=True)
         length = float(
