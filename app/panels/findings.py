@@ -115,8 +115,8 @@ def draw_left_out(audit: Audit, waiting: int) -> None:
 def draw_findings(chosen: ChosenData) -> None:
     """Draw an expander for each kind of finding, with its rows to fix."""
     findings = {key: rows for key in FINDINGS if len(rows := getattr(chosen.audit, key))}
-    for note in (*chosen.audit.notes, *chosen.audit.remarks):
-        draw_note(literal(note))
+    if notes := [literal(note) for note in (*chosen.audit.notes, *chosen.audit.remarks)]:
+        draw_note("\n\n".join(notes))
     if not findings:
         st.success("The audit found nothing to fix.", icon=":material/check_circle:")
     for key, rows in findings.items():

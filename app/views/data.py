@@ -119,14 +119,16 @@ def _draw_upload(upload: Upload) -> None:
         st.caption("The first rows:")
         st.dataframe(upload.tables[0].frame.head(5), hide_index=True)
     if missing := tables.missing_roles(upload, mapping, language):
-        for note in upload.notes:
-            draw_note(literal(note))
+        if upload.notes:
+            draw_note("\n\n".join(map(literal, upload.notes)))
         labels = ", ".join(_ROLES[role][0] for role in missing)
         text = f"Still to choose above: {labels}. Until then, the set in use does not change."
         st.warning(text, icon=":material/help:")
-        if missing == ["intent"] and draw_first_labels(upload, mapping, language):
-            _forget_upload()
-            st.rerun()
+        if set(missing) <= {"intent", "language"} and "intent" in missing:
+            detected = DETECT if "language" in missing else language
+            if draw_first_labels(upload, mapping, detected):
+                _forget_upload()
+                st.rerun()
         return
     if hold_out:
         draw_note(

@@ -50,3 +50,13 @@ def test_a_file_with_intents_is_not_asked_for_labels() -> None:
     app.file_uploader[0].set_value([("mails.en.csv", frame.to_csv(index=False).encode(), "")])
     app.run()
     assert "No labels? Label these" not in [title.value for title in app.subheader]
+
+
+def test_the_language_is_detected_where_nothing_states_it() -> None:
+    app = new_session().run()
+    app.file_uploader[0].set_value(
+        [("mails.csv", pd.DataFrame({"text": TEXTS}).to_csv(index=False).encode(), "")]
+    )
+    app.run()
+    assert "No labels? Label these" in [title.value for title in app.subheader]
+    assert not app.error and not app.exception
