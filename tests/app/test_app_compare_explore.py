@@ -504,7 +504,9 @@ def test_what_can_not_be_exported_is_said(own_run: Run) -> None:
 def test_forgetting_is_measured_in_the_page_on_a_small_set(
     own_run: Run, worker: AtOnce, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(api_forgetting, "load_demo", lambda: small_set(("en", "de")))
+    frame = small_set(("en", "de")).frame
+    unseen = LabelledSet(frame.assign(text="Sorry: " + frame["text"]), "demo")
+    monkeypatch.setattr(api_forgetting, "load_demo", lambda: unseen)
     app = compare(linked(), "Forgetting")
     command = f"emu forgetting {own_run.folder} --sts FOLDER --translations FOLDER"
     assert [code.value for code in app.code] == [command]
