@@ -44,9 +44,8 @@ class TrainedOn:
         Args:
             sentences: with the columns text, language and id, "" for none.
         """
-        seen = np.isin(_hashed(sentences), self.hashes)
-        if not seen.any():
-            return seen
+        if not len(self.hashes) or not (seen := np.isin(_hashed(sentences), self.hashes)).any():
+            return np.zeros(len(sentences), dtype=bool)
         groups = pd.Series(sentence_groups(sentences))
         return seen | (groups.isin(set(groups[seen]) - {""})).to_numpy()
 
