@@ -72,68 +72,106 @@ def typed_languages(typed: str) -> list[str]:
     return codes
 
 
-def _kept(page: str, kind: TextKind) -> Read | None:
-    """Return this session's texts of a kind from the box on a page."""
-    read = st.session_state.get(f"{page}-{kind}-read")
-    return read if isinstance(read, Read) else None
+@dataclass(frozen=True)
+class _Box:
+    """The box of a page for texts of a kind, and the state of the session that belongs to it."""
+
+    page: str
+    kind: TextKind
+
+    @property
+    def name(self) -> str:
+        """A prefix of the box's keys."""
+        return f"{self.page}-{self.kind}"
+
+    @property
+    def number(self) -> int:
+        """A part of the keys of its widgets: with a new one the box is empty, and the bytes are freed."""
+        count: int = st.session_state.get(f"{self.name}-number", 0)
+        return count
+
+    @property
+    def texts(self) -> Read | None:
+        """The session's texts that were read from it."""
+        read = st.session_state.get(f"{self.name}-read")
+        return read if isinstance(read, Read) else None
+
+    @property
+    def refusal(self) -> tuple[object, str] | None:
+        """What can't be read as it is, and why; None if nothing was refused."""
+        refusal: tuple[object, str] | None = st.session_state.get(f"{self.name}-refused")
+        return refusal
+
+    def keep(self, read: Read | None) -> None:
+        """Keep texts for the session."""
+        st.session_state[f"{self.name}-read"] = read
+
+    def refuse(self, asked: object, reason: str) -> None:
+        """Keep why files can't be read."""
+        st.session_state[f"{self.name}-refused"] = (asked, reason)
+
+    def forget_refusal(self) -> None:
+        """Forget what was refused."""
+        st.session_state.pop(f"{self.name}-refused", None)
+
+    def empty(self) -> None:
+        """Drop the files, from the next run of the page on."""
+        st.session_state[f"{self.name}-number"] = self.number + 1
 
 
-def _keep(page: str, kind: TextKind, read: Read | None) -> None:
-    st.session_state[f"{page}-{kind}-read"] = read
-
-
-def _draw_box(page: str, kind: TextKind) -> None:
+def _draw_box(box: _Box) -> None:
     """Ask for files, read them at once and drop their bytes; files that can't be read stay in the box."""
-    (label, explanation), name = _BOXES[kind], f"{page}-{kind}"
-    number = st.session_state.setdefault(f"{name}-number", 0)
+    label, explanation = _BOXES[box.kind]
     files = st.file_uploader(
         label,
         accept_multiple_files=True,
         max_upload_size=MAX_FILE_BYTES // 2**20,
-        key=f"{name}-files-{number}",  # a new key empties the box and frees the bytes
+        key=f"{box.name}-files-{box.number}",
         help=explanation,
     )
-    known = f"{name}-refused"
     if not files:
-        st.session_state.pop(known, None)
+        box.forget_refusal()
         return
-    refused, typed, drop_empty = st.session_state.get(known), "", False
-    if refused and kind is TextKind.PARALLEL:
-        typed, drop_empty = _draw_fixes(name, number)
-    key = "-".join(file.file_id for file in files)
-    named = [(file.name, file.getvalue()) for file in files]
-    asked = (key, typed, drop_empty)
-    if refused is None or refused[0] != asked:
+    # Files that were refused are read again when their languages or incomplete pairs are dealt with otherwise.
+    refusal, typed, drop_empty = box.refusal, "", False
+    if refusal is not None and box.kind is TextKind.PARALLEL:
+        typed, drop_empty = _draw_fixes(box)
+    asked = ("-".join(file.file_id for file in files), typed, drop_empty)
+    if refusal is None or refusal[0] != asked:
+        named = [(file.name, file.getvalue()) for file in files]
         try:
             languages = typed_languages(typed)
             read = read_in_limits(
-                f"{name}:{asked}", named, read_files, kind, key, named, languages, drop_empty
+                f"{box.name}:{asked}", named, read_files, box.kind, asked[0], named, languages, drop_empty
             )
         except DataError as error:
-            st.session_state[known] = (asked, worded(error))
-            if refused is None:
+            box.refuse(asked, worded(error))
+            if refusal is None:
                 st.rerun()  # to draw the possible fixes
         else:
-            if read is None:
+            if read is None:  # still being read
                 return
-            st.session_state.pop(known, None)
-            _keep(page, kind, read)
-            st.session_state[f"{name}-number"] += 1
+            box.forget_refusal()
+            box.keep(read)
+            box.empty()
             st.rerun()
-    st.error(sentence(st.session_state[known][1]), icon=":material/error:")
+    if box.refusal is not None:
+        st.error(sentence(box.refusal[1]), icon=":material/error:")
 
 
-def _draw_fixes(name: str, number: int) -> tuple[str, bool]:
+def _draw_fixes(box: _Box) -> tuple[str, bool]:
     """Ask for possible fixes of files that can't be read: their languages, and leaving out incomplete pairs."""
     typed = st.text_input(
         "Languages of files that don't state theirs",
         placeholder="en, de",
         max_chars=200,
-        key=f"{name}-languages-{number}",
+        key=f"{box.name}-languages-{box.number}",
         help="Codes or English names, in the order of the files or of a table's columns.",
     )
     drop_empty = st.checkbox(
-        "Leave out pairs with an empty side", key=f"{name}-drop-{number}", help="Otherwise one is an error."
+        "Leave out pairs with an empty side",
+        key=f"{box.name}-drop-{box.number}",
+        help="Otherwise one is an error.",
     )
     return typed.strip(), drop_empty
 
@@ -146,15 +184,17 @@ def _draw_notes(read: Read) -> None:
 def draw_texts() -> Read | None:
     """Ask for parallel text or the example and draw it; the session keeps it on every page."""
     st.subheader("Parallel text")
-    _draw_box(PRETRAIN, TextKind.PARALLEL)
-    parallel = _kept(PRETRAIN, TextKind.PARALLEL)
+    _draw_box(_Box(PRETRAIN, TextKind.PARALLEL))
+    parallel = _Box(PRETRAIN, TextKind.PARALLEL).texts
     if parallel is None or parallel.key != "example":
         st.caption(
             "No files at hand? The demo set has 504 sentences in each of six languages: small, but fast."
         )
         if st.button("Take the example", icon=":material/hotel:"):
             texts = tuple(labelled_pairs(load_demo()))
-            _keep(PRETRAIN, TextKind.PARALLEL, Read("example", "Example: the demo set's translations", texts))
+            _Box(PRETRAIN, TextKind.PARALLEL).keep(
+                Read("example", "Example: the demo set's translations", texts)
+            )
             st.rerun()
     if parallel is not None:
         _draw_parallel(parallel)
@@ -165,8 +205,8 @@ def draw_other_texts() -> list[Read]:
     """Ask for the other kinds of text that a dual encoder can learn from."""
     with st.expander("More to train on (optional)", icon=":material/library_add:"):
         for kind in _OTHERS:
-            _draw_box(PRETRAIN, kind)
-        reads = [read for kind in _OTHERS if (read := _kept(PRETRAIN, kind)) is not None]
+            _draw_box(_Box(PRETRAIN, kind))
+        reads = [read for kind in _OTHERS if (read := _Box(PRETRAIN, kind).texts) is not None]
         for read in reads:
             for text in read.texts:
                 if isinstance(text, Dialogues):
@@ -181,7 +221,7 @@ def draw_other_texts() -> list[Read]:
             _draw_notes(read)
         if reads and st.button("Leave these out", icon=":material/close:"):
             for kind in _OTHERS:
-                _keep(PRETRAIN, kind, None)
+                _Box(PRETRAIN, kind).keep(None)
             st.rerun()
     return reads
 
@@ -225,18 +265,18 @@ class Pairs:
 
 def choose_source() -> Read | None:
     """Ask for parallel text; None, with what to do, while there is none."""
-    uploaded, data = _kept(TRANSLATIONS, TextKind.PARALLEL), chosen_data()
+    uploaded, data = _Box(TRANSLATIONS, TextKind.PARALLEL).texts, chosen_data()
     of_data = Read(data.sha256[:16], data.title, _of_data(data.sha256, data))
     sources = {
         "Uploaded here": uploaded,
-        "On the Pretrain page": _kept(PRETRAIN, TextKind.PARALLEL),
+        "On the Pretrain page": _Box(PRETRAIN, TextKind.PARALLEL).texts,
         "Loaded data": of_data,
     }
     offered = {
         f"{source}: {read.title}": read for source, read in sources.items() if read is not None and read.texts
     }
     with st.expander("Upload parallel text", expanded=not offered, icon=":material/upload_file:"):
-        _draw_box(TRANSLATIONS, TextKind.PARALLEL)
+        _draw_box(_Box(TRANSLATIONS, TextKind.PARALLEL))
         if uploaded is not None:
             _draw_notes(uploaded)
     if not offered:

@@ -1,7 +1,8 @@
 """The bar over every page, kept in the address: the data, encoders A and B, and the rows that are measured."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -38,6 +39,10 @@ NONE = "none"  # as B: encoder A alone
 USUAL_ENCODER = "use"
 _OF_DATA, _CONTEXT = "choices-of-data", "context"
 _OF_ENCODERS = {"a", "b", "on"}  # parameters of the address
+_ABOUT_A = (
+    f"An encoder or a finished run. To use any other transformer, type its name, such as {EXAMPLE_MODEL}."
+)
+_ABOUT_B = "The encoder that is compared with A: a finished run or another encoder."
 
 
 @dataclass(frozen=True)
@@ -147,54 +152,67 @@ def stay() -> None:
 def draw_bar() -> None:
     """Draw the choosers and store the context; the address takes precedence, so that links, reload and Back work."""
     named, choices = take_address(), choices_of_session()
+    # First the data, since encoders and rows are checked against them.
     problems = draw_data_chooser()
     chosen, runs = chosen_data(), finished_runs()
     _drop_defaults(choices, chosen, named)
     problems += _check(choices, chosen, runs, named)
-    known = [encoder.spec for encoder in available_encoders() if encoder.available and encoder.spec != HF]
-    known += [f"{RUN_PREFIX}{name}" for name in runs] + [choices["a"], choices["b"]]
-    encoders = [value for value in dict.fromkeys(known) if value != NONE]
-
-    def take(value: str) -> str:
-        """Turn a chosen or typed encoder into a value of the address."""
-        is_known = value in (NONE, *encoders) or value.startswith(RUN_PREFIX)
-        return value if is_known else f"{HF}{value.removeprefix(HF)}"
-
-    def take_b(value: str) -> str:
-        """Turn the chosen B into a value of the address; an A that is B's base follows it."""
-        value, runs = take(value), finished_runs()
-        if choices["a"] in (USUAL_ENCODER, base_of(_run(choices["b"], runs))):
-            choices["a"] = base_of(_run(value, runs)) or choices["a"]
-        return value
-
-    about_a = (
-        f"An encoder or a finished run. To use any other transformer, type its name, such as {EXAMPLE_MODEL}."
-    )
-    about_b = "The encoder that is compared with A: a finished run or another encoder."
-    for param, label, options, changed, about in (
-        ("a", A, encoders, take, about_a),
-        ("b", B, [NONE, *encoders], take_b, about_b),
-    ):
-        if stranger := _stranger(_run(choices[param], runs), chosen):
-            st.html(f"<style>.st-key-choose-{param} label p {{ color: var(--red-text, #c62828) }}</style>")
-        linked(
-            param,
-            f"{label}: other data" if stranger else label,
-            options,
-            changed=changed,
-            format_func=lambda value: "no encoder" if value == NONE else short_name(value),
-            help=stranger or about,
-            width=220,
-            accept_new_options=True,
-        )
-    splits = [*chosen.labelled.splits, ALL]
-    titles = {ALL: "all rows"} | {split: f"split {split}" for split in chosen.labelled.splits}
-    about = "Only sentences that an encoder was not trained on show how well it does on new ones."
-    linked("on", "Measured on", splits, format_func=titles.__getitem__, help=about, width=150)
+    # Then the encoders and the rows, each kept in the address.
+    encoders = _offered_encoders(choices, runs)
+    _draw_encoder("a", A, encoders, partial(_in_address, encoders), _ABOUT_A)
+    _draw_encoder("b", B, [NONE, *encoders], partial(_take_b, encoders, choices), _ABOUT_B)
+    _draw_split(chosen.labelled)
+    # Last, the context for the page. Problems stay until the address names something else.
     if named or problems:
         st.session_state[PROBLEMS] = tuple(problems)
     problems = st.session_state.get(PROBLEMS, ())
     st.session_state[_CONTEXT] = Context(chosen, choices["a"], choices["b"], choices["on"], problems)
+
+
+def _offered_encoders(choices: Mapping[str, str], runs: Mapping[str, Run]) -> list[str]:
+    """Return the encoders to choose from, as in the address: those on this machine, the runs, and the chosen ones."""
+    known = [encoder.spec for encoder in available_encoders() if encoder.available and encoder.spec != HF]
+    known += [f"{RUN_PREFIX}{name}" for name in runs] + [choices["a"], choices["b"]]
+    return [value for value in dict.fromkeys(known) if value != NONE]
+
+
+def _in_address(encoders: Sequence[str], value: str) -> str:
+    """Return a chosen or typed encoder as in the address."""
+    is_known = value in (NONE, *encoders) or value.startswith(RUN_PREFIX)
+    return value if is_known else f"{HF}{value.removeprefix(HF)}"
+
+
+def _take_b(encoders: Sequence[str], choices: dict[str, str], value: str) -> str:
+    """Return the chosen B as in the address; an A that is the base of the B before becomes that of this one."""
+    value, runs = _in_address(encoders, value), finished_runs()
+    if choices["a"] in (USUAL_ENCODER, base_of(_run(choices["b"], runs))):
+        choices["a"] = base_of(_run(value, runs)) or choices["a"]
+    return value
+
+
+def _draw_encoder(
+    param: str, label: str, options: Sequence[str], changed: Callable[[str], str], about: str
+) -> None:
+    """Ask for an encoder; one that was trained on other data is marked."""
+    stranger = _stranger(_run(choices_of_session()[param], finished_runs()), chosen_data())
+    if stranger:
+        st.html(f"<style>.st-key-choose-{param} label p {{ color: var(--red-text, #c62828) }}</style>")
+    linked(
+        param,
+        f"{label}: other data" if stranger else label,
+        options,
+        changed=changed,
+        format_func=lambda value: "no encoder" if value == NONE else short_name(value),
+        help=stranger or about,
+        width=220,
+        accept_new_options=True,
+    )
+
+
+def _draw_split(labelled: LabelledSet) -> None:
+    titles = {split: f"split {split}" for split in labelled.splits} | {ALL: "all rows"}
+    about = "Only sentences that an encoder was not trained on show how well it does on new ones."
+    linked("on", "Measured on", list(titles), format_func=titles.__getitem__, help=about, width=150)
 
 
 def draw_problems() -> None:
