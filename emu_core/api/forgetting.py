@@ -1,10 +1,13 @@
 """Measure catastrophic forgetting: sentence similarity and translation retrieval before and after training."""
 
 import json
+from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import astuple, dataclass, fields
+from functools import partial
 from pathlib import Path
-from typing import Any
 
+import msgspec
 import pandas as pd
 
 from emu_core.api.execute import Face
@@ -19,19 +22,43 @@ from emu_core.devices import pick_device
 from emu_core.encoders.base import FloatArray, ReportProgress
 from emu_core.encoders.registry import load_encoder
 from emu_core.errors import Call, DataError, Fix, RunError
-from emu_core.evaluation.arrays import DistinctTexts, pair_name
-from emu_core.evaluation.forgetting import PARTS, MeasureChange, retrieval_change, similarity_change
+from emu_core.evaluation.arrays import DistinctTexts, Vectors, pair_name
+from emu_core.evaluation.forgetting import (
+    PARTS,
+    Forgetting,
+    ForgettingFigures,
+    MeasureChange,
+    retrieval_change,
+    similarity_change,
+)
 from emu_core.runs.run import Run
 from emu_core.runs.trained_on import trained_rows
 
 _FILE = "forgetting.json"
 COMMANDS = ("en", "de", "es", "fr", "it", "nl", "pl", "pt", "ru")
 COMMANDS_MEASURED = 300
-FORGETTING_COLUMNS = [
-    "part", "name", "base", "specialised", "difference", "low", "high", "count", "flagged",
-]  # fmt: skip
-# A part, a name in it, and what to measure: with which function, on which pairs, and their scores or answers.
-_Asked = tuple[str, str, Callable[..., MeasureChange], Sequence[str], Sequence[str], Sequence[Any]]
+FORGETTING_COLUMNS = ["part", "name", *(field.name for field in fields(MeasureChange))]
+
+
+class ForgettingResult(ForgettingFigures):
+    """What `forgetting` returns: the contents of forgetting.json and the run's folder."""
+
+    run: str
+
+
+@dataclass(frozen=True)
+class _Measure:
+    """A measure to take: the sentence pairs, and how their vectors by both encoders are compared."""
+
+    part: str  # of `PARTS`
+    name: str  # a language, or a direction such as "de-en"
+    first: Sequence[str]
+    second: Sequence[str]
+    compare: Callable[[tuple[Vectors, Vectors], tuple[Vectors, Vectors]], MeasureChange]
+
+    @property
+    def title(self) -> str:
+        return f"{PARTS[self.part].short} {self.name}"
 
 
 def forgetting(
@@ -42,7 +69,7 @@ def forgetting(
     translations: str | Path | None = None,
     device: str = "auto",
     on_progress: ReportProgress | None = None,
-) -> dict[str, Any]:
+) -> ForgettingResult:
     """Measure what a run's encoder has forgotten, and write forgetting.json and the card into the run's folder.
 
     Without files, translation retrieval is measured on a small built-in set (`small_set`).
@@ -74,51 +101,71 @@ def forgetting(
             Fix("encoder", f"run:{run.folder}"),
             "), and measure that run",
         )
+    # First read what is to be measured, then encode each sentence once by both encoders.
+    measures, measured_on = _measures(run, sts, translations)
+    sentences = DistinctTexts(text for measure in measures for text in (*measure.first, *measure.second))
+    base, specialised = _vectors_of_both(run, sentences.texts, pick_device(device), on_progress)
+    # Then take the measures, and store them beside the run and on its card.
+    changes: dict[str, dict[str, MeasureChange]] = {part: {} for part in PARTS}
+    for measure in measures:
+        first, second = sentences.rows(measure.first), sentences.rows(measure.second)
+        try:
+            change = measure.compare((base[first], base[second]), (specialised[first], specialised[second]))
+        except DataError as error:
+            raise DataError(f"{PARTS[measure.part].short} of {measure.name}: ", error) from None
+        changes[measure.part][measure.name] = change
+    flagged = [measure.title for measure in measures if changes[measure.part][measure.name].flagged]
+    measured = Forgetting(**changes, flagged=flagged, measured_on=measured_on)
+    figures: ForgettingFigures = msgspec.to_builtins(measured)
+    run.write(_FILE, figures)
+    face.write_card(run)
+    return {"run": str(run.folder), **figures}
+
+
+def _measures(
+    run: Run, sts: str | Path | None, translations: str | Path | None
+) -> tuple[list[_Measure], str]:
+    """Return the measures on the files of two folders, or else on the small set, and a description of that."""
     scored = {} if sts is None else read_scored_pairs(Path(sts))
-    parallel = [] if translations is None else read_translations(Path(translations))
     measured_on = ""
     if sts is None and translations is None:
         parallel, measured_on = small_set(run)
-    asked: list[_Asked] = [
-        ("sts", language, similarity_change, pairs.first, pairs.second, pairs.scores)
-        for language, pairs in scored.items()
+    else:
+        parallel = [] if translations is None else read_translations(Path(translations))
+    measures = [
+        _Measure("sts", code, pairs.first, pairs.second, partial(similarity_change, scores=pairs.scores))
+        for code, pairs in scored.items()
     ]
-    asked += [
-        ("translations", pair_name(*way.languages), retrieval_change, way.first, way.second, way.second)
+    measures += [
+        _Measure(
+            "translations",
+            pair_name(*way.languages),
+            way.first,
+            way.second,
+            partial(retrieval_change, answers=way.second),
+        )
         for text in parallel
         for way in (text, text.turned())
     ]
-    distinct = DistinctTexts(text for *_, first, second, _ in asked for text in (*first, *second))
-    chosen_device, vectors_of_both = pick_device(device), list[FloatArray]()
+    counts = Counter((measure.part, measure.name) for measure in measures)
+    if repeated := [name for (_, name), count in counts.items() if count > 1]:
+        raise DataError(f"there are two sets of translations {repeated[0]} in {translations}; leave one")
+    return measures, measured_on
+
+
+def _vectors_of_both(
+    run: Run, texts: Sequence[str], device: str, on_progress: ReportProgress | None
+) -> list[FloatArray]:
+    """Encode texts by a run's base encoder and by its specialised one."""
+    vectors: list[FloatArray] = []
     for spec in (run.config().encoder, f"{RUN_SPEC}{run.folder}"):
 
-        def tell(done: int, total: int, before: int = len(vectors_of_both)) -> None:
+        def tell(done: int, total: int, before: int = len(vectors)) -> None:
             if on_progress is not None:
                 on_progress(before * total + done, 2 * total)
 
-        vectors_of_both.append(
-            load_encoder(spec, device=chosen_device).encode(distinct.texts, on_progress=tell)
-        )
-    changes: dict[str, dict[str, Any]] = {part: {} for part in PARTS}
-    for part, name, measure, first, second, truth in asked:
-        if name in changes[part]:
-            raise DataError(f"there are two sets of translations {name} in {translations}; leave one")
-        rows = distinct.rows(first), distinct.rows(second)
-        try:
-            change = measure(*((vectors[rows[0]], vectors[rows[1]]) for vectors in vectors_of_both), truth)
-        except DataError as error:
-            raise DataError(f"{PARTS[part].short} of {name}: ", error) from None
-        changes[part][name] = change.facts()
-    flagged = [
-        f"{PARTS[part].short} {name}"
-        for part, part_changes in changes.items()
-        for name, facts in part_changes.items()
-        if facts["flagged"]
-    ]
-    result = {**changes, "flagged": flagged, "measured_on": measured_on}
-    run.write(_FILE, result)
-    face.write_card(run)
-    return {"run": str(run.folder), **result}
+        vectors.append(load_encoder(spec, device=device).encode(texts, on_progress=tell))
+    return vectors
 
 
 def small_set(run: Run) -> tuple[list[ParallelText], str]:
@@ -164,27 +211,19 @@ def read_forgetting(run: Run) -> pd.DataFrame | None:
         RunError: the file is damaged.
     """
     path = run.folder / _FILE
-    _, _, *numbers, count, flagged = FORGETTING_COLUMNS
     try:
-        values = json.loads(path.read_text("utf-8"))
-        rows = [
-            (
-                part,
-                name,
-                *(float(facts[number]) for number in numbers),
-                int(facts[count]),
-                bool(facts[flagged]),
-            )
-            for part in PARTS
-            for name, facts in values[part].items()
-        ]
-        measured_on = str(values.get("measured_on", ""))
+        measured = msgspec.convert(json.loads(path.read_text("utf-8")), Forgetting)
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, msgspec.ValidationError):
         raise RunError(
             f"{path} can't be read; make it again with ", Call("forgetting", str(run.folder))
         ) from None
+    rows = [
+        (part, name, *astuple(change))
+        for part, changes in measured.parts.items()
+        for name, change in changes.items()
+    ]
     table = pd.DataFrame(rows, columns=FORGETTING_COLUMNS)
-    table.attrs["measured_on"] = measured_on
+    table.attrs["measured_on"] = measured.measured_on
     return table

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from emu_core.bench.papers import PAPERS, EmuPart, FmdaPart, Preset
 from emu_core.cli import options as shared
 from emu_core.cli.printing import PrintedLine, print_table
-from emu_core.cli.verb import add_verb, option
+from emu_core.cli.verb import Output, add_verb, option
 
 if TYPE_CHECKING:
     from emu_core.bench.report import BenchReport
@@ -76,7 +76,7 @@ def _add_shared(parser: argparse.ArgumentParser) -> None:
     option(parser, "--epochs N", "maximum for every system (default: measured for each)", type=int)
 
 
-def _run(paper: str, options: argparse.Namespace) -> dict[str, Any]:
+def _run(paper: str, options: argparse.Namespace) -> Output:
     from emu_core.bench.job import bench
     from emu_core.data.texts.documents import named_files
     from emu_core.reports.bench_report import write_report
@@ -91,7 +91,7 @@ def _run(paper: str, options: argparse.Namespace) -> dict[str, Any]:
     return report_of(bench(write_report, paper, data, on_progress=cells_line(), **taken), options)
 
 
-def report_of(report: "BenchReport", options: argparse.Namespace) -> dict[str, Any]:
+def report_of(report: "BenchReport", options: argparse.Namespace) -> Output:
     """Print a report, unless JSON is asked for; return it as plain values."""
     from emu_core.bench.tables import NOT_MEASURED
 

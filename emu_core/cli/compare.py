@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from emu_core.cli import options as shared
 from emu_core.cli.printing import print_guard, print_table
-from emu_core.cli.verb import add_verb, option
+from emu_core.cli.verb import Output, add_verb, option
 from emu_core.data.wording import shown
 from emu_core.errors import DataError
 from emu_core.files import write_named
@@ -37,7 +37,7 @@ def add_compare(verbs: Any) -> None:
     option(parser, "--animation FILE", about)
 
 
-def _compare(options: argparse.Namespace) -> dict[str, Any]:
+def _compare(options: argparse.Namespace) -> Output:
     from emu_core.api.compare import compare
 
     if len(options.runs) > 2:

@@ -16,7 +16,7 @@ from typing import Any
 
 from emu_core import __version__
 from emu_core.cli.serve import app_folder
-from emu_core.cli.verb import add_verb, option
+from emu_core.cli.verb import Output, add_verb, option
 
 DISTRIBUTION = "emu-core"
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
@@ -228,7 +228,7 @@ def add_doctor(verbs: Any) -> None:
     option(parser, "--runs DIR", "the folder of runs (default: $EMU_RUNS, or runs)")
 
 
-def _doctor(options: argparse.Namespace) -> dict[str, Any]:
+def _doctor(options: argparse.Namespace) -> Output:
     report = doctor(options.runs)
     if not options.json:
         for group in dict.fromkeys(check.group for check in report.checks):

@@ -7,7 +7,7 @@ from typing import Any
 
 from emu_core.cli import options as shared
 from emu_core.cli.printing import counter, print_table
-from emu_core.cli.verb import add_verb, option
+from emu_core.cli.verb import Output, add_verb, option
 from emu_core.exporting import ExportFormat
 from emu_core.processes import is_main
 
@@ -22,7 +22,7 @@ def add_encoders(verbs: Any) -> None:
     download.add_argument("encoder", choices=["laser"])
 
 
-def _encoders(options: argparse.Namespace) -> dict[str, Any]:
+def _encoders(options: argparse.Namespace) -> Output:
     from emu_core.encoders.registry import available_encoders
 
     encoders = available_encoders()
@@ -39,7 +39,7 @@ def _encoders(options: argparse.Namespace) -> dict[str, Any]:
     return {"encoders": [asdict(info) for info in encoders]}
 
 
-def _download(options: argparse.Namespace) -> dict[str, Any]:
+def _download(options: argparse.Namespace) -> Output:
     from emu_core.encoders.laser.download import download
 
     folder = download()
@@ -63,7 +63,7 @@ def add_embed(verbs: Any) -> None:
     option(parser, "--out FILE.parquet", "the file to write", required=True)
 
 
-def _embed(options: argparse.Namespace) -> dict[str, Any]:
+def _embed(options: argparse.Namespace) -> Output:
     from emu_core.api.embed import embed
 
     notes: list[str] = []
@@ -91,7 +91,7 @@ def add_export(verbs: Any) -> None:
     option(parser, "--out DIR", "the folder to write", required=True)
 
 
-def _export(options: argparse.Namespace) -> dict[str, Any]:
+def _export(options: argparse.Namespace) -> Output:
     from emu_core.api.export import export
 
     folder = export(options.run, options.out, format=options.format)

@@ -8,7 +8,7 @@ from typing import Any
 
 from emu_core.cli import options as shared
 from emu_core.cli.printing import print_guard, print_table
-from emu_core.cli.verb import STDOUT, add_verb, option
+from emu_core.cli.verb import STDOUT, Output, add_verb, option
 from emu_core.files import write_named
 from emu_core.runs.run import Run
 
@@ -25,7 +25,7 @@ def add_evaluate(verbs: Any) -> None:
     option(parser, "--split", about)
 
 
-def _evaluate(options: argparse.Namespace) -> dict[str, Any]:
+def _evaluate(options: argparse.Namespace) -> Output:
     from emu_core.api.evaluate import evaluate
 
     result = evaluate(
@@ -69,7 +69,7 @@ def add_forgetting(verbs: Any) -> None:
     shared.add_device(parser)
 
 
-def _forgetting(options: argparse.Namespace) -> dict[str, Any]:
+def _forgetting(options: argparse.Namespace) -> Output:
     from emu_core.api.execute import Face
     from emu_core.api.forgetting import forgetting, read_forgetting
     from emu_core.evaluation.forgetting import MOST_FALL_POINTS, MOST_FALL_SPEARMAN

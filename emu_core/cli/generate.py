@@ -5,7 +5,7 @@ from typing import Any
 
 from emu_core.cli import options as shared
 from emu_core.cli.printing import PrintedLine, print_table
-from emu_core.cli.verb import add_verb, option
+from emu_core.cli.verb import Output, add_verb, option
 
 SPLITS = ("train", "dev", "test")
 
@@ -21,7 +21,7 @@ def add_generate(verbs: Any) -> None:
     option(parser, "--out DIR", "folder for a CSV file per language", required=True)
 
 
-def _generate(options: argparse.Namespace) -> dict[str, Any]:
+def _generate(options: argparse.Namespace) -> Output:
     from emu_core.api.generate import generate
 
     line = PrintedLine()

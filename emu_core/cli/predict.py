@@ -6,7 +6,7 @@ from typing import Any
 
 from emu_core.cli import options as shared
 from emu_core.cli.printing import counter, print_table
-from emu_core.cli.verb import add_verb, option
+from emu_core.cli.verb import Output, add_verb, option
 from emu_core.data.readers.formats import FORMAT_TITLES, WRITTEN_ENDINGS, any_of
 
 MOST_PRINTED = 1_000
@@ -29,7 +29,7 @@ def add_predict(verbs: Any) -> None:
     option(parser, "--out FILE", about)
 
 
-def _predict(options: argparse.Namespace) -> dict[str, Any]:
+def _predict(options: argparse.Namespace) -> Output:
     from emu_core.api.inputs import reading_notes
     from emu_core.api.predict import Predictor, sentences_of
     from emu_core.errors import DataError

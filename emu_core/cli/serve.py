@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from emu_core.cli.server import ServerSettings, is_this_machine, read_server_settings, warnings_for
-from emu_core.cli.verb import add_verb, option
+from emu_core.cli.verb import Output, add_verb, option
 from emu_core.errors import EmuError
 
 
@@ -67,6 +67,6 @@ def add_app(verbs: Any) -> None:
     option(parser, "--settings FILE", about)
 
 
-def _app(options: argparse.Namespace) -> dict[str, Any]:
+def _app(options: argparse.Namespace) -> Output:
     settings = None if options.settings is None else Path(options.settings)
     return {"exit": serve(host=options.host, port=options.port, runs=Path(options.runs), settings=settings)}

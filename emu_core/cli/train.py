@@ -10,7 +10,7 @@ from emu_core.cli import options as shared
 from emu_core.cli.bench import cells_line, report_of
 from emu_core.cli.hyper_parameters import add_method, changed
 from emu_core.cli.printing import PrintedLine, print_guard, print_table
-from emu_core.cli.verb import add_verb, option
+from emu_core.cli.verb import Output, add_verb, option
 from emu_core.methods.registry import configure, default_method, method_named, methods_that_need
 from emu_core.processes import is_main
 from emu_core.runs.config import RunTask
@@ -45,7 +45,7 @@ def add_train(verbs: Any) -> None:
     )
 
 
-def _train(options: argparse.Namespace) -> dict[str, Any]:
+def _train(options: argparse.Namespace) -> Output:
     from emu_core.api.execute import Face
     from emu_core.api.train import train
     from emu_core.encoders.registry import encoder_kind
@@ -94,7 +94,7 @@ def add_pretrain(verbs: Any) -> None:
     shared.add_device(parser)
 
 
-def _pretrain(options: argparse.Namespace) -> dict[str, Any]:
+def _pretrain(options: argparse.Namespace) -> Output:
     from emu_core.api.execute import Face
     from emu_core.api.pretrain import pretrain
     from emu_core.reports.card import write_card
@@ -117,7 +117,7 @@ def add_resume(verbs: Any) -> None:
     parser.add_argument("run", metavar="RUN", help="the run's folder")
 
 
-def _resume(options: argparse.Namespace) -> dict[str, Any]:
+def _resume(options: argparse.Namespace) -> Output:
     run = Run(Path(options.run))
     if run.config().task is RunTask.BENCH:
         from emu_core.bench.job import resume_bench
@@ -173,7 +173,7 @@ def _training_line() -> Callable[[Status], None]:
     return show
 
 
-def _reported(run: Run, options: argparse.Namespace) -> dict[str, Any]:
+def _reported(run: Run, options: argparse.Namespace) -> Output:
     """Print the metrics of a finished run, unless JSON is asked for; return them."""
     metrics = run.metrics()
     if not options.json and is_main():

@@ -3,10 +3,11 @@
 import argparse
 import shutil
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 STDOUT = "-"  # where --json prints
+Output = Mapping[str, object]  # of a verb, printed with --json; its exit status is `exit`
 HELP_COLUMNS = 100  # width of the help, at most
 FLAGS: dict[str, str] = {}
 """The flag of each option that `option` added, by the name under which its value is stored."""
@@ -47,7 +48,7 @@ class VerbParser(argparse.ArgumentParser):
 def add_verb(
     verbs: Any,
     name: str,
-    run: Callable[[argparse.Namespace], dict[str, Any]],
+    run: Callable[[argparse.Namespace], Output],
     summary: str,
     *,
     json_file: bool = False,

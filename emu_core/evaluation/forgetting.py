@@ -1,9 +1,9 @@
 """Catastrophic forgetting: whether a specialised encoder is still as good at similarity and translations."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,9 +64,48 @@ class MeasureChange:
     count: int
     flagged: bool
 
-    def facts(self) -> dict[str, Any]:
-        """Return the fields for JSON."""
-        return asdict(self)
+
+class MeasureFigures(TypedDict):
+    """A `MeasureChange` in JSON."""
+
+    base: float
+    specialised: float
+    difference: float
+    low: float
+    high: float
+    count: int
+    flagged: bool
+
+
+class ForgettingFigures(TypedDict):
+    """A `Forgetting` in JSON."""
+
+    sts: dict[str, MeasureFigures]
+    translations: dict[str, MeasureFigures]
+    flagged: list[str]
+    measured_on: str
+
+
+@dataclass(frozen=True)
+class Forgetting:
+    """What a run's encoder has forgotten: the contents of forgetting.json.
+
+    Attributes:
+        sts: the change of Spearman's correlation by language.
+        translations: the change of retrieval accuracy by direction "s-t".
+        flagged: the names of measures that fell too far, such as "STS de".
+        measured_on: a description of the small set, or "" if files were given.
+    """
+
+    sts: Mapping[str, MeasureChange]
+    translations: Mapping[str, MeasureChange]
+    flagged: Sequence[str] = ()
+    measured_on: str = ""
+
+    @property
+    def parts(self) -> dict[str, Mapping[str, MeasureChange]]:
+        """The measures by the names of `PARTS`."""
+        return {"sts": self.sts, "translations": self.translations}
 
 
 def measure_name(part: str, name: str) -> str:
