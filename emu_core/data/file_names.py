@@ -21,8 +21,7 @@ _WORD = re.compile(r"[^\W_]+")
 _SPLIT_AT_END = re.compile(rf"[._\-\s]+({'|'.join(SPLIT_WORDS)})(-\d+-of-\d+|[_-]?\d+)?$", re.IGNORECASE)
 _LAST_WORD = re.compile(r"(?:^|(?P<before>[._\-\s]))(?P<word>[^\W\d_]+(?:[-_][^\W\d_]{2,4})?)$")
 _LOCALE = re.compile(r"[a-z]{2,3}[-_]([A-Z][a-z]{3}|[A-Z]{2})|[a-z]{2}-[a-z]{2}")
-# Codes that are words or abbreviations at the end of a name: support_it.csv, tickets-uk.csv.
-_ALSO_WORDS = frozenset(
+ALSO_WORDS = frozenset(
     (
         *(
             "am",
@@ -46,6 +45,7 @@ _ALSO_WORDS = frozenset(
         *("se", "si", "so", "ta", "to", "uk"),
     )
 )
+"""Codes that are words or abbreviations at the end of a name: support_it.csv, tickets-uk.csv."""
 
 _OF_INPUTS = "in"  # in "seq.in", and not Indonesian, whose code it was until 1989
 
@@ -103,14 +103,14 @@ def _ending_of(name: str) -> _Ending:
         if is_whole or part.isupper() or _is_telling(part):
             return _Ending(code, None, rest)
         if len(part) == 2:
-            is_word = part.casefold() in _ALSO_WORDS
+            is_word = part.casefold() in ALSO_WORDS
             return _Ending(None, code, rest) if is_word else _Ending(code, None, rest)
     return _Ending(None, None, stem)
 
 
 def _language_of_folder(name: str) -> str | None:
     code = stated_code(name)
-    if code is None or not is_known(code) or name in _ALSO_WORDS:
+    if code is None or not is_known(code) or name in ALSO_WORDS:
         return None
     return code if len(name) == 2 or _is_telling(name) else None
 
@@ -119,7 +119,7 @@ def _is_telling(word: str) -> bool:
     """Return whether a word that states a language is a whole locale, or the language's name."""
     base, *regions = re.split(r"[-_]", word)
     if regions:
-        return bool(_LOCALE.fullmatch(word)) and not (word.islower() and base in _ALSO_WORDS)
+        return bool(_LOCALE.fullmatch(word)) and not (word.islower() and base in ALSO_WORDS)
     return len(word) > 3
 
 

@@ -3,16 +3,11 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from emu_core.data.cleaning import clean
-from emu_core.data.file_names import language_of_file
-from emu_core.data.languages import checked_language, language_code, ordered
-from emu_core.data.parallel.formats import reader_of
-from emu_core.data.parallel.tatoeba import is_tatoeba, read_tatoeba
-from emu_core.data.parallel.text import ParallelRows, ParallelText, check_languages, pair_of
-from emu_core.data.readers.formats import GZIP_ENDING, PLAIN_ENDING, without_endings
+from emu_core.data.languages import checked_language, language_code
+from emu_core.data.parallel.formats import ParallelFormat, format_of
+from emu_core.data.parallel.lines import read_group
+from emu_core.data.parallel.text import ParallelText, pair_of, pivot_of
 from emu_core.data.readers.limits import check_rows, named_paths
-from emu_core.data.readers.text import read_lines
-from emu_core.data.wording import counted, listed, shown
 from emu_core.errors import DataError
 
 # Every sentence of an evaluation's file is compared with every translation.
@@ -29,10 +24,12 @@ def read_parallel(
       if no two do, all of them belong together. Lines that are blank in both languages separate documents.
     - Tables in a format of `TABLE_FORMATS` have a language as the name of each column, or a column `translation` of
       objects as OPUS and Hugging Face have it, or `source` and `target`.
-    - Lines with a tab between a sentence and its translation, as Tatoeba, ManyThings and OPUS export pairs, without
-      a header; columns of numbers and of licences are left out. Tatoeba's `sentences.csv` and `links.csv` are joined.
-    - TMX, XLIFF and PO name their own languages, or a PO file that of its translations alone: its originals are in
-      English, unless two languages are given.
+    - Tables without a line of names, and lines with a tab between a sentence and its translation, as Tatoeba,
+      ManyThings and OPUS export pairs, have their languages in their name, such as `news.en-de.tsv`. Columns of
+      numbers and of licences are left out. Tatoeba's `sentences.csv` and `links.csv` are joined.
+    - TMX and XLIFF name their own languages.
+    - PO names that of its translations. Its originals are in English; if they are keys such as `menu.open`, the
+      files of all languages are joined by them.
 
     All may be gzipped. Of the languages that belong together, English, or else the first, is paired with each
     of the others.
@@ -53,17 +50,14 @@ def read_parallel(
     missing = "no file of parallel text is named; name two such as train.en and train.de, or a table"
     paths = named_paths(files, missing)
     codes = None if languages is None else [checked_language(language) for language in languages]
-    tatoeba = [path for path in paths if is_tatoeba(path)]
-    readers = {path: reader_of(path) for path in paths if path not in tatoeba}
-    plain = [path for path, read in readers.items() if read is None]
-    all_rows = [_read_plain(group) for group in _groups(plain, codes or ())] if plain else []
-    all_rows += [read(path, codes) for path, read in readers.items() if read is not None]
-    if tatoeba:
-        all_rows.append(read_tatoeba(tatoeba))
+    files_by_format: dict[ParallelFormat, list[Path]] = {}
+    for path in paths:
+        files_by_format.setdefault(format_of(path), []).append(path)
+    all_rows = [rows for known, same in files_by_format.items() for rows in known.read(same, codes)]
     check_rows(sum(len(rows.lines) for rows in all_rows), "the parallel text in all files together")
     texts = []
     for rows in all_rows:
-        pivot = "en" if "en" in rows.texts else next(iter(rows.texts))
+        pivot = pivot_of(rows.texts)
         texts += [
             pair_of(rows, pivot, other, drop_empty=drop_empty) for other in rows.texts if other != pivot
         ]
@@ -90,9 +84,7 @@ def read_translations(folder: Path) -> list[ParallelText]:
             )
         if ending == codes[0]:
             languages = [language_code(code) or code for code in codes]
-            text = pair_of(
-                _read_plain(list(zip(languages, sides, strict=True))), *languages, drop_empty=False
-            )
+            text = pair_of(read_group(list(zip(languages, sides, strict=True))), *languages, drop_empty=False)
             check_pairs(len(text), text.name)
             texts.append(text)
     if not texts:
@@ -118,79 +110,3 @@ def check_pairs(count: int, name: str) -> None:
         raise DataError(f"{name} has {count:,} pairs, and {MAX_EVALUATION_PAIRS:,} are the most; give fewer")
     if not count:
         raise DataError(f"{name} has no sentence pair; give some")
-
-
-_Group = list[tuple[str, Path]]  # plain files that are each other's translations, each with its language
-
-
-def _groups(paths: Sequence[Path], languages: Sequence[str]) -> list[_Group]:
-    """Sort plain files into groups whose files belong together line by line.
-
-    First each file gets its language, from its name or else from `languages`, in order. Then files of one folder whose
-    names are alike up to the language form a group; if no two do, files of any folders whose names are alike; and if
-    still no two do, all files are one group.
-    """
-    stated = [language_of_file(path.name) for path in paths]
-    _check_given(paths, stated, languages)
-    given = iter(languages)
-    files = [(code or next(given), path) for code, path in zip(stated, paths, strict=True)]
-    stems = [_stem(path, states_language=code is not None) for code, path in zip(stated, paths, strict=True)]
-    in_folders = [f"{path.parent}/{stem}" for path, stem in zip(paths, stems, strict=True)]
-    for alike in (in_folders, stems):
-        groups: dict[str, _Group] = {}
-        for key, file in zip(alike, files, strict=True):
-            groups.setdefault(key, []).append(file)
-        if len(groups) < len(files):
-            break
-    else:
-        groups = {"all": files}
-    for group in groups.values():
-        check_languages([code for code, _ in group], listed((path.name for _, path in group), 4))
-    return list(groups.values())
-
-
-def _check_given(paths: Sequence[Path], stated: Sequence[str | None], languages: Sequence[str]) -> None:
-    """Raise a DataError unless the languages given are those of the files whose names state none, one for each.
-
-    They may also be given for files that all state theirs, if they are the same.
-    """
-    codes = {code for code in stated if code is not None}
-    unstated = [path.name for path, code in zip(paths, stated, strict=True) if code is None]
-    if languages and not unstated and codes != set(languages):
-        raise DataError(
-            f"{listed((path.name for path in paths), 4)} are of {listed(ordered(codes))} by their names and not of "
-            f"{listed(languages)}; name these, or none"
-        )
-    if unstated and len(unstated) != len(languages):
-        raise DataError(
-            f"{listed(unstated)} {'does' if len(unstated) == 1 else 'do'} not say the language; name "
-            f"files like train.en and train.de, or give {counted(len(unstated), 'language')} for them in order "
-            f"({len(languages)} given)"
-        )
-
-
-def _stem(path: Path, *, states_language: bool) -> str:
-    """Return a plain file's name without its endings and the language that it states."""
-    stem = without_endings(path.name, (PLAIN_ENDING, GZIP_ENDING))
-    return stem.rpartition(".")[0] if states_language else stem
-
-
-def _read_plain(group: _Group) -> ParallelRows:
-    """Read files whose lines are each other's translations."""
-    texts: dict[str, list[str]] = {}
-    notes: tuple[str, ...] = ()
-    for code, path in group:
-        lines, line_notes = read_lines(path, path.name)
-        check_rows(len(lines), path.name)
-        texts[code] = clean(lines)
-        notes += line_notes
-    names = {code: path.name for code, path in group}
-    first, count = group[0][0], len(texts[group[0][0]])
-    for code, lines in texts.items():
-        if len(lines) != count:
-            raise DataError(
-                f"{shown(names[first])} has {counted(count, 'line')} and {shown(names[code])} {len(lines):,}, so line "
-                f"{min(count, len(lines)) + 1:,} has no translation; give each sentence its translation in the same "
-                "line"
-            )
-    return ParallelRows(texts, names, range(1, count + 1), notes=notes)

@@ -1,46 +1,97 @@
-"""The table of formats of parallel text, recognised by the beginning of a file."""
+"""The table of formats of parallel text: what each is recognised by, and what reads it."""
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
+from emu_core.data.parallel.lines import read_lines_of_files
 from emu_core.data.parallel.po import read_po
-from emu_core.data.parallel.tables import read_pairs_by_tabs, read_table_of_languages
+from emu_core.data.parallel.tables import read_table_of_translations
+from emu_core.data.parallel.tatoeba import is_tatoeba, read_tatoeba
 from emu_core.data.parallel.text import ParallelRows
 from emu_core.data.parallel.tmx import read_tmx
 from emu_core.data.parallel.xliff import read_xliff
-from emu_core.data.readers.delimited import has_tabs
-from emu_core.data.readers.formats import is_memory, is_table
+from emu_core.data.readers.formats import is_table, unpacked_name
 from emu_core.data.readers.json_tables import looks_like_json
 from emu_core.data.readers.limits import opened
 
-Reader = Callable[[Path, Sequence[str] | None], ParallelRows]
-"""Reads a file; the languages are those that were given for files that do not state theirs."""
+Reader = Callable[[Sequence[Path], Sequence[str] | None], list[ParallelRows]]
+"""Reads all files of a format; the languages are those that were given for files that do not state theirs."""
 
-HEAD_BYTES = 65_536
+_HEAD_BYTES = 65_536
+_BEFORE_ROOT = re.compile(r"\s*(?><\?(?>.*?\?>)\s*|<!--(?>.*?-->)\s*)*+", re.DOTALL)
 _ROOT = re.compile(r"<(?![?!])(?:\w+:)?(\w+)")
-_PO = re.compile(r'^msgid\s+"', re.MULTILINE)
-_XML_READERS: dict[str, Reader] = {"tmx": read_tmx, "xliff": read_xliff}
+_MESSAGE = re.compile(r'^msgid\s*"', re.MULTILINE)
 
 
-def reader_of(path: Path) -> Reader | None:
-    """Return what reads a file; None for plain text with a sentence a line. Raises DataError if it can't be opened."""
-    head = head_of(path)
-    root = _ROOT.search(head) if head.lstrip("\ufeff \r\n\t").startswith("<") else None
-    if root and root[1].lower() in _XML_READERS:
-        return _XML_READERS[root[1].lower()]
-    if is_memory(path.name):
-        return read_tmx
-    if _PO.search(head) and "msgstr" in head:
-        return read_po
-    if is_table(path.name) or looks_like_json(head):
-        return read_table_of_languages
-    return read_pairs_by_tabs if has_tabs(head) else None
+@dataclass(frozen=True)
+class ParallelFormat:
+    """A format of parallel text.
+
+    Attributes:
+        recognises: whether a file, given by its name in lower case and its beginning, is in this format.
+        read: reads the files in this format that were named together.
+    """
+
+    recognises: Callable[[str, str], bool]
+    read: Reader
 
 
-def head_of(path: Path) -> str:
+def format_of(path: Path) -> ParallelFormat:
+    """Return the first format that recognises a file. Raises DataError if the file can't be opened."""
+    name, head = unpacked_name(path.name).lower(), _head_of(path)
+    return next(known for known in PARALLEL_FORMATS if known.recognises(name, head))
+
+
+def _head_of(path: Path) -> str:
     """Return the beginning of a file as text; only its ASCII letters are to be relied on."""
     with opened(path, path.name) as file:
-        head = file.read(HEAD_BYTES)
+        head = file.read(_HEAD_BYTES)
     is_wide = head.startswith((b"\xff\xfe", b"\xfe\xff"))
     return head.decode("utf-16" if is_wide else "utf-8-sig", "replace")
+
+
+def _each(read: Callable[[Path, Sequence[str] | None], ParallelRows]) -> Reader:
+    """Return a reader of files that do not depend on each other."""
+    return lambda paths, languages: [read(path, languages) for path in paths]
+
+
+def _is_xml(root: str, endings: tuple[str, ...]) -> Callable[[str, str], bool]:
+    """Return what recognises an XML document by its outermost element, or by the ending of its name."""
+
+    def recognises(name: str, head: str) -> bool:
+        start = _BEFORE_ROOT.match(head)
+        end = start.end() if start else 0
+        first = _ROOT.search(head, end) if head[end : end + 1] == "<" else None
+        return name.endswith(endings) or (first is not None and first[1].lower() == root)
+
+    return recognises
+
+
+def _is_po(name: str, head: str) -> bool:
+    return name.endswith((".po", ".pot")) or (bool(_MESSAGE.search(head)) and "msgstr" in head)
+
+
+def _is_table(name: str, head: str) -> bool:
+    return is_table(name) or looks_like_json(head)
+
+
+def _has_tabs(_: str, head: str) -> bool:
+    """Return whether two thirds of the lines have as many tabs as the first, one or more."""
+    lines = [line for line in head.split("\n")[: -1 if len(head) >= _HEAD_BYTES else None] if line.strip()]
+    counts = [line.count("\t") for line in lines]
+    return bool(counts) and counts[0] > 0 and 3 * counts.count(counts[0]) >= 2 * len(counts)
+
+
+PARALLEL_FORMATS = (
+    ParallelFormat(_is_xml("tmx", (".tmx",)), _each(read_tmx)),
+    ParallelFormat(_is_xml("xliff", (".xlf", ".xliff")), _each(read_xliff)),
+    ParallelFormat(_is_po, read_po),
+    ParallelFormat(lambda _, head: is_tatoeba(head), read_tatoeba),
+    ParallelFormat(_is_table, _each(read_table_of_translations)),
+    ParallelFormat(_has_tabs, _each(partial(read_table_of_translations, by_tabs=True))),
+    ParallelFormat(lambda *_: True, read_lines_of_files),
+)
+"""In the order in which they are looked for."""

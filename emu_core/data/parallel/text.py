@@ -1,6 +1,6 @@
 """Parallel text: sentences in one language and, row by row, their translations into another."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import ClassVar
@@ -144,6 +144,12 @@ class ParallelRows:
     lines: Sequence[int]  # the N lines of the file at which the rows begin, from 1
     unit: str = "line"  # what `lines` counts: "line" or "row"
     notes: tuple[str, ...] = ()  # anything unusual about the file
+
+
+def pivot_of(languages: Iterable[str]) -> str:
+    """Return the language that is paired with each of the others: English, or else the first."""
+    codes = list(languages)
+    return "en" if "en" in codes else codes[0]
 
 
 def check_languages(languages: Sequence[str], name: str) -> None:

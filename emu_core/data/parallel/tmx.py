@@ -7,7 +7,7 @@ from emu_core.data.parallel.text import ParallelRows
 from emu_core.data.parallel.xml_units import XmlUnits
 
 
-def read_tmx(path: Path, languages: Sequence[str] | None = None) -> ParallelRows:
+def read_tmx(path: Path, _: Sequence[str] | None = None) -> ParallelRows:
     """Read the units of a translation memory, gzipped or not, each with the text of its languages.
 
     `en-US` and `EN` are en. Of the markup inside a segment, highlighted text stays and formatting codes are removed.

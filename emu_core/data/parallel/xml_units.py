@@ -9,7 +9,7 @@ from xml.parsers import expat
 from emu_core.data.cleaning import BLANKS
 from emu_core.data.languages import language_code, ordered
 from emu_core.data.parallel.text import ParallelRows, check_languages
-from emu_core.data.readers.limits import check_rows, opened
+from emu_core.data.readers.limits import check_lengths, check_rows, opened
 from emu_core.data.wording import shown
 from emu_core.errors import DataError
 
@@ -70,9 +70,11 @@ class XmlUnits(ABC):
             raise DataError(
                 f"{shown(self._name)} has no translation unit with text; check the export of the {self.title} file"
             )
-        languages = ordered(self._languages)
+        languages = ordered(code for unit in self.units for code in unit)
         check_languages(languages, self._name)
         texts = {code: [unit.get(code) for unit in self.units] for code in languages}
+        for side in texts.values():
+            check_lengths([text or "" for text in side], self._name, "unit")
         return ParallelRows(texts, dict.fromkeys(languages, self._name), self.lines)
 
     @abstractmethod
@@ -123,7 +125,8 @@ class XmlUnits(ABC):
         tag = tag.rpartition(":")[2].lower()
         if not self._path and tag != self.root:
             raise self._error(
-                f"begins with <{shown(tag)}>: this is XML but not {self.title}; name a translation memory"
+                f"begins with <{shown(tag)}>: this is XML but not {self.title}; export the translations as "
+                f"{self.title} again"
             )
         self._path.append(tag)
         if len(self._path) > _MAX_DEPTH:
@@ -140,8 +143,7 @@ class XmlUnits(ABC):
         elif len(self._path) < self._segment_depth:
             # A segment may be broken over indented lines.
             text = " ".join("".join(self._segment).split()).strip(BLANKS)
-            previous = self._unit.get(self._language)
-            self._unit[self._language] = f"{previous} {text}" if previous else text
+            self._unit[self._language] = text
             self._segment, self._code_depth = None, 0
         else:
             self._code_depth -= tag in self.code_elements

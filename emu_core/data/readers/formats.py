@@ -42,7 +42,6 @@ XLSX = TableFormat("Excel (XLSX)", (".xlsx",), "xlsx", b"PK\x03\x04")
 TABLE_FORMATS = (CSV, TSV, JSON_LINES, PARQUET, XLSX)
 
 PLAIN_ENDING = ".txt"  # a sentence a line, unless a labelled set is expected
-TMX_ENDING = ".tmx"  # translation memories
 GZIP_ENDING = ".gz"
 TABLE_ENDINGS = tuple(ending for table in TABLE_FORMATS for ending in table.endings)
 WRITTEN_ENDINGS = tuple(table.endings[0] for table in TABLE_FORMATS if table.is_written)
@@ -52,7 +51,7 @@ COLLECTION_ENDINGS = (".yml", ".yaml", ".md", ".lu", ".conll", ".iob", ".arrow")
 FILE_ENDINGS = (*TABLE_ENDINGS, PLAIN_ENDING, *COLLECTION_ENDINGS, ZIP_ENDING, GZIP_ENDING)
 """Endings of files of sentences, labelled or not."""
 STRUCTURED_ENDINGS = (
-    *(*JSON_LINES.endings, *COLLECTION_ENDINGS, ZIP_ENDING, TMX_ENDING),
+    *(*JSON_LINES.endings, *COLLECTION_ENDINGS, ZIP_ENDING, ".tmx"),
     *(".conllu", ".xml", ".html", ".xlf", ".xliff", ".po", ".pot", ".toml", ".ini", ".py", ".log"),
 )
 """Endings of files that never have a sentence a line, whether they can be read or not."""
@@ -77,11 +76,6 @@ def format_of(name: str) -> TableFormat | None:
 def is_table(name: str) -> bool:
     """Return whether a file's name is that of a table."""
     return format_of(name) is not None
-
-
-def is_memory(name: str) -> bool:
-    """Return whether a file's name is that of a translation memory."""
-    return unpacked_name(name).lower().endswith(TMX_ENDING)
 
 
 def unpacked_name(name: str) -> str:
