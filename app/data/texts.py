@@ -12,7 +12,7 @@ from emu_app.data.library import ChosenData, chosen_data
 from emu_app.data.text_files import Read, TextKind, read_files
 from emu_app.shell.state import is_from_scratch, trained_p_at_1
 from emu_app.shell.widgets import choose, choose_one, draw_note
-from emu_app.shell.wording import literal, sentence, worded
+from emu_app.shell.wording import CONTROLS, literal, sentence, worded
 from emu_app.work.cache import read_in_limits
 from emu_core.data.demo import load_demo
 from emu_core.data.languages import is_known, language_code, language_name
@@ -162,16 +162,14 @@ def _draw_box(box: _Box) -> None:
 def _draw_fixes(box: _Box) -> tuple[str, bool]:
     """Ask for possible fixes of files that can't be read: their languages, and leaving out incomplete pairs."""
     typed = st.text_input(
-        "Languages of files that don't state theirs",
+        CONTROLS["languages"],
         placeholder="en, de",
         max_chars=200,
         key=f"{box.name}-languages-{box.number}",
         help="Codes or English names, in the order of the files or of a table's columns.",
     )
     drop_empty = st.checkbox(
-        "Leave out pairs with an empty side",
-        key=f"{box.name}-drop-{box.number}",
-        help="Otherwise one is an error.",
+        CONTROLS["drop_empty"], key=f"{box.name}-drop-{box.number}", help="Otherwise one is an error."
     )
     return typed.strip(), drop_empty
 

@@ -21,6 +21,7 @@ CONTROLS = {
     "hold_out": "Held out, percent",
     "intent_column": "Intent",
     "language": "Language of the sentences",
+    "languages": "Languages of files that don't state theirs",
     "nli": "Inference pairs",
     "out": "Name of the run",
     "seeds": "Seeds",

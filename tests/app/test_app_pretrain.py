@@ -120,6 +120,25 @@ def test_languages_are_asked_for_where_no_file_says_them(app: AppTest) -> None:
     assert frame(app, "Pairs")["Languages"].tolist() == ["English and German"]
 
 
+def test_translations_of_programs_and_pairs_in_rows_are_read(app: AppTest) -> None:
+    po = 'msgid ""\nmsgstr "Language: {0}\\n"\n\n' + 'msgid "menu.open"\nmsgstr "{0} open it"\n'
+    upload(app, ("a.po", po.format("de").encode()))
+    assert "name the PO file of another language" in plain(app.error[0].value)
+    upload(app, ("a.po", po.format("de").encode()), ("b.po", po.format("fr").encode()))
+    assert not app.error and not app.exception
+    assert frame(app, "Pairs")["Languages"].tolist() == ["German and French"]
+
+
+def test_pairs_in_rows_need_their_languages(app: AppTest) -> None:
+    upload(app, ("pairs.csv", b"Go there.,Geh hin.\nHi.,Hallo.\n"))
+    error = plain(app.error[0].value)
+    assert "set Languages of files that don't state theirs to en,de" in error
+    assert "Geh" not in error
+    next(field for field in app.text_input if field.label.startswith("Languages of")).set_value("en de").run()
+    assert not app.error and not app.exception
+    assert frame(app, "Pairs")["Pairs"].tolist() == [2]
+
+
 def test_an_empty_line_is_an_error_until_it_is_left_out(app: AppTest) -> None:
     upload(app, ("t.en", lines("dog") + b"\nlast\n"), ("t.de", lines("Hund") + b"Zeile\nletzte\n"))
     assert "line 31 is empty in en" in plain(app.error[0].value)
