@@ -19,7 +19,11 @@ from emu_core.errors import RunError
 from emu_core.runs.run import Run
 
 TRAINED_ON = "trained_on.safetensors"
-_HASHES, _UNKNOWN = "hashes", "unknown"
+_HASHES, _RULE, _UNKNOWN = "hashes", "rule", "unknown"
+# Its hash changes with what counts as the same sentence, and then those of another rule can't be compared.
+_PROBE = pd.DataFrame(
+    {"language": ["en"], "text": ["  Ｃａｆé\u200b ﬁnds\xa0İstanbul’s STRASSE, ße\u0301 ½\u200f 한글 "]}
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,13 +55,15 @@ class TrainedOn:
 
     def save(self, folder: Path) -> None:
         """Write the file into an encoder's folder."""
-        save_file({_HASHES: self.hashes}, folder / TRAINED_ON, {_UNKNOWN: self.unknown})
+        save_file(
+            {_HASHES: self.hashes, _RULE: _hashed(_PROBE)}, folder / TRAINED_ON, {_UNKNOWN: self.unknown}
+        )
 
 
 def trained_on(spec: str) -> TrainedOn:
     """Return what an encoder, given as `load_encoder` takes it, was trained on.
 
-    Nothing is known of a model of `hf:`, and of a folder without the file.
+    Nothing is known of a model of `hf:`, and of a folder without the file, or with one of another version's rule.
 
     Raises:
         RunError: the file is damaged.
@@ -71,9 +77,16 @@ def trained_on(spec: str) -> TrainedOn:
         return TrainedOn(nothing, spec)
     try:
         with safe_open(path, framework="numpy") as file:
-            return TrainedOn(file.get_tensor(_HASHES).astype(np.uint64), file.metadata()[_UNKNOWN])
+            hashes, rule, unknown = (
+                file.get_tensor(_HASHES),
+                file.get_tensor(_RULE),
+                file.metadata()[_UNKNOWN],
+            )
     except (SafetensorError, OSError, KeyError, TypeError):
         raise RunError(f"{path} is damaged; train the run again") from None
+    if not np.array_equal(rule, _hashed(_PROBE)):
+        return TrainedOn(nothing, spec)
+    return TrainedOn(hashes.astype(np.uint64), unknown)
 
 
 def trained_rows(spec: str, labelled: LabelledSet) -> tuple[NDArray[np.bool_], str]:

@@ -10,6 +10,7 @@ from emu_core import train
 from emu_core.api.predict import Predictor
 from emu_core.data.labelled import LabelledSet
 from emu_core.errors import RunError
+from emu_core.runs import trained_on as module
 from emu_core.runs.run import Run
 from emu_core.runs.trained_on import TRAINED_ON, TrainedOn, trained_on, trained_rows
 from tests.support.small import small_set
@@ -98,6 +99,14 @@ def test_a_damaged_file_is_refused(trained: Trained, tmp_path: Path) -> None:
         (tmp_path / "encoder" / TRAINED_ON).write_bytes(content)
         with pytest.raises(RunError, match="damaged"):
             trained_on(f"run:{tmp_path}")
+
+
+def test_hashes_of_another_rule_say_nothing(trained: Trained, monkeypatch: pytest.MonkeyPatch) -> None:
+    run, labelled = trained
+    spec = f"run:{run.folder}"
+    monkeypatch.setattr(module, "repeat_keys", lambda sentences: sentences["text"])
+    assert trained_on(spec).unknown == spec
+    assert not trained_rows(spec, selection(labelled, split=""))[0].any()
 
 
 def test_the_same_sentences_make_the_same_file(tmp_path: Path) -> None:
