@@ -18,7 +18,6 @@ os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
 if TYPE_CHECKING:
     from emu_core.api.embed import embed as embed
     from emu_core.api.evaluate import evaluate as evaluate
-    from emu_core.api.export import export as export
     from emu_core.api.predict import Predictor as Predictor
     from emu_core.api.predict import predict as predict
     from emu_core.api.suggest import Suggester as Suggester
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from emu_core.encoders.registry import load_encoder as load_encoder
     from emu_core.methods.registry import configure as configure
     from emu_core.notebook.verbs import compare as compare
+    from emu_core.notebook.verbs import export as export
     from emu_core.notebook.verbs import forgetting as forgetting
     from emu_core.notebook.verbs import pretrain as pretrain
     from emu_core.notebook.verbs import resume as resume
@@ -34,14 +34,20 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_SHOWN = ("compare", "forgetting", "pretrain", "resume", "train")  # with a model card, and rich in Jupyter
+_SHOWN = (
+    "compare",
+    "export",
+    "forgetting",
+    "pretrain",
+    "resume",
+    "train",
+)  # with texts for people, and rich in Jupyter
 _HOMES = dict.fromkeys(_SHOWN, "emu_core.notebook.verbs") | {
     "Predictor": "emu_core.api.predict",
     "Suggester": "emu_core.api.suggest",
     "configure": "emu_core.methods.registry",
     "embed": "emu_core.api.embed",
     "evaluate": "emu_core.api.evaluate",
-    "export": "emu_core.api.export",
     "load_encoder": "emu_core.encoders.registry",
     "predict": "emu_core.api.predict",
     "read_labelled": "emu_core.data.labelled.load",

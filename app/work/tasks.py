@@ -23,6 +23,7 @@ from emu_core.encoders.base import Encoder, FloatArray
 from emu_core.encoders.registry import load_encoder
 from emu_core.exporting import ExportFormat
 from emu_core.files import disk_fault, whole_file
+from emu_core.reports.export_readme import write_readme
 from emu_core.runs.run import Run, cant_write
 
 MOST_WORDS = 20_000  # the most frequent words of each language; a page can't hold them all
@@ -60,7 +61,11 @@ def export_to_zip(spec: str, format: ExportFormat, name: str, path: Path) -> int
         with TemporaryDirectory(dir=path.parent) as made, whole_file(path) as partial:
             # Exporting has two parts; packing is the third.
             folder = export(
-                source, Path(made) / name, format=format, on_progress=lambda done, _: report(done, 3)
+                write_readme,
+                source,
+                Path(made) / name,
+                format=format,
+                on_progress=lambda done, _: report(done, 3),
             )
             files = sorted(file for file in folder.rglob("*") if file.is_file())
             sizes = [file.stat().st_size for file in files]

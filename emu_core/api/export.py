@@ -1,21 +1,28 @@
 """Export an encoder as a folder that other programs open."""
 
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
 from emu_core.api.inputs import RUN_SPEC, finished_run
-from emu_core.encoders.base import ReportProgress
+from emu_core.encoders.base import Encoder, ReportProgress
 from emu_core.encoders.registry import available_encoders, load_encoder
 from emu_core.errors import EmuError, EncoderError, Fix, RunError
 from emu_core.exporting import ExportFormat
-from emu_core.exporting.writers import write_onnx, write_sentence_transformers
+from emu_core.exporting.writers import Export, write_onnx, write_sentence_transformers
 from emu_core.files import disk_fault, whole_folder
 from emu_core.runs.run import Run, cant_write
 
-WRITERS = {ExportFormat.SENTENCE_TRANSFORMERS: write_sentence_transformers, ExportFormat.ONNX: write_onnx}
+WriteReadme = Callable[[Path, str, Export, str], None]
+"""Writes an export's README.md into its folder, given the encoder's name, the export, and the run's card or ""."""
+WRITERS: Mapping[ExportFormat, Callable[[Encoder, Path], Export]] = {
+    ExportFormat.SENTENCE_TRANSFORMERS: write_sentence_transformers,
+    ExportFormat.ONNX: write_onnx,
+}
 
 
 def export(
+    write_readme: WriteReadme,
     source: Run | str | Path,
     out: str | Path,
     *,
@@ -28,6 +35,7 @@ def export(
     graph is checked against torch first.
 
     Args:
+        write_readme: writes the README.md; `emu_core.export` has one and takes no other.
         source: a finished run, its folder, or what `load_encoder` takes, such as "e5-small".
         out: the folder to write, new or empty; it appears when it is complete.
         format: "sentence-transformers" or "onnx".
@@ -57,13 +65,12 @@ def export(
         run = finished_run(source, "export")
         title = run.name
         with suppress(FileNotFoundError):
-            card = (run.folder / "README.md").read_text("utf-8").removeprefix(f"# {title}\n")
+            card = (run.folder / "README.md").read_text("utf-8")
         encoder = load_encoder(f"{RUN_SPEC}{run.folder}")
     tell(1, 2)
     try:
         with whole_folder(target) as folder:
-            how = WRITERS[kind](encoder, folder)
-            (folder / "README.md").write_text(f"# {title}\n\n{how}\n{card}", "utf-8")
+            write_readme(folder, title, WRITERS[kind](encoder, folder), card)
     except Exception as error:
         if isinstance(error, EmuError) or not (why := disk_fault(error)):
             raise

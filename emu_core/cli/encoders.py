@@ -93,8 +93,9 @@ def add_export(verbs: Any) -> None:
 
 def _export(options: argparse.Namespace) -> Output:
     from emu_core.api.export import export
+    from emu_core.reports.export_readme import write_readme
 
-    folder = export(options.run, options.out, format=options.format)
+    folder = export(write_readme, options.run, options.out, format=options.format)
     if not options.json:
         print(f"{folder} is written; its README.md says how to open it")
     return {"folder": str(folder)}

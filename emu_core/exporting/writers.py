@@ -3,6 +3,7 @@
 import json
 import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from emu_core.encoders.base import Encoder, FloatArray, TokenIds, evaluation_mode, pad
-from emu_core.encoders.onnx_parts import Graph
+from emu_core.encoders.onnx_parts import Graph, OnnxParts
 from emu_core.encoders.transformer.encoder import TransformerEncoder
 from emu_core.encoders.transformer.opening import quiet_loggers, quietly
 from emu_core.errors import EncoderError, Fix
@@ -25,39 +26,38 @@ OPSET = 18  # the exporter's own, which needs no conversion
 _MIN_COSINE = 0.9999
 _MAX_COMPARED_TOKENS = 512  # tokens of the longest sentence that is compared
 _MAX_SINGLE_FILE_BYTES = 1_900_000_000  # an ONNX file is limited to 2 GiB
-_ONNX_INSTRUCTIONS = """\
-`model.onnx` takes `input_ids` and `attention_mask` (1 on tokens, 0 on padding), both int64 (batch, tokens) and of at
-most {max_tokens} {counted}, and gives `sentence_embedding`, float32 (batch, {dim}). In this folder:
-
-```python
-import os
-{imports}
-import numpy as np
-
-os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")  # or onnxruntime sends usage data
-import onnxruntime
-
-{token_ids}
-
-session = onnxruntime.InferenceSession("model.onnx")
 
 
-def encode(texts):
-    ids = [token_ids(text.strip()) for text in texts]
-    width = max(1, *(len(row) for row in ids))
-    tokens = [row + [{pad}] * (width - len(row)) for row in ids]
-    mask = [[1] * len(row) + [0] * (width - len(row)) for row in ids]
-    feed = {{"input_ids": np.array(tokens, np.int64), "attention_mask": np.array(mask, np.int64)}}
-    return session.run(["sentence_embedding"], feed)[0]
+@dataclass(frozen=True)
+class OnnxExport:
+    """What a user of model.onnx must know.
+
+    Attributes:
+        parts: the encoder's imports and its function `token_ids`, as lines of Python.
+        pad_id: the token id of padding.
+        dim: the length of a vector.
+        max_tokens: the length of the longest sentence, in `parts.counted`.
+    """
+
+    parts: OnnxParts
+    pad_id: int
+    dim: int
+    max_tokens: int
 
 
-print(encode(["Where is the pool?"]).shape)
-```
-"""
+@dataclass(frozen=True)
+class SentenceTransformersExport:
+    """What a user of the folder must know: the encoder, and whether it opens without emu_core."""
+
+    spec: str
+    is_transformer: bool
 
 
-def write_onnx(encoder: Encoder, folder: Path) -> str:
-    """Write model.onnx, the tokenizer's files and config.json, and return instructions in Markdown.
+Export = OnnxExport | SentenceTransformersExport
+
+
+def write_onnx(encoder: Encoder, folder: Path) -> OnnxExport:
+    """Write model.onnx, the tokenizer's files and config.json.
 
     The graph maps `input_ids` and `attention_mask`, both int64 (batch, tokens), to `sentence_embedding`, float32
     (batch, dim). It is opened in onnxruntime and compared with torch, on the CPU, in many languages and lengths.
@@ -79,14 +79,7 @@ def write_onnx(encoder: Encoder, folder: Path) -> str:
         "lowest_cosine_to_torch": lowest,
     }
     (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n", "utf-8")
-    return _ONNX_INSTRUCTIONS.format(
-        imports=parts.imports.rstrip(),
-        token_ids=parts.token_ids.rstrip(),
-        pad=encoder.pad_id,
-        dim=encoder.dim,
-        max_tokens=encoder.max_tokens,
-        counted=parts.counted,
-    )
+    return OnnxExport(parts, encoder.pad_id, encoder.dim, encoder.max_tokens)
 
 
 class GraphModule(nn.Module):
@@ -170,40 +163,15 @@ def _cosines(encoder: Encoder, session: "InferenceSession", ids: Sequence[TokenI
     return cosines
 
 
-_TRANSFORMER_INSTRUCTIONS = """\
-```python
-from sentence_transformers import SentenceTransformer
-
-model = SentenceTransformer("path/to/this/folder")
-print(model.encode(["Where is the pool?"]).shape)
-```
-"""
-_EMU_INSTRUCTIONS = """\
-The encoder `{spec}` is not a plain transformer, so emu_core must be installed. This folder holds weights and JSON, no
-code:
-
-```python
-from emu_core.encoders.sentence_transformers_module import EmuModule
-from sentence_transformers import SentenceTransformer
-
-model = SentenceTransformer(modules=[EmuModule.load("path/to/this/folder")])
-print(model.encode(["Where is the pool?"]).shape)
-```
-
-To open it by its folder's name alone, sentence-transformers 6 and later needs
-`SentenceTransformer("path/to/this/folder", trust_remote_code=True)` before it imports any class of other packages.
-"""
-
-
-def write_sentence_transformers(encoder: Encoder, folder: Path) -> str:
-    """Write a sentence-transformers folder, and return instructions in Markdown.
+def write_sentence_transformers(encoder: Encoder, folder: Path) -> SentenceTransformersExport:
+    """Write a sentence-transformers folder.
 
     A transformer opens with sentence-transformers alone; any other encoder also needs emu_core.
     """
     if isinstance(encoder, TransformerEncoder):
         with quietly():
             encoder.model.save_pretrained(str(folder), create_model_card=False)
-        return _TRANSFORMER_INSTRUCTIONS
+        return SentenceTransformersExport(encoder.spec, is_transformer=True)
 
     from sentence_transformers import SentenceTransformer
 
@@ -211,4 +179,4 @@ def write_sentence_transformers(encoder: Encoder, folder: Path) -> str:
 
     model = SentenceTransformer(modules=[EmuModule(encoder)], device="cpu", similarity_fn_name="cosine")
     model.save_pretrained(str(folder), create_model_card=False)
-    return _EMU_INSTRUCTIONS.format(spec=encoder.spec)
+    return SentenceTransformersExport(encoder.spec, is_transformer=False)

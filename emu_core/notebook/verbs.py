@@ -1,4 +1,4 @@
-"""The verbs of `emu_core` that train or compare: those of `emu_core.api`, with results that show themselves."""
+"""The verbs of `emu_core` that write for people, or whose results show themselves: those of `emu_core.api`."""
 
 import inspect
 import re
@@ -8,6 +8,7 @@ from functools import partial, wraps
 from typing import Concatenate, ParamSpec, TypeVar
 
 from emu_core.api import compare as _compare
+from emu_core.api import export as _export
 from emu_core.api import forgetting as _forgetting
 from emu_core.api import pretrain as _pretrain
 from emu_core.api import resume as _resume
@@ -18,24 +19,29 @@ from emu_core.notebook.comparison import NotebookComparison
 from emu_core.notebook.run import NotebookRun
 from emu_core.notebook.training import live_progress
 from emu_core.reports.card import write_card
+from emu_core.reports.export_readme import write_readme
 from emu_core.runs.run import Run
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
+First = TypeVar("First")
 FACE = Face(write_card, live_progress)
 
 
-def _with_face(verb: Callable[Concatenate[Face, Parameters], Result]) -> Callable[Parameters, Result]:
-    """Return a verb without its first parameter, for which it takes `FACE`."""
+def _with(
+    first: First, verb: Callable[Concatenate[First, Parameters], Result]
+) -> Callable[Parameters, Result]:
+    """Return a verb without its first parameter, for which it takes `first`."""
+    name = next(iter(inspect.signature(verb).parameters))
 
     @wraps(verb)
-    def with_face(*args: Parameters.args, **options: Parameters.kwargs) -> Result:
-        return verb(FACE, *args, **options)
+    def without_first(*args: Parameters.args, **options: Parameters.kwargs) -> Result:
+        return verb(first, *args, **options)
 
-    with_face.__module__ = __name__  # where pickle finds it
-    with_face.__signature__ = inspect.signature(partial(verb, FACE))  # type: ignore[attr-defined]
-    with_face.__doc__ = re.sub(r"\n *face: .*", "", verb.__doc__ or "", count=1)
-    return with_face
+    without_first.__module__ = __name__  # where pickle finds it
+    without_first.__signature__ = inspect.signature(partial(verb, first))  # type: ignore[attr-defined]
+    without_first.__doc__ = re.sub(rf"\n *{name}: .*", "", verb.__doc__ or "", count=1)
+    return without_first
 
 
 def _shown_run(verb: Callable[Parameters, Run]) -> Callable[Parameters, NotebookRun]:
@@ -58,8 +64,9 @@ def _shown_comparison(
     return shown
 
 
-train = _shown_run(_with_face(_train.train))
-pretrain = _shown_run(_with_face(_pretrain.pretrain))
-resume = _shown_run(_with_face(_resume.resume))
-forgetting = _with_face(_forgetting.forgetting)
+train = _shown_run(_with(FACE, _train.train))
+pretrain = _shown_run(_with(FACE, _pretrain.pretrain))
+resume = _shown_run(_with(FACE, _resume.resume))
+forgetting = _with(FACE, _forgetting.forgetting)
+export = _with(write_readme, _export.export)
 compare = _shown_comparison(_compare.compare)

@@ -29,7 +29,11 @@ def render_html(template: str, **values: object) -> str:
 def render_markdown(template: str, **values: object) -> str:
     """Return a template of Markdown with its values; texts among them are escaped and on one line each."""
     text = _markdown().get_template(template).render(values)
-    return re.sub(r"\n{3,}", "\n\n", text).strip("\n") + "\n"
+    # Blank lines are joined, but not in a block of code.
+    return (
+        re.sub(r"(```.*?```)|\n{3,}", lambda part: part[1] or "\n\n", text, flags=re.DOTALL).strip("\n")
+        + "\n"
+    )
 
 
 def markdown_text(text: str) -> str:
@@ -59,6 +63,11 @@ def _verbatim(text: object) -> Markup:
     return Markup(" ".join(str(text).replace("`", "'").split()))  # noqa: S704
 
 
+def _python(lines: str) -> Markup:
+    """Return lines of Python for a block of code in Markdown, which they can't end."""
+    return Markup(lines.rstrip().replace("`" * 3, "'" * 3))  # noqa: S704
+
+
 def _plotly_script() -> Markup:
     from plotly.offline import get_plotlyjs
 
@@ -82,5 +91,5 @@ def _markdown() -> Environment:
         finalize=lambda value: value if isinstance(value, Markup) else Markup(markdown_text(str(value))),  # noqa: S704
         **_OPTIONS,
     )
-    environment.filters |= {"code": _code, "verbatim": _verbatim}
+    environment.filters |= {"code": _code, "python": _python, "verbatim": _verbatim}
     return environment
