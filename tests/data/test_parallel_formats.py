@@ -6,6 +6,8 @@ import random
 from pathlib import Path
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from emu_core.data.parallel.files import read_parallel
@@ -175,6 +177,11 @@ def test_keys_for_originals_join_po(tmp_path: Path, keys: tuple[str, str]) -> No
         read_parallel(paths[1:2])
 
 
+def test_an_original_that_is_nearly_a_key_is_soon_told_from_one(tmp_path: Path) -> None:
+    original = f"{'a_' * 10_000}?"
+    assert read(tmp_path, "x.po", HEADER + entry(original, "x")) == {"en": (original,), "de": ("x",)}
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -287,6 +294,7 @@ def test_a_name_of_words_states_no_languages(tmp_path: Path) -> None:
         ("pairs.csv", "Geheim,Secret\nHi.,Hallo.\n"),
         ("pairs.txt", "Geheim\tSecret\tx\nHi.\tHallo.\ty\nHi.\tHallo.\n"),
         ("pairs.json", json.dumps([{"Geheim ist das hier.": "a"}, {"Geheim ist das hier.": "b"}])),
+        ("pairs.json", json.dumps({"Geheim ist das": "a", "Nicht das": "b"})),
         ("pairs.yml", "Geheim: Secret\n"),
         ("pairs.xml", "<resources>\n<string>Geheim</string>\n</resources>"),
         ("pairs.en-de.txt.zip", "Geheim"),
@@ -315,6 +323,23 @@ def test_json_lines_of_opus(tmp_path: Path) -> None:
     assert read(tmp_path, "x.jsonl", lines(*stated)) == PAIRS
     other_names = lines(*({"text": en, "translation": de} for en, de in pairs))
     assert read(tmp_path, "x.jsonl", other_names, "en", "de") == PAIRS
+
+
+def test_keys_that_are_sentences_are_no_names_of_columns(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="name no two languages; rename"):
+        read(tmp_path, "x.json", json.dumps({"Open the file": "Öffne", "Close": "Zu"}), "en", "de")
+
+
+def test_objects_in_parquet(tmp_path: Path) -> None:
+    objects = [
+        {"en": "Go there.", "de": "Geh hin."},
+        {"en": "Hi.", "de": "Hallo."},
+        {"en": "Go.", "de": None},
+        None,
+    ]
+    pq.write_table(pa.table({"id": [1, 2, 3, 4], "translation": objects}), tmp_path / "x.parquet")
+    (pairs,) = read_parallel([tmp_path / "x.parquet"])
+    assert {pairs.source: pairs.first, pairs.target: pairs.second} == PAIRS
 
 
 def test_objects_in_which_a_language_is_missing(tmp_path: Path) -> None:

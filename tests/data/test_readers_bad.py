@@ -163,6 +163,17 @@ def test_parquet_bomb_of_lists() -> None:
         read_table(out.getvalue(), "x.parquet")
 
 
+def test_parquet_bomb_of_objects() -> None:
+    out = io.BytesIO()
+    texts = pa.DictionaryArray.from_arrays(
+        pa.array(np.zeros(500_000, dtype=np.int32)), pa.array(["a" * 50_000])
+    )
+    column = pa.StructArray.from_arrays([texts, texts], ["en", "de"])
+    pq.write_table(pa.table({"translation": column}), out, store_schema=False)
+    with pytest.raises(DataError, match="expands to 50,000,000,000"):
+        read_table(out.getvalue(), "x.parquet")
+
+
 def test_parquet_bomb_of_bytes() -> None:
     out = io.BytesIO()
     column = pa.DictionaryArray.from_arrays(

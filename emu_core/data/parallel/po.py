@@ -33,7 +33,7 @@ _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
 _LANGUAGE = re.compile(r"^Language:[ \t]*(\S+)", re.MULTILINE | re.IGNORECASE)
 # menu.open, BUTTON_OK, error:not-found, loginTitle; a sentence of one word has neither marks nor capitals inside.
-_KEY = re.compile(r"\w+([._:/-]+\w+)+|[a-z]+([A-Z][a-z0-9]*)+")
+_KEY = re.compile(r"[^\W_]+([._:/-]+[^\W_]+)+|[a-z]+([A-Z][a-z0-9]*)+")
 
 _Key = tuple[str, str]  # context and original
 

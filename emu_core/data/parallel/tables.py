@@ -8,7 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from emu_core.data.cleaning import clean, cleaned
-from emu_core.data.column_names import is_name, listed_names
+from emu_core.data.column_names import is_name
 from emu_core.data.file_names import ALSO_WORDS, SPLIT_WORDS, language_of_file
 from emu_core.data.languages import is_known, language_code, stated_code
 from emu_core.data.parallel.text import ParallelRows, check_languages
@@ -127,13 +127,16 @@ def _rows_without_named_languages(table: _Table, languages: Sequence[str] | None
     ]
     codes_beside = {at: code for at, column in enumerate(columns) if (code := _only_code(column))}
     is_licensed = any(any(map(_LICENCE.fullmatch, column)) for column in columns)
+    # A name may be a key such as "Open the file", above a sentence of another.
     sentences = (
         sides
         if len(sides) == 2
         else [
             at
-            for at, column in enumerate(columns)
-            if at not in codes_beside and not all(map(_BESIDE.fullmatch, column))
+            for at, (title, column) in enumerate(zip(table.names, columns, strict=True))
+            if (table.may_lack_names or _NAME_OF_SENTENCES.fullmatch(title.strip()))
+            and at not in codes_beside
+            and not all(map(_BESIDE.fullmatch, column))
         ]
     )
     # "target_lang" may come before "source_lang".
@@ -148,12 +151,12 @@ def _rows_without_named_languages(table: _Table, languages: Sequence[str] | None
             Fix("languages", ("en", "de")),
             ")",
         )
-    if len(codes) < 2:
+    if len(codes) < 2 or not sentences:
+        # A name of several words may be a sentence itself.
+        names = "" if any(len(title.split()) > 1 for title in table.names) else f": {listed(table.names)}"
         raise DataError(
-            f"{name}: the columns name no two languages: {listed_names(table.names)}; rename those of the sentences to "
-            "codes such as en and de, or name the languages in order (",
-            Fix("languages", ("en", "de")),
-            ")",
+            f"{name}: the columns name no two languages{names}; rename those of the sentences to codes such as en and "
+            "de, or to source and target"
         )
     if len(codes) != len(sentences):
         raise DataError(

@@ -17,9 +17,9 @@ _VIEWS = (pa.types.is_string_view, pa.types.is_binary_view)
 
 
 def parse(payload: bytes, name: str, lists: Collection[str] = ()) -> Cells:
-    """Read the columns of a Parquet file as strings, without fixed-size binary and nested ones.
+    """Read the columns of a Parquet file as strings, without fixed-size binary and most nested ones.
 
-    A list of strings, such as labels, becomes JSON text.
+    A list of strings, such as labels, and an object of strings, such as translations, become JSON text.
 
     Args:
         payload: the file.
@@ -61,12 +61,17 @@ def _is_list(kind: pa.DataType) -> bool:
     return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))
 
 
+def _is_string(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
 def _is_read(kind: pa.DataType, is_list_read: bool) -> bool:
     if _is_list(kind):
         inner = kind.value_type
         inner = inner.value_type if pa.types.is_dictionary(inner) else inner
-        is_text = pa.types.is_string(inner) or pa.types.is_large_string(inner)
-        return bool(is_text or (is_list_read and pa.types.is_integer(inner)))
+        return _is_string(inner) or (is_list_read and bool(pa.types.is_integer(inner)))
+    if pa.types.is_struct(kind):
+        return all(_is_string(part.type) for part in kind.fields)
     left_out = (pa.types.is_nested, pa.types.is_fixed_size_binary, pa.types.is_run_end_encoded)
     return not any(test(kind) for test in left_out)
 
@@ -83,6 +88,8 @@ def _texts(column: pa.ChunkedArray) -> list[str]:
 
 def _characters(chunk: pa.Array) -> int:
     """Return the bytes of text that a part of a column expands to; 0 for other types."""
+    if pa.types.is_struct(chunk.type):
+        return sum(map(_characters, chunk.flatten()))
     if _is_list(chunk.type):
         chunk = chunk.flatten()
     if any(test(chunk.type) for test in _VIEWS):  # 16 bytes a cell, of which the first four are its length
