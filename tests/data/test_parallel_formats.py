@@ -281,6 +281,13 @@ def test_pairs_in_rows(tmp_path: Path, name: str, text: str, languages: tuple[st
     assert read(tmp_path, name, text, *languages) == PAIRS
 
 
+def test_a_word_of_the_first_row_is_no_name_of_a_column(tmp_path: Path) -> None:
+    assert read(tmp_path, "x.en-fr.tsv", "Text\tTexte\nGo\tVa\n") == {
+        "en": ("Text", "Go"),
+        "fr": ("Texte", "Va"),
+    }
+
+
 def test_a_name_of_words_states_no_languages(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="names no two languages"):
         read(tmp_path, "as_it_is.tsv", "Go there.\tGeh hin.\nHi.\tHallo.\n")

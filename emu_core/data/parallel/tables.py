@@ -185,8 +185,8 @@ def _languages_of_names(table: _Table) -> dict[int, str]:
 def _are_names(table: _Table) -> bool:
     """Return whether the first row has the names of the columns, though none of them is a language."""
     texts = [name.strip() for name in table.names]
-    if any(map(_NAME_OF_SENTENCES.fullmatch, texts)):
-        return all(_NAME_OF_SENTENCES.fullmatch(name) or is_name(name) for name in texts)
+    if sum(map(bool, map(_NAME_OF_SENTENCES.fullmatch, texts))) > 1:  # one may be a word of the data
+        return all(map(is_name, texts))
     # Above a column of numbers is a word.
     return all(map(is_name, texts)) and any(
         len(column) > 1 and all(map(_BESIDE.fullmatch, column)) and not _BESIDE.fullmatch(name)
