@@ -1,20 +1,21 @@
 """`emu compare`."""
 
 import argparse
+import textwrap
 from typing import TYPE_CHECKING, Any
 
 from emu_core.cli import options as shared
-from emu_core.cli.printing import print_guard, print_table
-from emu_core.cli.verb import Output, add_verb, option
-from emu_core.data.wording import shown
+from emu_core.cli.printing import print_table
+from emu_core.cli.verb import HELP_COLUMNS, Output, add_verb, option
+from emu_core.data.wording import TextTable, counted, shown
 from emu_core.errors import DataError
 from emu_core.files import write_named
 
 if TYPE_CHECKING:
     from emu_core.evaluation.comparison import Comparison
 
-MOST_SHOWN = 5  # changed neighbours and triples of each kind; --html and --json have more
-MOST_CHARACTERS = 90  # characters of a sentence
+MAX_LINE_CHARACTERS = 160  # of a table's cells; a wider table is printed row by row
+MAX_CELL_CHARACTERS = 90  # of a sentence
 
 
 def add_compare(verbs: Any) -> None:
@@ -63,7 +64,7 @@ def _compare(options: argparse.Namespace) -> Output:
         from emu_core.reports.views import comparison_records
 
         return comparison_records(comparison)
-    _print(comparison)
+    print_comparison(comparison)
     if options.html:
         print(f"\nthe charts are in {options.html}")
     if options.animation:
@@ -71,42 +72,40 @@ def _compare(options: argparse.Namespace) -> Output:
     return {}
 
 
-def _print(comparison: "Comparison") -> None:
-    from emu_core.reports import figures_as_text as rows
+def print_comparison(comparison: "Comparison") -> None:
+    """Print what the page of --html has, but of its longest tables the first rows."""
+    from emu_core.reports import views
+    from emu_core.reports.comparison_page import comparison_summary, comparison_title
+    from emu_core.reports.figures_as_text import means_table
 
-    base, other = comparison.names
-    print(f"{other} compared with {base}, on {len(comparison.sentences):,} sentences\n")
+    print(f"{comparison_title(comparison)}, on {counted(len(comparison.sentences), 'sentence')}\n")
     for note in comparison.notes:
         print(f"note: {note}")
-    print("Leave-one-out Acc@1\n")
-    print_table(*rows.accuracy_table(comparison))
-    print()
-    print_table(*rows.means_table(comparison))
-    print("\n" + (rows.fallen_sentence(comparison) or "No direction got worse."))
-    print(f"All directions together: {rows.p_value(comparison.wilcoxon.p_value)} (Wilcoxon signed-rank test)")
-    print_guard(comparison.guard)
-    if comparison.leakage_change is not None:
-        print("\nLanguage leakage\n")
-        print_table(*rows.leakage_table(comparison.leakage_change, comparison.names))
-    print("\nSentences whose nearest neighbour changed\n")
-    print_table(*rows.change_counts_table(comparison))
-    changes = comparison.changes()
-    for kind in ("fixed", "broken"):
-        for row in changes[changes["change"] == kind].head(MOST_SHOWN).to_dict("records"):
-            print(f"\n{kind}: {_cut(row['sentence'])} ({row['intent']})")
-            for name, side in ((base, "base"), (other, "other")):
-                print(f"  {name}: {_cut(row[f'{side}_neighbour'])} ({row[f'{side}_intent']})")
-    print(f"\nTriples on which {base} follows the words: cosine with S1 by {base} and by {other}")
-    for across in (False, True):
-        for row in comparison.triples(across_languages=across).head(MOST_SHOWN).to_dict("records"):
-            print(f"\nS1 {_cut(row['s1'])} ({row['intent']})")
-            for number, intent in ((2, row["intent_s2"]), (3, row["intent"])):
-                cosines = f"{row[f'base_s1{number}']:.2f}, {row[f'other_s1{number}']:.2f}"
-                print(f"  S{number} {cosines}: {_cut(row[f's{number}'])} ({intent})")
-    if comparison.forgetting is not None:
-        print("\nForgetting\n")
-        print_table(*rows.forgetting_table(comparison.forgetting))
+    print_table(*means_table(comparison))
+    print("".join(f"\n{verdict.text}" for verdict in comparison_summary(comparison).verdicts))
+    for view in views.VIEWS:
+        if view.table(comparison) is None:
+            continue
+        text = view.text(comparison)
+        shortened = view.shortened(text)
+        print(f"\n{view.title}\n")
+        print(textwrap.fill(view.note(comparison), HELP_COLUMNS))
+        _print_text(shortened)
+        if len(shortened.rows) < len(text.rows):
+            print(f"\n{len(shortened.rows):,} of {len(text.rows):,} rows; --html and --json have them all")
 
 
-def _cut(text: str) -> str:
-    return shown(text, MOST_CHARACTERS)
+def _print_text(table: TextTable) -> None:
+    """Print a table, or row by row one that is too wide for a line."""
+    rows = [[shown(cell, MAX_CELL_CHARACTERS) for cell in row] for row in table.rows]
+    widths = [max(map(len, column)) for column in zip(table.head, *rows, strict=True)]
+    if not rows:
+        print("\nThere is nothing to show.")
+    elif sum(widths) <= MAX_LINE_CHARACTERS:
+        print()
+        print_table(table.head, rows)
+    else:
+        for row in rows:
+            print()
+            for head, cell in zip(table.head, row, strict=True):
+                print(f"{head}: {cell}")

@@ -1,6 +1,7 @@
 """What the cells of a notebook show, as HTML in the colours of its theme."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from emu_core.charts.curves import SmallCurve, small_curves
 from emu_core.evaluation.comparison import Comparison
@@ -70,9 +71,13 @@ def comparison_cell(comparison: Comparison, verdicts: Sequence[Sentence]) -> str
         "comparison.accuracy, .gains, .guards, .changes() ..."
     )
     summary = comparison_summary(comparison)
-    summary["verdicts"] += verdicts
-    title = comparison_title(comparison)
-    return render_html("comparison_cell.html.j2", title=title, tables=tables, hint=hint, **summary)
+    return render_html(
+        "comparison_cell.html.j2",
+        title=comparison_title(comparison),
+        tables=tables,
+        hint=hint,
+        summary=replace(summary, verdicts=(*summary.verdicts, *verdicts)),
+    )
 
 
 def view_cell(view: ComparisonView, comparison: Comparison) -> str:

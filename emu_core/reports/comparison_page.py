@@ -1,6 +1,7 @@
 """A comparison as one HTML page with interactive charts."""
 
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from emu_core.data.wording import counted
 from emu_core.evaluation.comparison import SIGNIFICANT, Comparison
@@ -10,6 +11,23 @@ from emu_core.reports.figures_as_text import Sentence
 from emu_core.reports.templating import PLOTLY, render_html
 
 FOLDED_ROWS = 12  # a longer table is folded under its number of rows
+
+
+@dataclass(frozen=True)
+class ComparisonSummary:
+    """The beginning of a comparison.
+
+    Attributes:
+        subject: what was measured.
+        notes: how to read the figures.
+        means: the mean accuracies, three texts each.
+        verdicts: what gained and what lost.
+    """
+
+    subject: str
+    notes: Sequence[str]
+    means: Sequence[tuple[str, ...]]
+    verdicts: Sequence[Sentence]
 
 
 def comparison_page(comparison: Comparison) -> str:
@@ -30,7 +48,7 @@ def comparison_page(comparison: Comparison) -> str:
         sections=sections,
         folded_rows=FOLDED_ROWS,
         scripts=PLOTLY,
-        **comparison_summary(comparison),
+        summary=comparison_summary(comparison),
     )
 
 
@@ -39,8 +57,8 @@ def comparison_title(comparison: Comparison) -> str:
     return f"{comparison.names[1]} compared with {comparison.names[0]}"
 
 
-def comparison_summary(comparison: Comparison) -> dict[str, Any]:
-    """Return the values of the summary's template: the mean accuracies, and what lost."""
+def comparison_summary(comparison: Comparison) -> ComparisonSummary:
+    """Summarise a comparison: the mean accuracies, and what lost."""
     means = text.text_rows(
         comparison.means, "Mean of {over} | {other:.1f} % | {difference:+.1f} points from {base:.1f}"
     )
@@ -52,9 +70,9 @@ def comparison_summary(comparison: Comparison) -> dict[str, Any]:
     verdicts.append(Sentence(fallen, "worse") if fallen else Sentence("No direction got worse.", "better"))
     if comparison.forgetting is not None:
         verdicts.append(text.forgetting_verdict(comparison.forgetting))
-    return {
-        "comparison": comparison,
-        "subject": f"On {counted(len(comparison.sentences), 'sentence')} in {', '.join(comparison.languages)}.",
-        "means": means,
-        "verdicts": verdicts,
-    }
+    return ComparisonSummary(
+        subject=f"On {counted(len(comparison.sentences), 'sentence')} in {', '.join(comparison.languages)}.",
+        notes=comparison.notes,
+        means=means,
+        verdicts=verdicts,
+    )

@@ -16,6 +16,7 @@ from emu_core.reports.figures_as_text import TextTable
 Figures = Sequence[go.Figure]
 MOST_DRAWN = 2  # triples of each kind drawn as a chart; the table has all of them
 MOST_CHANGES = 200  # changed neighbours of each kind that are listed
+_MOST_BRIEF = 5  # sentences, or pairs of intents, in a terminal
 _BOTH: tuple[draw.Side, ...] = ("base", "other")
 _ALL: tuple[draw.Side | Literal["difference"], ...] = (*_BOTH, "difference")
 
@@ -39,6 +40,8 @@ class ComparisonView:
         table: returns its numbers, unrounded; None if the comparison does not have them.
         text: returns the table as people read it, called only where there is one.
         figures: returns its charts, each for the place beside the one before.
+        brief: how many rows of the text are enough in a terminal; None for all.
+        kinds: the column of the text that divides the rows into kinds, of each of which a terminal shows `brief`.
     """
 
     name: str
@@ -47,6 +50,17 @@ class ComparisonView:
     table: Callable[[Comparison], pd.DataFrame | None]
     text: Callable[[Comparison], TextTable]
     figures: Callable[[Comparison], Figures] = _no_figures
+    brief: int | None = None
+    kinds: str = ""
+
+    def shortened(self, text: TextTable) -> TextTable:
+        """Return as many rows of the text as are enough in a terminal."""
+        if self.brief is None:
+            return text
+        column = text.head.index(self.kinds) if self.kinds else None
+        kinds = ["" if column is None else row[column] for row in text.rows]
+        rows = [row for at, row in enumerate(text.rows) if kinds[:at].count(kinds[at]) < self.brief]
+        return TextTable(text.head, rows)
 
 
 def comparison_records(comparison: Comparison) -> dict[str, Any]:
@@ -100,10 +114,16 @@ def _similarity(comparison: Comparison) -> pd.DataFrame | None:
 
 
 def _similarity_text(comparison: Comparison) -> TextTable:
+    """Return the example's sentences by number, with the cosine of each and the first by both encoders."""
     table = _similarity(comparison)
-    listed = [] if table is None else table[["text", "intent", "language"]].to_numpy().tolist()
-    rows = [[str(number), *row] for number, row in enumerate(listed, start=1)]
-    return TextTable(("", "sentence", "intent", "language"), rows)
+    records = [] if table is None else table.to_dict("records")
+    rows = [
+        [str(number), *(record[name] for name in ("text", "intent", "language"))]
+        + [f"{record[side][0]:.2f}" for side in ("base_cosines", "other_cosines")]
+        for number, record in enumerate(records, start=1)
+    ]
+    cosines = (f"{name}: with 1" for name in comparison.names)
+    return TextTable(("", "sentence", "intent", "language", *cosines), rows)
 
 
 def _similarity_figures(comparison: Comparison) -> Figures:
@@ -164,6 +184,8 @@ VIEWS = (
         _changes,
         _changes_text,
         lambda comparison: [draw.changes(comparison)],
+        brief=_MOST_BRIEF,
+        kinds="change",
     ),
     ComparisonView(
         "change_counts",
@@ -182,6 +204,7 @@ VIEWS = (
         lambda comparison: comparison.triples(),
         metric_rows.triples_table,
         lambda comparison: _triple_figures(comparison, across_languages=False),
+        brief=_MOST_BRIEF,
     ),
     ComparisonView(
         "triples_across_languages",
@@ -190,6 +213,7 @@ VIEWS = (
         lambda comparison: comparison.triples(across_languages=True),
         lambda comparison: metric_rows.triples_table(comparison, across_languages=True),
         lambda comparison: _triple_figures(comparison, across_languages=True),
+        brief=_MOST_BRIEF,
     ),
     ComparisonView(
         "similarity",
@@ -210,6 +234,7 @@ VIEWS = (
         lambda comparison: comparison.confusion(),
         metric_rows.confusion_table,
         lambda comparison: [draw.confusion(comparison, which) for which in _ALL],
+        brief=_MOST_BRIEF,
     ),
     ComparisonView(
         "forgetting",

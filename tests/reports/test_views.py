@@ -1,6 +1,8 @@
-"""One list of views: what stands in it is on the page, in the app, in notebooks and in the JSON."""
+"""One list of views: what stands in it is on the page, in the app, in notebooks, in the command's text and JSON."""
 
 import json
+import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,7 @@ import pytest
 
 from emu_app.workbench import drawer
 from emu_app.workbench.subject import Subject
+from emu_core.cli.compare import print_comparison
 from emu_core.errors import DataError
 from emu_core.notebook.builder import make_notebook
 from emu_core.notebook.comparison import NotebookComparison
@@ -50,7 +53,9 @@ def tabs(comparison: NotebookComparison, *, is_measured: bool = True) -> list[st
     return list(drawer._views(Subject({"A": "use", "B": "run:b"}, "key", comparison, is_measured, False)))
 
 
-def test_a_new_view_is_everywhere(comparison: NotebookComparison, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_new_view_is_everywhere(
+    comparison: NotebookComparison, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr(views, "VIEWS", (*VIEWS, NEW))
     page = comparison_page(comparison)
     assert (
@@ -64,9 +69,13 @@ def test_a_new_view_is_everywhere(comparison: NotebookComparison, monkeypatch: p
     shown = comparison.view("lengths")
     assert [trace.name for trace in shown.figures[0].data] == ["lengths of sentences"]
     assert shown.table is not None and len(shown.table) == 60
+    print_comparison(comparison)
+    printed = capsys.readouterr().out
+    part = printed.partition("\n\nLengths <i>of</i> sentences\n\n")[2]
+    assert part.split() == ["In", "characters", "&", "no", "more.", "length", "</td><script>12345"]
 
 
-def test_every_view_is_everywhere(comparison: NotebookComparison) -> None:
+def test_every_view_is_everywhere(comparison: NotebookComparison, capsys: pytest.CaptureFixture[str]) -> None:
     assert len({view.name for view in VIEWS}) == len({view.title for view in VIEWS}) == len(VIEWS)
     page, records = comparison_page(comparison), comparison_records(comparison)
     own = {name for tab in drawer._ASKING for name in tab.views[1:]} | set(drawer._OF_RUN)
@@ -79,6 +88,10 @@ def test_every_view_is_everywhere(comparison: NotebookComparison) -> None:
         if table is not None:
             assert all(len(row) == len(view.text(comparison).head) for row in view.text(comparison).rows)
     assert [view.name for view in VIEWS if view.table(comparison) is None] == ["forgetting"]
+    print_comparison(comparison)
+    printed = capsys.readouterr().out
+    for view in VIEWS:
+        assert (f"\n\n{view.title}\n\n" in printed) == (view.table(comparison) is not None)
     assert tabs(comparison, is_measured=False) == ["Sentence triples", "Similarity"]
 
 
@@ -109,6 +122,39 @@ def test_everything_goes_into_one_json_object(comparison: NotebookComparison) ->
     assert len(records["similarity"]) == len(records["similarity"][0]["base_cosines"]) == len(rows)
     matrix = comparison.similarity(rows)["B"].to_numpy()
     assert [row["other_cosines"] for row in records["similarity"]] == matrix.tolist()
+    (view,) = (view for view in VIEWS if view.name == "similarity")
+    assert [row[-1] for row in view.text(comparison).rows] == [f"{cosine:.2f}" for cosine in matrix[0]]
+
+
+def test_a_terminal_shows_some_rows_of_each_kind(
+    comparison: NotebookComparison, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (changes,) = (view for view in VIEWS if view.name == "changes")
+    counts = comparison.changes()["change"].value_counts()
+    print_comparison(comparison)
+    printed = capsys.readouterr().out
+    part = printed.partition("\n\nChanged neighbours\n\n")[2].partition(
+        "\n\nChanged neighbours by language\n\n"
+    )[0]
+    for kind in ("fixed", "broken", "changed"):
+        assert len(re.findall(rf"^(?:change: )?{kind}\b(?!:)", part, re.MULTILINE)) == min(
+            5, counts.get(kind, 0)
+        )
+    assert max(counts.drop("unchanged")) > 5
+    count = len(changes.text(comparison).rows)
+    assert f"of {count:,} rows; --html and --json have them all" in part
+    directions = printed.partition("\n\nGains by language")[0]
+    assert all(f"\n{pair} " in directions for pair in comparison.accuracy["pair"])
+
+
+def test_a_wide_table_is_printed_row_by_row(
+    comparison: NotebookComparison, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wide = TextTable(("one", "other"), [["x" * 85, "y" * 85], ["short", "z" * 100]])
+    monkeypatch.setattr(views, "VIEWS", (replace(NEW, text=lambda comparison: wide),))
+    print_comparison(comparison)
+    rows = capsys.readouterr().out.partition(NEW.note(comparison))[2]
+    assert rows == f"\n\none: {'x' * 85}\nother: {'y' * 85}\n\none: short\nother: {'z' * 87}...\n"
 
 
 def test_of_many_changes_some_of_each_kind_are_listed(
