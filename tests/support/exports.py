@@ -219,7 +219,9 @@ EXPORTS: dict[str, Files] = {
             "dialog_nodes": [{"type": "standard"}],
         }
     },
-    "Watson Assistant (CSV)": {"intents.csv": 'hi Ann,greet\n"hello, you",greet\nbye,bye\n'},
+    "Two columns without a header, as of Watson Assistant": {
+        "intents.csv": 'hi Ann,greet\n"hello, you",greet\nbye,bye\n'
+    },
     "wit.ai": {
         "app/app.json": {"version": 20200513, "data": {"name": "bot", "lang": "en"}},
         "app/utterances/utterances-1.json": {
@@ -390,7 +392,7 @@ EXPORTS: dict[str, Files] = {
 
 WITHOUT_SLOTS = (
     "Amazon Lex",
-    "Watson Assistant (CSV)",
+    "Two columns without a header, as of Watson Assistant",
     "nlp.js",
     "Label Studio (JSON-MIN)",
     "Label Studio (CSV)",

@@ -122,7 +122,7 @@ COLLECTION_FORMATS = (
         watson.read_workspace,
     ),
     CollectionFormat(
-        "Watson Assistant (CSV)",
+        "Two columns without a header, as of Watson Assistant",
         "intents.csv",
         "the sentences and intents of two columns without a header",
         watson.is_csv,

@@ -48,10 +48,10 @@ def test_csv_without_a_header_loses_no_row() -> None:
     text = '"hello, you",greet\nhi there,greet\r\n\r\nbye,bye-2.a\nbye bye,bye-2.a\n'
 
     assert cells({"intents.csv": text}, "text", "intent", "title") == [
-        ("hello, you", "greet", "Watson Assistant (CSV)"),
-        ("hi there", "greet", "Watson Assistant (CSV)"),
-        ("bye", "bye-2.a", "Watson Assistant (CSV)"),
-        ("bye bye", "bye-2.a", "Watson Assistant (CSV)"),
+        ("hello, you", "greet", "Two columns without a header, as of Watson Assistant"),
+        ("hi there", "greet", "Two columns without a header, as of Watson Assistant"),
+        ("bye", "bye-2.a", "Two columns without a header, as of Watson Assistant"),
+        ("bye bye", "bye-2.a", "Two columns without a header, as of Watson Assistant"),
     ]
 
 
