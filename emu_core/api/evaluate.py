@@ -1,9 +1,10 @@
 """Evaluate an encoder: leave-one-out Acc@1, or queries against a labelled pool from another file."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
-from typing import Any
+from functools import partial
+from typing import Literal, NotRequired, TypedDict
 
+import msgspec
 import pandas as pd
 
 from emu_core.api.compare import ALL, MOST_COMPARED, divided_as, training_notes
@@ -33,6 +34,48 @@ POOL_NOTE = (
 )
 
 
+class ClassifierFigures(TypedDict):
+    """The accuracy of a logistic regression fitted on the pool's vectors."""
+
+    name: str
+    C: float  # the inverse strength of its regularisation
+    by_language: dict[str, float]  # percent, by query language
+    mean: float
+
+
+class GuardFigures(TypedDict):
+    """A `LanguageChange` in JSON: the change of a query language compared with the base encoder."""
+
+    difference: float
+    low: float
+    high: float
+    verdict: str
+    queries: int
+
+
+class GuardResult(TypedDict, total=False):
+    """The guard of a run's encoder, or why there is none."""
+
+    guard: dict[str, GuardFigures] | None
+    guard_note: str
+
+
+class Evaluation(GuardResult):
+    """What `evaluate` returns, which explains the keys."""
+
+    protocol: Literal["leave-one-out", "pool"]
+    encoder: str
+    accuracy: dict[str, float]
+    mean: float | None
+    counts: dict[str, int]
+    intervals: dict[str, list[float]]
+    left_out: int
+    notes: list[str]
+    mean_with_en: NotRequired[float]
+    by_language: NotRequired[dict[str, float]]
+    classifier: NotRequired[ClassifierFigures | None]
+
+
 def evaluate(
     data: DataSource,
     *,
@@ -44,7 +87,7 @@ def evaluate(
     mapping: ColumnMapping | None = None,
     language: str | None = None,
     merge_intents: Sequence[str] = (),
-) -> dict[str, Any]:
+) -> Evaluation:
     """Measure the nearest-neighbour accuracy of an encoder.
 
     Without `split`, sentences of split train are left out if a run was trained on them. Without `pool`, each sentence
@@ -78,11 +121,11 @@ def evaluate(
         EncoderError: the encoder can't be opened.
     """
     run = run_of(encoder)
-    reading: dict[str, Any] = {"mapping": mapping, "language": language, "merge_intents": merge_intents}
-    labelled, audit = labelled_set(data, **reading)
+    read = partial(labelled_set, mapping=mapping, language=language, merge_intents=merge_intents)
+    labelled, audit = read(data)
     if run is not None:
         labelled = divided_as([run], labelled)
-    pooled, pool_audit = (None, ()) if pool is None else labelled_set(pool, **reading)
+    pooled, pool_audit = (None, ()) if pool is None else read(pool)
     findings = dict.fromkeys([*audit[1:], *pool_audit[1:]])
     asked = labelled.selected(languages=languages, splits=None if split in (None, ALL) else [split])
     query_rows, notes = asked, list[str]()
@@ -101,11 +144,13 @@ def evaluate(
             part = LabelledSet(part.frame.assign(intent=spelling), part.name)
         notes += _foreign_intents(part, pooled)
         if set(part.intents).isdisjoint(pooled.intents):
-            nothing = {key: dict[str, Any]() for key in ("accuracy", "counts", "intervals", "by_language")}
             return {
                 "protocol": "pool",
                 "encoder": encoder,
-                **nothing,
+                "accuracy": {},
+                "counts": {},
+                "intervals": {},
+                "by_language": {},
                 "mean": None,
                 "classifier": None,
                 "left_out": int(asked.sum()) - len(part),
@@ -122,7 +167,7 @@ def evaluate(
         return against_pool(part, pooled, model.encode)
 
     accuracies = measure(model)
-    out: dict[str, Any] = {
+    out: Evaluation = {
         "protocol": "leave-one-out" if pooled is None else "pool",
         "encoder": encoder,
         "accuracy": accuracies.accuracy,
@@ -146,7 +191,7 @@ def evaluate(
     elif isinstance(accuracies, LeaveOneOut) and "en" in part.languages:
         out["mean_with_en"] = accuracies.mean_with("en")
     notes += findings
-    return out if run is None else out | _guarded(run, chosen_device, measure, accuracies)
+    return out if run is None else {**out, **_guarded(run, chosen_device, measure, accuracies)}
 
 
 def _foreign_intents(queries: LabelledSet, pool: LabelledSet) -> list[str]:
@@ -168,7 +213,7 @@ def _foreign_intents(queries: LabelledSet, pool: LabelledSet) -> list[str]:
 
 def _guarded(
     run: Run, device: str, measure: Callable[[Encoder], NeighbourAccuracy], accuracies: NeighbourAccuracy
-) -> dict[str, Any]:
+) -> GuardResult:
     """Return the guard of what was found with a run's encoder, or why there is none; nothing for a run from scratch."""
     try:
         if not (spec := run.config().encoder):
@@ -177,12 +222,10 @@ def _guarded(
     except EmuError as error:
         reason = f"the encoder it was trained from can't be opened: {error.message.worded(in_words)}"
         return {"guard": None, "guard_note": reason}
-    return {
-        "guard": {language: asdict(change) for language, change in guard(measure(base), accuracies).items()}
-    }
+    return {"guard": msgspec.to_builtins(guard(measure(base), accuracies))}
 
 
-def _classifier(queries: LabelledSet, pool: LabelledSet, model: Encoder) -> dict[str, Any] | None:
+def _classifier(queries: LabelledSet, pool: LabelledSet, model: Encoder) -> ClassifierFigures | None:
     """Measure a logistic regression on the pool's vectors; None if the pool has a single intent.
 
     As in the search for neighbours, repeats and translations of the queries are excluded.
