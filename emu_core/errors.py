@@ -11,7 +11,7 @@ app. Nothing in a text is replaced, so that it may quote whatever a user typed.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Self, Union
+from typing import Self, Union
 
 Value = str | float | bool | None | tuple[str | float, ...]
 
@@ -80,7 +80,7 @@ class Message:
         """Return whether it says anything."""
         return bool(self.parts)
 
-    def to_json(self) -> str | list[str | dict[str, Any]]:
+    def to_json(self) -> str | list[str | dict[str, object]]:
         """Return the text or, if options or functions are named, the list of parts."""
         if all(isinstance(part, str) for part in self.parts):
             return str(self)

@@ -3,7 +3,6 @@
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any
 
 import pandas as pd
 
@@ -66,17 +65,20 @@ def found_runs(runs: Sequence[Run], asked: str) -> list[Run]:
 
     def text(run: Run) -> str:
         config, row = config_of(run), run_row(run)
-        parts = [row[name] for name in (*_FACTS, "Note")] + [*row["Tags"], config.data if config else ""]
+        parts = [row[name] for name in (*_FACTS, "Note")] + [
+            *remarks_of(run)[1],
+            config.data if config else "",
+        ]
         return " ".join(map(str, parts)).casefold()
 
     return [run for run in runs if all(word in text(run) for word in words)] if words else list(runs)
 
 
-def run_row(run: Run) -> dict[str, Any]:
+def run_row(run: Run) -> dict[str, object]:
     """Return a run's state, facts and figures, by the names of the table's columns."""
     status, config, metrics, (note, tags) = status_of(run), config_of(run), metrics_of(run), remarks_of(run)
     means = (metrics.mean_base, metrics.mean_specialised) if metrics.is_measured else (None, None)
-    row: dict[str, Any] = {
+    row: dict[str, object] = {
         "Run": run.name,
         "State": status.state.value,
         **dict.fromkeys(("Method", "Encoder", "Trained on"), ""),

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 from zipfile import ZIP_STORED, ZipFile
 
 import numpy as np
@@ -87,7 +86,7 @@ def predictions(
     asked: NDArray[np.intp],
     texts: Sequence[str],
     vectors: FloatArray,
-) -> tuple[pd.DataFrame, dict[str, Any]]:
+) -> tuple[pd.DataFrame, dict[str, object]]:
     """Predict the intents of N texts from a labelled pool and five neighbours each; return them with their facts.
 
     `asked` are the rows of the pool that leave-one-out may ask; vectors are (P, dim) and (N, dim).

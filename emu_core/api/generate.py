@@ -2,9 +2,8 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from emu_core.data.commands.generate import commands_report, generate_commands
+from emu_core.data.commands.generate import CommandsReport, commands_report, generate_commands
 from emu_core.data.commands.groups import COMMAND_PACKAGES
 from emu_core.data.export_csv import safe_csv
 from emu_core.data.labelled import LabelledSet
@@ -15,7 +14,16 @@ from emu_core.files import whole_folder, write_whole
 NOTE = "README.md"
 
 
-def generate(languages: Sequence[str], pairs: int, seed: int, out: str | Path) -> dict[str, Any]:
+class GeneratedReport(CommandsReport):
+    """What `generate` returns, which explains the keys."""
+
+    made_from: list[str]
+    seed: int
+    sha256: str
+    rows: dict[str, dict[str, int]]
+
+
+def generate(languages: Sequence[str], pairs: int, seed: int, out: str | Path) -> GeneratedReport:
     """Generate commands, and write a folder with a CSV file for each language and a README.md with the licence.
 
     Args:

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -148,7 +147,7 @@ class Predictor:
             )
 
     @property
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> dict[str, object]:
         """Return the choices and measurements made on the pool, as values for JSON."""
         chosen = self.classifier_
         return {
@@ -183,7 +182,7 @@ class Predictor:
         answers = self.classifier_.predict(self._encode(texts) if vectors is None else vectors, count)
         known = self.classifier_.is_known(answers)
         names = np.array(self.classifier_.intents_, dtype=object)
-        table: dict[str, Any] = {
+        table: dict[str, object] = {
             "text": list(texts),
             "intent": np.where(known, names[answers.labels], NO_INTENT),
             "confidence": np.where(known, self.classifier_.confidence(answers), np.nan),

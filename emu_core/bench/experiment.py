@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypedDict
 
 from emu_core.bench.results import Cell, CellResult, read_cell, write_cell
 from emu_core.data.labelled import LabelledSet
@@ -44,6 +44,14 @@ FIXED = {
 PASS_S, BESIDE_S = 0.03, 8.0
 
 
+class DataFields(TypedDict, total=False):
+    """The fields of a `RunConfig` that follow from a benchmark's data."""
+
+    data: str
+    train_languages: tuple[str, ...]
+    pairs: tuple[LanguagePair, ...]
+
+
 @dataclass(frozen=True)
 class Outlook:
     """An estimate of a benchmark before it is run."""
@@ -60,7 +68,7 @@ class Outlook:
         return self.passes * PASS_S + self.cells * BESIDE_S
 
 
-def fixed_of(config: RunConfig, facts: DataFacts) -> dict[str, Any]:
+def fixed_of(config: RunConfig, facts: DataFacts) -> dict[str, object]:
     """Return the values of the `FIXED` fields."""
     values = {**vars(config), **config.hyperparameters, **vars(facts)}
     return {name: values.get(name) for name in FIXED}
@@ -80,7 +88,7 @@ class Experiment(ABC):
     settings_class: ClassVar[Any]
     first: ClassVar[str]  # describes the first cell; if it can't be measured, none can
     data_class: ClassVar[Any]
-    gather: ClassVar[Callable[..., tuple[Storable, dict[str, Any]]]]
+    gather: ClassVar[Callable[..., tuple[Storable, DataFields]]]
 
     @classmethod
     def open(cls, run: Run) -> Self:
@@ -112,7 +120,7 @@ class Experiment(ABC):
         facts: DataFacts = self.data.facts(self.config)
         return facts
 
-    def shared_facts(self) -> dict[str, Any]:
+    def shared_facts(self) -> dict[str, object]:
         """Return the facts that every report shows."""
         config = self.config
         return {
@@ -133,7 +141,7 @@ class Experiment(ABC):
         return Outlook(len(self.cells()))
 
     @abstractmethod
-    def hyperparameters(self, cell: Cell) -> dict[str, Any]:
+    def hyperparameters(self, cell: Cell) -> dict[str, object]:
         """Return the settings that a cell is trained with."""
 
     @abstractmethod
@@ -142,7 +150,7 @@ class Experiment(ABC):
 
     def train(
         self, labelled: LabelledSet, cell: Cell, folder: Path, **options: Any
-    ) -> "tuple[Encoder, Took, dict[str, Any]]":
+    ) -> "tuple[Encoder, Took, dict[str, object]]":
         """Train a method of this library, as a user would; the options are those of `train`.
 
         Returns:

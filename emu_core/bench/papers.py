@@ -108,7 +108,7 @@ class BenchSettings(Settings):
             )
 
     @property
-    def changes(self) -> dict[str, Any]:
+    def changes(self) -> dict[str, int]:
         """The changes to the settings of a system that trains in epochs."""
         return {} if self.epochs is None else {"epochs": self.epochs}
 

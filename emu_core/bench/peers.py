@@ -64,7 +64,7 @@ class System:
     encode: _Encode  # sentences to vectors (N, d), whose nearest neighbours are measured
     classify: Classify | None = None  # sentences to intents; None if the system has no classifier
     took: Took = field(default_factory=Took)  # the time that training took
-    facts: dict[str, Any] = field(default_factory=dict)  # settings and counts for the report
+    facts: dict[str, object] = field(default_factory=dict)  # settings and counts for the report
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ def check_packages(*names: str) -> None:
         raise TrainingError(f"{' and '.join(missing)} is not installed; pip install {' '.join(what)}")
 
 
-def peer_settings(peer: Peer, ours: Any, is_our_rate: bool) -> dict[str, Any]:
+def peer_settings(peer: Peer, ours: Any, is_our_rate: bool) -> dict[str, object]:
     """Return what a peer is trained with: epochs and batch size of `ours`, and its learning rate or the usual one."""
     if peer is Peer.LDA:
         return {"shrinkage": LDA_SHRINKAGE}
@@ -176,7 +176,7 @@ def frozen_peer(peer: Peer, encode: _Encode, labelled: LabelledSet) -> System:
         )
     start = now()
     vectors = encode(labelled.frame["text"].tolist())
-    facts: dict[str, Any] = {"sentence_passes": len(intents)}
+    facts: dict[str, object] = {"sentence_passes": len(intents)}
     if peer is Peer.LDA:
         # With one sentence an intent there is no variance within intents, which LDA divides by.
         if len(intents) <= len(counts):

@@ -45,7 +45,7 @@ class BenchReport:
         """Tables and pictures in the order of the page."""
         return (*self.tables, *self.pictures, *self.paper)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return plain values, with unrounded numbers."""
         return {
             "title": self.title,

@@ -137,7 +137,7 @@ def write_cell(path: Path, result: CellResult, facts: Mapping[str, Any]) -> None
         pq.write_table(table.replace_schema_metadata({_FACTS: encoded}), partial)
 
 
-def read_cell(path: Path) -> tuple[CellResult, dict[str, Any]]:
+def read_cell(path: Path) -> tuple[CellResult, dict[str, object]]:
     """Read the result and the facts that `write_cell` wrote. Raises RunError if the file is damaged."""
     try:
         table = pq.read_table(path)
@@ -195,7 +195,7 @@ class Score:
             float(means.mean()), float(deviation(means)), None, None, len(array), spread(array, places)
         )
 
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> dict[str, float | None]:
         """Return the score's values for JSON."""
         return {name: value for name, value in asdict(self).items() if name != "text"}
 

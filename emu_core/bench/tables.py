@@ -7,7 +7,10 @@ from typing import Any, Self
 from emu_core.bench.results import COSTS, OverSeeds, Results
 from emu_core.data.wording import TextTable
 
-Show = Callable[[str, OverSeeds], tuple[tuple[str, ...], Any]]  # the texts and the data of a row, by its key
+RowData = Mapping[str, Any]  # the numbers of a row, for JSON
+Show = Callable[
+    [str, OverSeeds], tuple[tuple[str, ...], RowData]
+]  # the texts and the data of a row, by its key
 NOT_MEASURED = "not measured"
 MEMORY_NOTE = (
     "Peak memory is the largest resident memory of the cell's process, sampled every 20 ms from its start until the "
@@ -55,7 +58,7 @@ class Table:
     verdict: tuple[str, ...] = ()  # what it shows, one sentence each
     warnings: tuple[Warned, ...] = ()
     notes: tuple[str, ...] = ()  # how to read it
-    data: dict[str, Any] = field(default_factory=dict)  # its numbers, unrounded, by row
+    data: Mapping[str, RowData] = field(default_factory=dict)  # its numbers, unrounded, by the row's key
 
     @property
     def text(self) -> TextTable:
@@ -72,7 +75,7 @@ class Table:
         """The texts of all rows, each as wide as the head."""
         return [row.texts(len(self.head)) for row in self.rows]
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return everything but the numbers as plain values."""
         return {
             **{name: getattr(self, name) for name in ("name", "title", "head", "verdict", "notes")},
@@ -86,7 +89,9 @@ class Table:
     def from_json(cls, values: Mapping[str, Any], data: Mapping[str, Any]) -> Self:
         """Read the output of `to_json`. Raises KeyError or TypeError."""
         rows = zip(values["rows"], values["keys"], values["missing"], strict=True)
-        texts: dict[str, Any] = {name: tuple(map(str, values[name])) for name in ("head", "verdict", "notes")}
+        texts: dict[str, tuple[str, ...]] = {
+            name: tuple(map(str, values[name])) for name in ("head", "verdict", "notes")
+        }
         return cls(
             name=str(values["name"]),
             title=str(values["title"]),
@@ -113,7 +118,7 @@ def system_table(
     `systems` are the key, label and cells of each row; `show` returns the texts after the label and the data of a
     measured row; `others` are further arguments of `Table`.
     """
-    rows, data = list[Row](), dict[str, Any]()
+    rows, data = list[Row](), dict[str, RowData]()
     for key, label, row in systems:
         if row.cells:
             texts, data[key] = show(key, row)
@@ -143,7 +148,7 @@ def costs_table(
     `lines` are the labels (the system, what it was trained on), key and cells of each row; `note` says how the seconds
     are measured.
     """
-    rows, data = [], dict[str, Any]()
+    rows, data = [], dict[str, RowData]()
     for labels, key, row in lines:
         if row.cells:
             costs = {name: row.mean(name) for name in COSTS}

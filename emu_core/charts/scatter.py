@@ -2,7 +2,6 @@
 
 from base64 import b64encode
 from collections.abc import Mapping, Set
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -84,7 +83,7 @@ def sentence_maps(
     # the names on the clusters.
     traces: list[BaseTraceType] = []
     columns: list[int] = []
-    names: list[dict[str, Any]] = []
+    names: list[dict[str, object]] = []
     frame = _frame_of(panels)
     for column, places in enumerate(panels.values(), start=1):
         x, y = np.asarray(places, dtype=np.float32).T

@@ -52,7 +52,7 @@ def maps_file(
             axis.scatter(places[~lit, 0], places[~lit, 1], s=size, alpha=FAINT, color=GREY, linewidths=0)
             # One call for each colour and shape, whatever the number of points.
             for (value, mark), at in part.groupby([part[colour_by], letter]).indices.items():
-                look: dict[str, Any] = {"color": colour_of[value], "marker": mark, "alpha": alpha[at]}
+                look: dict[str, object] = {"color": colour_of[value], "marker": mark, "alpha": alpha[at]}
                 axis.scatter(*places[lit][at].T, s=size, linewidths=0, **look)
             for name, x, y in marks.cluster_names(
                 places[lit], part["intent"].to_numpy(object), marks.MAX_NAMED_CLUSTERS

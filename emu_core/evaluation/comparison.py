@@ -5,7 +5,6 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from functools import cached_property
 from itertools import product
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -125,11 +124,11 @@ class Comparison:
             raise DataError(f"both encoders are called '{self.names[0]}'; give them two names")
         object.__setattr__(self, "sentences", self.sentences.reset_index(drop=True))
 
-    def computed(self) -> dict[str, Any]:
+    def computed(self) -> dict[str, object]:
         """Compute everything that takes time, and return it without the vectors, to be sent from another process."""
         return {name: getattr(self, name) for name in _SLOW}
 
-    def with_computed(self, figures: dict[str, Any]) -> "Comparison":
+    def with_computed(self, figures: dict[str, object]) -> "Comparison":
         """Take over the result of `computed` for the same comparison, and return self."""
         self.__dict__.update(figures)
         return self
@@ -169,7 +168,7 @@ class Comparison:
         rows = []
         for source, target in product(self.languages, repeat=2):
             pair = pair_name(source, target)
-            row: dict[str, Any] = {
+            row: dict[str, object] = {
                 "pair": pair,
                 "queries": source,
                 "pool": target,

@@ -52,7 +52,7 @@ class DisentangledMetrics:
     counts: QueryCounts
     notes: tuple[str, ...] = ()
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return plain values, with the embeddings beside counts and notes."""
         measured = {
             name: {measure: value for measure, value in asdict(figures).items() if value is not None}
@@ -61,7 +61,7 @@ class DisentangledMetrics:
         return {**measured, "counts": asdict(self.counts), "notes": list(self.notes)}
 
     @staticmethod
-    def fields_of(values: Mapping[str, Any]) -> dict[str, Any]:
+    def fields_of(values: Mapping[str, Any]) -> dict[str, object]:
         """Return the fields in the output of `to_json`."""
         known = {name: value for name, value in values.items() if name in ("counts", "notes")}
         return {**known, "embeddings": {name: value for name, value in values.items() if name not in known}}

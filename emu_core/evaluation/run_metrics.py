@@ -135,7 +135,7 @@ class Metrics:
         """Whether the method measures intents without labels, if there are enough of them."""
         return self.new_intents is not UNSET
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return the contents of metrics.json."""
         values = {**asdict(self), "parts": self.parts and self.parts.to_json()}
         left_out = {name for name in _OPTIONAL if values[name] == getattr(_NOTHING, name)} | {"others"}

@@ -4,7 +4,6 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 from emu_core.data.demo import DEMO
 from emu_core.encoders.registry import encoder_kind
@@ -56,7 +55,7 @@ def make_notebook(
             f"comparison.explore({layout!r}, {colour_by!r})",
         ),
     ]
-    cells: list[dict[str, Any]] = []
+    cells: list[dict[str, object]] = []
     for title, code in titled:
         if title:
             cells.append({"cell_type": "markdown", "metadata": {}, "source": title})

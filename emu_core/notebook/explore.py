@@ -110,7 +110,7 @@ class Explorer:
         """Describe the maps, for where they can't be shown."""
         return f"<maps of {counted(len(self._points), 'sentence')} by {' and '.join(self._maps)}>"
 
-    def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, object]:
         """Return the widget, and a picture for where there are no widgets, such as nbconvert and GitHub."""
         from emu_core.charts.stills import maps_file  # which imports matplotlib
 

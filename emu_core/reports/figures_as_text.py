@@ -1,7 +1,7 @@
 """Figures as text, in tables and sentences, for the model card, the command, the app and reports."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
 import pandas as pd
 
@@ -42,13 +42,22 @@ def text_rows(rows: Iterable[Facts] | pd.DataFrame, row: str) -> list[tuple[str,
     return [tuple(cell.format(**record) for cell in cells) for record in records]
 
 
-def named(of: Mapping[str, object]) -> list[dict[str, Any]]:
+def named(of: Mapping[str, object]) -> list[dict[str, object]]:
     """Return the fields of instances of a dataclass, with their names among them."""
     return [{"name": name, **vars(figures)} for name, figures in of.items()]
 
 
-def directions(metrics: Metrics) -> list[dict[str, Any]]:
-    """Return a record for each direction of a run: its `pair`, its accuracy in `base` and `new`, the `gain`."""
+class DirectionFigures(TypedDict):
+    """The accuracy of a direction of a run, in percent, before and after training."""
+
+    pair: str
+    base: float
+    new: float
+    gain: float
+
+
+def directions(metrics: Metrics) -> list[DirectionFigures]:
+    """Return the accuracies of each direction of a run."""
     new = metrics.specialised
     return [
         {"pair": pair, "base": value, "new": new[pair], "gain": new[pair] - value}
@@ -58,10 +67,11 @@ def directions(metrics: Metrics) -> list[dict[str, Any]]:
 
 def directions_table(metrics: Metrics) -> TextTable:
     """Return a row for each direction of a run, with the interval of the specialised encoder's accuracy."""
-    records = directions(metrics)
-    for record in records:
-        count = metrics.counts[record["pair"]]
-        record["interval"] = binomial_interval(round(record["new"] * count / 100), count)
+    records = []
+    for direction in directions(metrics):
+        count = metrics.counts[direction["pair"]]
+        interval = binomial_interval(round(direction["new"] * count / 100), count)
+        records.append({**direction, "interval": interval})
     rows = text_rows(
         records, "{pair} | {base:.1f} | {new:.1f} | {gain:+.1f} | {interval.low:.1f} to {interval.high:.1f}"
     )

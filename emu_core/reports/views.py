@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -63,7 +63,7 @@ class ComparisonView:
         return TextTable(text.head, rows)
 
 
-def comparison_records(comparison: Comparison) -> dict[str, Any]:
+def comparison_records(comparison: Comparison) -> dict[str, object]:
     """Return everything as one object for JSON: the means, and the records of each view."""
     tables = {view.name: view.table(comparison) for view in VIEWS}
     return {

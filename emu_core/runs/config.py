@@ -65,7 +65,7 @@ class RunConfig:
     snapshots: bool = False
     versions: Mapping[str, str] = field(default_factory=dict)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return the contents of config.json."""
         return {"format": FORMAT, **asdict(self)}
 

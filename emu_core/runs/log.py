@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -75,7 +74,7 @@ _KNOWN = frozenset(Record.__dataclass_fields__) - {"figures", "texts"}
 def record_of(line: str) -> Record | None:
     """Return the record in a line of the log; None for an invalid line, such as one that is still being written."""
     try:
-        values: dict[str, Any] = msgspec.convert(json.loads(line), dict[str, Any])
+        values: dict[str, object] = msgspec.convert(json.loads(line), dict[str, object])
         known = {name: value for name, value in values.items() if name in _KNOWN}
         others = {name: value for name, value in values.items() if name not in _KNOWN}
         texts = {name: value for name, value in others.items() if isinstance(value, str)}

@@ -368,7 +368,7 @@ class Run:
         self.write("status.json", {**asdict(status), "message": status.message.to_json()})
         return status
 
-    def _read(self, name: str, parse: Callable[[dict[str, Any]], _T], default: _T | None = None) -> _T:
+    def _read(self, name: str, parse: Callable[[dict[str, object]], _T], default: _T | None = None) -> _T:
         """Read a JSON file; `default` stands for one that is missing.
 
         Raises:
@@ -377,7 +377,7 @@ class Run:
         fix = "delete it" if name == REMARKS else "delete the run's folder"
         try:
             values = read_json(self.folder / name)
-            return parse(msgspec.convert(values, dict[str, Any]))
+            return parse(msgspec.convert(values, dict[str, object]))
         except FileNotFoundError:
             if default is not None:
                 return default

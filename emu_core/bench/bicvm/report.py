@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from emu_core.bench.bicvm.experiment import BicvmExperiment, BicvmSystem
 from emu_core.bench.paper import GridLine, differences, grid, paper_table, paper_words
@@ -222,7 +221,7 @@ def _found_words(view: View) -> str:
     return f"{view.note[:1].upper()}{view.note[1:]}; translations that are the nearest of all words: {ways}."
 
 
-def _facts(experiment: BicvmExperiment) -> dict[str, Any]:
+def _facts(experiment: BicvmExperiment) -> dict[str, object]:
     documents = experiment.data.documents
     recipes = {LABELS[system]: experiment.recipe(system) for system in _BICVM}
     classified = {

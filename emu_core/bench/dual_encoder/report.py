@@ -13,7 +13,7 @@ from emu_core.bench.parallel.experiment import candidates_of, parallel_costs, pr
 from emu_core.bench.pictures import Picture, bars_picture
 from emu_core.bench.report import BenchReport
 from emu_core.bench.results import OverSeeds, Results, Score, directions, mean_score, pair_names
-from emu_core.bench.tables import Table, why_missing
+from emu_core.bench.tables import RowData, Table, why_missing
 from emu_core.data.labelled.pairs import LanguagePair
 from emu_core.data.wording import counted
 from emu_core.evaluation.arrays import pair_name
@@ -219,7 +219,7 @@ class DualTables:
 
     def eigen(self) -> Table:
         """Return Table 7: eigen-similarity and its variance."""
-        scores, data = dict[DualEncoderSystem, dict[str, Score | None]](), dict[str, Any]()
+        scores, data = dict[DualEncoderSystem, dict[str, Score | None]](), dict[str, dict[str, RowData]]()
         for system in self.systems:
             scores[system], data[system] = {}, {}
             for name in self.names:
@@ -269,7 +269,7 @@ def _pictures(make: DualTables) -> tuple[Picture, ...]:
     return (bars_picture("ranking", title, NOTES["bars"], whole, plain, label),) if plain in whole else ()
 
 
-def _facts(experiment: DualExperiment) -> dict[str, Any]:
+def _facts(experiment: DualExperiment) -> dict[str, object]:
     texts, tasks = experiment.data, experiment.data.tasks
     others = {
         "running_text": {

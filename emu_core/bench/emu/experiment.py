@@ -17,7 +17,7 @@ from emu_core.api.inputs import DataSource, as_list, labelled_set
 from emu_core.api.train import plan_training
 from emu_core.bench.emu.atis import ATIS, read_atis
 from emu_core.bench.emu.quora import QUORA, read_quora
-from emu_core.bench.experiment import Experiment, Outlook
+from emu_core.bench.experiment import DataFields, Experiment, Outlook
 from emu_core.bench.papers import EmuBench, EmuPart, Preset
 from emu_core.bench.peers import PACKAGES, Peer, System, check_packages, peer_settings, trained_peer
 from emu_core.bench.pictures import View
@@ -197,7 +197,7 @@ class EmuExperiment(Experiment):
         train_languages: Sequence[str] = ("en",),
         mapping: ColumnMapping | None = None,
         language: str | None = None,
-    ) -> tuple[BenchData, dict[str, Any]]:
+    ) -> tuple[BenchData, DataFields]:
         """Return the data and the fields of the configuration that follow from them.
 
         Args:
@@ -344,7 +344,7 @@ class EmuExperiment(Experiment):
         encoder = None if variant == PAPER else encoder_kind(self.config.encoder)
         return configure(method, encoder, **changes)
 
-    def hyperparameters(self, cell: Cell) -> dict[str, Any]:
+    def hyperparameters(self, cell: Cell) -> dict[str, object]:
         """Return the settings that a cell is trained with."""
         if cell.system in (BASE, TRANSLATION):
             return {}

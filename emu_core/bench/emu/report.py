@@ -114,7 +114,7 @@ class Accuracies:
         base = self.base_percent()
         return (f"{base.mean():.1f}", *[""] * (len(_HEAD) - 1), *(f"{value:.1f}" for value in base))
 
-    def numbers(self, row: OverSeeds) -> dict[str, Any]:
+    def numbers(self, row: OverSeeds) -> dict[str, object]:
         """Return a system's accuracies compared with the base, for JSON."""
         values, base = self.percent(row), self.base_percent()
         mean, means = values.mean(axis=0), values.mean(axis=1)
@@ -397,7 +397,7 @@ def _bars(table: Table, title: str, base: float) -> Picture:
     return bars_picture(table.name, title, NOTES["bars"], values, LABELS[BASE], label)
 
 
-def _facts(experiment: EmuExperiment) -> dict[str, Any]:
+def _facts(experiment: EmuExperiment) -> dict[str, object]:
     data, budget = experiment.data, experiment.budget
     trained, measured = (part.frame["language"].value_counts() for part in (data.train, data.test))
     return {

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emu_core.api.inputs import DataSource, labelled_set
-from emu_core.bench.experiment import Experiment
+from emu_core.bench.experiment import DataFields, Experiment
 from emu_core.bench.papers import FmdaBench, FmdaPart, Preset
 from emu_core.bench.pictures import View
 from emu_core.bench.results import Cell, CellResult, Draw, Key, cells_of, numbers, pair_names
@@ -187,7 +187,7 @@ class FmdaExperiment(Experiment):
         pairs: Sequence[LanguagePair | str] | None = None,
         mapping: ColumnMapping | None = None,
         language: str | None = None,
-    ) -> tuple[FmdaData, dict[str, Any]]:
+    ) -> tuple[FmdaData, DataFields]:
         """Return the data and the fields of the configuration that follow from them; for the files see Emu's `gather`.
 
         The data needs ids, splits and annotations. `pairs` are such as ("en", "de") or "en-de"; None pairs the first
@@ -228,7 +228,7 @@ class FmdaExperiment(Experiment):
         encoder = None if system in PAPERS_OWN else encoder_kind(self.config.encoder)
         return configure(system.method, encoder, **changes)
 
-    def hyperparameters(self, cell: Cell) -> dict[str, Any]:
+    def hyperparameters(self, cell: Cell) -> dict[str, object]:
         """Return the settings that a cell is trained with."""
         system = FmdaSystem(cell.system)
         return {} if system is FmdaSystem.BASE else asdict(self.settings_of(system))
@@ -246,7 +246,7 @@ class FmdaExperiment(Experiment):
         )
         return CellResult(values, **took.costs(), facts=facts, draw=draw if cell in figure else None)
 
-    def _trained(self, cell: Cell, folder: Path) -> tuple[PartsOf, Took, dict[str, Any]]:
+    def _trained(self, cell: Cell, folder: Path) -> tuple[PartsOf, Took, dict[str, object]]:
         """Return the embeddings of a system: of the frozen encoder, or of a trained method."""
         config, system = self.config, FmdaSystem(cell.system)
         if system is FmdaSystem.BASE:

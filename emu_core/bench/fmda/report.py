@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -330,7 +330,7 @@ def _figure_4(experiment: FmdaExperiment, make: FmdaTables) -> list[Picture]:
     return [Picture("figure4", title, NOTES["figure4"], GroupMaps(views))] if views else []
 
 
-def _facts(experiment: FmdaExperiment) -> dict[str, Any]:
+def _facts(experiment: FmdaExperiment) -> dict[str, object]:
     data = experiment.data
     learnt, languages = data.learnt.frame["language"].value_counts(), data.labelled.languages
     tested = data.test_pairs(experiment.pairs)

@@ -10,12 +10,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from emu_core.api.pretrain import Texts
-from emu_core.bench.experiment import Experiment
+from emu_core.bench.experiment import DataFields, Experiment
 from emu_core.bench.paper import paper_words
 from emu_core.bench.papers import ParallelBench
 from emu_core.bench.parallel.texts import BenchTexts, read_bench_texts
 from emu_core.bench.results import Cell, CellResult, Key, OverSeeds, Results, Score, numbers, pair_names
-from emu_core.bench.tables import Row, Table, costs_table
+from emu_core.bench.tables import Row, RowData, Table, costs_table
 from emu_core.data.parallel.held_out import hold_out, usual_count, with_language
 from emu_core.data.parallel.text import ParallelText, languages_of, names_of
 from emu_core.data.texts.tasks import Tasks
@@ -85,7 +85,7 @@ class ParallelExperiment(Experiment):
     first: ClassVar[str] = "the plain sum of words"
 
     @staticmethod
-    def gather(files: Texts, settings: ParallelBench, **others: Any) -> tuple[BenchTexts, dict[str, Any]]:
+    def gather(files: Texts, settings: ParallelBench, **others: Any) -> tuple[BenchTexts, DataFields]:
         """Return the texts and the configuration's fields that follow from them; `others`: see `read_bench_texts`."""
         texts = read_bench_texts(files, quick=settings.quick, **others)
         return texts, {"data": names_of(texts.train), "pairs": texts.pairs}
@@ -99,12 +99,12 @@ class ParallelExperiment(Experiment):
         """Measure a trained encoder, None for a system that is not trained."""
 
     def epochs_of(self, default: int | None) -> dict[str, Any]:
-        """Return the change to settings whose own number of epochs is `own`."""
+        """Return the change to settings whose number of epochs is `default`."""
         if self.settings.epochs is not None:
             return {"epochs": self.settings.epochs}
         return {"epochs": min(default or QUICK_EPOCHS, QUICK_EPOCHS)} if self.settings.quick else {}
 
-    def hyperparameters(self, cell: Cell) -> dict[str, Any]:
+    def hyperparameters(self, cell: Cell) -> dict[str, object]:
         """Return the settings that a cell is trained with."""
         recipe = self.recipe(cell.system)
         return {} if recipe is None else asdict(recipe)
@@ -112,7 +112,7 @@ class ParallelExperiment(Experiment):
     def measure(self, cell: Cell, folder: Path) -> CellResult:
         """Train a cell, and measure its encoder."""
         recipe, encoder, took = self.recipe(cell.system), None, Took()
-        facts, speed = dict[str, Any](), dict[Key, Any]()
+        facts, speed = dict[str, object](), dict[Key, Any]()
         if recipe is not None:
             whole, _ = self.data.of_pairs(cell.on)
             train, dev = hold_out(whole, usual_count(whole), cell.seed)
@@ -131,7 +131,7 @@ class ParallelExperiment(Experiment):
         values = {**measured.values, **numbers(speed)}
         return replace(measured, values=values, facts={**facts, **measured.facts}, **took.costs())
 
-    def shared_facts(self) -> dict[str, Any]:
+    def shared_facts(self) -> dict[str, object]:
         """Return the facts that all reports on parallel text show."""
         texts, names = self.data, pair_names(self.pairs)
         return {
@@ -197,7 +197,7 @@ def speed_table(
 
     The plain system is the one trained on the same pairs, or else the one trained on the pair `first`.
     """
-    rows, data = [], dict[str, Any]()
+    rows, data = [], dict[str, RowData]()
     first_speed = _speed(results.of(plain, [first]))
     for system, on, row in results.trained(systems):
         row_speed, key = _speed(row), f"{system} on {', '.join(on)}"

@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import chain, combinations, islice, pairwise
 from operator import itemgetter
-from typing import Any
+from typing import TypedDict
 
 import pandas as pd
 
@@ -206,7 +206,35 @@ def generate_commands(languages: Sequence[str], count: int, *, seed: int = 0) ->
     return LabelledSet(frame, _SET_NAME)
 
 
-def commands_report(languages: Sequence[str]) -> dict[str, Any]:
+class LanguageCounts(TypedDict):
+    """What the templates of a language give."""
+
+    language: str
+    templates: int
+    used: int
+    wordings: int
+    groups: int
+
+
+class SharedGroups(TypedDict):
+    """What the templates of two languages share."""
+
+    source: str
+    target: str
+    groups: int
+    share: float
+
+
+class CommandsReport(TypedDict):
+    """What `commands_report` returns, which explains the keys."""
+
+    groups: int
+    languages: list[LanguageCounts]
+    pairs: list[SharedGroups]
+    weak: list[str]
+
+
+def commands_report(languages: Sequence[str]) -> CommandsReport:
     """Count what the templates give in each language and in every two. Raises DataError as `generate_commands`.
 
     Returns:
@@ -234,7 +262,7 @@ def commands_report(languages: Sequence[str]) -> dict[str, Any]:
         shared_groups = {choices.group for choices in shared_choices([groups[code] for code in languages])}
         return len(shared_groups.intersection(*(usable[code] for code in languages)))
 
-    counts = [
+    counts: list[LanguageCounts] = [
         {
             "language": code,
             "templates": language.templates,
@@ -244,7 +272,7 @@ def commands_report(languages: Sequence[str]) -> dict[str, Any]:
         }
         for code, language in groups.items()
     ]
-    pairs: list[dict[str, Any]] = []
+    pairs: list[SharedGroups] = []
     weak = []
     for source, target in combinations(codes, 2):
         count = shared(source, target)
