@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import psutil
 
 from emu_core.errors import TrainingError
+from emu_core.processes import is_main
 
 if TYPE_CHECKING:
     from emu_core.runs.config import RunConfig
@@ -36,7 +37,7 @@ def forecast(
     """Estimate the memory that training needs; None if it was not measured for the method and the encoder.
 
     Raises:
-        TrainingError: less is available.
+        TrainingError: less is available to the main process.
     """
     settings = method.settings_from(config.hyperparameters)
     needed = None if method.memory is None else method.memory(data, config, settings)
@@ -45,8 +46,9 @@ def forecast(
     available = available_memory()
     needs, available_words = (f"{count / MEGABYTE:,.0f} MB" for count in (needed, available))
     line = f"{data.size(config)}: about {needs} of memory, of {available_words} available"
-    # The estimate includes what this process holds already, such as libraries and data.
-    if needed > available + psutil.Process().memory_info().rss:
+    # The estimate includes what this process holds already, such as libraries and data. Of several processes that
+    # train together, the main one decides: each measures at another moment, and one alone would wait for the others.
+    if is_main() and needed > available + psutil.Process().memory_info().rss:
         raise TrainingError(f"too little memory for {line}; train on fewer rows, or close other programs")
     expected = Forecast(line, needed)
     if on_forecast is not None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -98,6 +99,22 @@ def test_two_processes_train_as_one_does(method: str, one: Path, two: Path) -> N
 def test_two_processes_embed_as_one_does(one: Path, two: Path) -> None:
     assert pq.read_table(two / "v.parquet").equals(pq.read_table(one / "v.parquet"))
     assert {path.name for path in two.iterdir()} == {*METHODS, "v.parquet"}
+
+
+def test_no_command_is_started_after_one_that_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Another process may still be in the one that failed, where it would wait forever.
+    given = [["first"], ["failing"], ["third"]]
+    started: list[list[str]] = []
+
+    def fake_main(arguments: list[str]) -> int:
+        started.append(arguments)
+        return 2 if arguments == ["failing"] else 0
+
+    monkeypatch.setattr("emu_core.cli.main", fake_main)
+    monkeypatch.setattr(sys, "argv", ["several_commands", json.dumps(given)])
+    with pytest.raises(SystemExit) as end:
+        runpy.run_module("tests.support.several_commands", run_name="__main__")
+    assert end.value.code == 2 and started == given[:2]
 
 
 def test_parts_cover_a_batch_and_gather_back() -> None:

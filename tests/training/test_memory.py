@@ -5,6 +5,7 @@ import subprocess
 import sys
 import tracemalloc
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,17 @@ def test_what_cannot_fit_is_refused_before_anything_is_encoded(
     monkeypatch.setattr(memory, "available_memory", lambda: -(2**40))
     with pytest.raises(TrainingError, match=r"too little memory .* train on fewer rows"):
         plan()
+
+
+@pytest.mark.parametrize(("rank", "is_refused"), [("0", True), ("1", False)])
+def test_of_several_processes_the_main_one_decides(
+    monkeypatch: pytest.MonkeyPatch, rank: str, is_refused: bool
+) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    monkeypatch.setenv("RANK", rank)
+    monkeypatch.setattr(memory, "available_memory", lambda: -(2**40))
+    with pytest.raises(TrainingError, match="too little memory") if is_refused else nullcontext():
+        plan_training(small_set())
 
 
 def test_more_text_and_larger_tables_take_more() -> None:
