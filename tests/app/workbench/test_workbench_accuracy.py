@@ -1,0 +1,94 @@
+"""The accuracy of the encoders that the Workbench compares."""
+
+import shutil
+
+import numpy as np
+import pytest
+import torch
+from streamlit.testing.v1 import AppTest
+
+from emu_core.api import compare as api_compare
+from emu_core.encoders.registry import load_encoder
+from emu_core.runs.run import Run
+from tests.support.app_pages import compare, with_frame
+from tests.support.workbench_pages import Trained, drawn, linked, numbers
+
+
+def spoil(run: Run) -> None:
+    """Make a run's encoder the base encoder with noise in its last layer."""
+    encoder = load_encoder("use")
+    torch.manual_seed(0)
+    with torch.no_grad():
+        encoder.get_parameter("dense3.weight").add_(0.4 * torch.randn(512, 512))
+    shutil.rmtree(run.encoder_folder)
+    encoder.save(run.encoder_folder)
+
+
+def test_accuracy_is_what_the_run_itself_measured(app: AppTest, trained: Trained) -> None:
+    run = trained[0]
+    measured = run.metrics()
+    compare(app)
+    mean = next(metric for metric in app.metric if metric.label == "Mean of 5 directions with English")
+    assert mean.value == f"{measured.mean_specialised:.1f} %"
+    assert mean.delta.endswith(f"points from {measured.mean_base:.1f}")
+    table = app.dataframe[0].value
+    assert len(table) == 9
+    assert table["A %"].tolist() == pytest.approx(list(measured.base.values()))
+    assert table["B %"].tolist() == pytest.approx(list(measured.specialised.values()))
+    assert not app.info  # nothing to warn of: the run's own data, its test rows
+    charts = [spec["data"] for spec in drawn(app)]
+    guarded, (base, *_), (new, *_), (difference, *_) = charts
+    points = {point for trace in guarded for point in numbers(trace["x"])}
+    assert points == {change.difference for change in measured.guard.values()}
+    probe = next(metric for metric in app.metric if metric.label.startswith("A linear probe"))
+    leakage = measured.leakage
+    assert probe.value == f"{leakage.specialised.probe:.1f} %" and "chance 33.3 %" in probe.label
+    assert probe.delta.endswith(f"points from {leakage.base.probe:.1f}")
+    assert numbers(base["z"]) == pytest.approx(list(measured.base.values()))
+    gains = np.array(list(measured.specialised.values())) - list(measured.base.values())
+    assert numbers(difference["z"]) == pytest.approx(gains)
+    assert (base["zmin"], base["zmax"]) == (new["zmin"], new["zmax"])  # one scale, or the eye is misled
+
+
+def test_a_language_that_got_worse_is_said_plainly(own_run: Run) -> None:
+    spoil(own_run)
+    app = compare(linked())
+    table = app.dataframe[0].value
+    fallen = table[table["Difference"] < 0]
+    assert len(fallen) > 0
+    by_language = table.groupby("Queries")["Difference"].mean()
+    said = " ".join(box.value for box in [*app.error, *app.warning[1:]]).replace("\\", "")
+    assert (by_language < 0).any()
+    assert {language for language in by_language.index if f"{language} (" in said} == set(
+        by_language.index[by_language < 0]
+    )
+    assert said.startswith(("Loses: ", "May lose "))
+    worst = fallen.sort_values("Difference").iloc[0]
+    assert f"**{len(fallen)} directions of 9 got worse:**" in app.warning[0].value
+    assert f"{worst['Queries']} queries in a pool of {worst['Pool']}" in app.warning[0].value
+    assert not app.success
+    worse = next(metric for metric in app.metric if metric.label == "Directions that got worse")
+    assert int(worse.value) == len(fallen)
+
+
+def test_data_that_the_run_has_not_seen_are_named_as_such(
+    app: AppTest, trained: Trained, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compare(app)
+    app.selectbox(key="choose-on").set_value("all").run()
+    assert "was trained on 216 of these 324 sentences" in app.info[0].value
+    assert not app.success and any("seen in training" in info.value for info in app.info)
+    assert all(", seen in training" in m.delta for m in app.metric if m.label.startswith("Mean"))
+    other = compare(with_frame(trained[1].frame.iloc[:-3]), run=trained[0].name)
+    other.selectbox(key="choose-on").set_value("train").run()
+    assert "was trained on these sentences" in other.info[0].value
+    assert other.selectbox(key="choose-b").label == "B: other data"
+
+
+def test_a_large_set_is_measured_on_a_sample_and_says_so(
+    app: AppTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(api_compare, "MOST_COMPARED", 60)
+    compare(app)
+    assert "Measured on 60 of 108 sentences" in app.info[0].value.replace("\\", "")
+    assert app.dataframe[0].value["Sentences"].sum() == 3 * 60
