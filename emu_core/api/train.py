@@ -93,23 +93,18 @@ def train(
     Raises:
         EmuError: the data can't be read or trained on, or training failed; the run's status has the message, too.
     """
+    # First read the data, and hold out the sentences to measure.
     labelled, audit = labelled_set(data, mapping=mapping, language=language, merge_intents=merge_intents)
     if hold_out:
-        if labelled.splits:
-            raise DataError(
-                f"the data have splits already ({', '.join(labelled.splits)}); omit ", Fix("hold_out")
-            )
-        if not 0 < hold_out < 1:
-            raise DataError(
-                Fix("hold_out"), f" must be a share between 0 and 1, not {hold_out:g}; 0.2 holds a fifth out"
-            )
-        labelled = labelled.hold_out(hold_out, seed)
+        labelled = _held_out(labelled, hold_out, seed)
+    # Then join the other processes of a launcher, of which only the main one reports on the data.
     chosen_device = pick_device(device)
     processes = join_processes(chosen_device)
     if processes.main:
         audit += reading_notes(encoder or method_named(method or default_method()).encoder, labelled.frame)
         if on_audit is not None:
             on_audit(audit)
+    # Then check that data, method and settings match, before anything is written.
     run_config, stored = plan_training(
         labelled,
         method=method,
@@ -126,6 +121,7 @@ def train(
         snapshots=snapshots,
         on_forecast=on_forecast if processes.main else None,
     )
+    # Then make the run's folder, once, and train in all processes.
     run = Run(Path(out))
     if processes.main:
         create_run(
@@ -135,6 +131,19 @@ def train(
         )
     processes.wait()
     return execute(face, run, processes, checkpoint_s=checkpoint_s, cache=cache, on_progress=on_progress)
+
+
+def _held_out(labelled: LabelledSet, share: float, seed: int) -> LabelledSet:
+    """Return the set with a share of each intent in split test. Raises DataError if it has splits already."""
+    if labelled.splits:
+        raise DataError(
+            f"the data have splits already ({', '.join(labelled.splits)}); omit ", Fix("hold_out")
+        )
+    if not 0 < share < 1:
+        raise DataError(
+            Fix("hold_out"), f" must be a share between 0 and 1, not {share:g}; 0.2 holds a fifth out"
+        )
+    return labelled.hold_out(share, seed)
 
 
 def plan_training(
@@ -159,6 +168,7 @@ def plan_training(
     Raises:
         EmuError: data, method and settings do not match.
     """
+    # First choose the method, the encoder and the settings.
     chosen = method_named(method or default_method())
     method = chosen.name
     if chosen.needs is Needs.PARALLEL_TEXT:
@@ -168,6 +178,7 @@ def plan_training(
     encoder = encoder or chosen.encoder
     settings = config if config is not None else chosen.configure(encoder_kind(encoder))
     values = chosen.check_settings(settings)
+    # Then choose the languages whose labels are used, and what the method learns from beside the labels.
     learnt = _codes(train_languages)
     present = labelled.train_part().languages
     if missing := [code for code in learnt if code not in present]:
@@ -187,6 +198,7 @@ def plan_training(
         )
     elif chosen.reads_unlabelled(settings):
         pool = _unlabelled(labelled, learnt, unlabelled_languages, unlabelled, language)
+    # Then describe the run, and ask the method whether the data suit it and fit into memory.
     run_config = RunConfig(
         method=method,
         encoder=encoder,

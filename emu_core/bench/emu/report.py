@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from emu_core.bench.peers import Peer
 from emu_core.bench.pictures import IntentMaps, Picture, bars_picture
 from emu_core.bench.report import BenchReport
 from emu_core.bench.results import COSTS, PAPER, OverSeeds, Results, Score, deviation, mean_score, spread
-from emu_core.bench.tables import MEMORY_NOTE, Row, Show, Table, system_table, warnings_of
+from emu_core.bench.tables import MEMORY_NOTE, Row, RowData, Show, Table, system_table, warnings_of
 from emu_core.evaluation.arrays import pair_name
 from emu_core.evaluation.significance import binomial_interval, wilcoxon
 
@@ -83,6 +83,21 @@ def stars(level: float | None) -> str:
     return next((marks for marks, marked in LEVELS if marked == level), "")
 
 
+class SystemFigures(TypedDict):
+    """A system's Acc@1 in percent, a mean over seeds, compared with that of the base encoder."""
+
+    accuracy: dict[str, float]  # by direction, as are deviation and significance
+    deviation: dict[str, float]
+    mean: float  # over the directions
+    mean_deviation: float
+    gain: float
+    least_gain: float
+    below_base: list[str]  # directions
+    significance: dict[str, float | None]
+    seeds: int
+    facts: list[dict[str, object]]  # of each seed's cell
+
+
 class Accuracies:
     """The Acc@1 of the benchmark's systems in percent, by direction and over seeds."""
 
@@ -114,7 +129,7 @@ class Accuracies:
         base = self.base_percent()
         return (f"{base.mean():.1f}", *[""] * (len(_HEAD) - 1), *(f"{value:.1f}" for value in base))
 
-    def numbers(self, row: OverSeeds) -> dict[str, object]:
+    def numbers(self, row: OverSeeds) -> SystemFigures:
         """Return a system's accuracies compared with the base, for JSON."""
         values, base = self.percent(row), self.base_percent()
         mean, means = values.mean(axis=0), values.mean(axis=1)
@@ -137,8 +152,8 @@ class Accuracies:
             "facts": [dict(cell.facts) for cell in row.cells],
         }
 
-    def texts(self, row: OverSeeds, numbers: Mapping[str, Any]) -> tuple[str, ...]:
-        """Return the columns of _HEAD and each direction's accuracy with its marks; `found` are the row's `numbers`."""
+    def texts(self, row: OverSeeds, numbers: SystemFigures) -> tuple[str, ...]:
+        """Return the columns of _HEAD and each direction's accuracy with its marks; `numbers` are the row's."""
         values = self.percent(row)
         levels = numbers["significance"].values()
         shown = [spread(column) + stars(level) for column, level in zip(values.T, levels, strict=True)]
@@ -161,7 +176,7 @@ def table_2(accuracies: Accuracies) -> Table:
         *((key, row_label(key), accuracies.of(key)) for key in keys),
     ]
 
-    def show(name: str, row: OverSeeds) -> tuple[tuple[str, ...], Any]:
+    def show(name: str, row: OverSeeds) -> tuple[tuple[str, ...], RowData]:
         numbers = accuracies.numbers(row)
         texts = accuracies.base_texts() if name == BASE else accuracies.texts(row, numbers)
         means, name = "not in the paper", name.removesuffix(_PAPERS)
@@ -221,7 +236,7 @@ def table_4(accuracies: Accuracies) -> Table:
 def _relative(accuracies: Accuracies, ways: Mapping[str, Mapping[str, str]]) -> Show:
     """Return what shows changes relative to the base's accuracy; `ways` are each row's directions by column."""
 
-    def show(key: str, row: OverSeeds) -> tuple[tuple[str, ...], Any]:
+    def show(key: str, row: OverSeeds) -> tuple[tuple[str, ...], RowData]:
         directions = list(ways[key].values())
         base, mean = accuracies.base_percent(directions), accuracies.percent(row, directions).mean(axis=0)
         changes = [None if b == 0 else float(100 * (m - b) / b) for m, b in zip(mean, base, strict=True)]
@@ -240,7 +255,7 @@ def table_5(accuracies: Accuracies) -> Table:
         for name, with_and_without in _COMPONENTS.items()
     }
 
-    def show(component: str, _: OverSeeds) -> tuple[tuple[str, ...], Any]:
+    def show(component: str, _: OverSeeds) -> tuple[tuple[str, ...], RowData]:
         with_it, without = (accuracies.percent(row).mean(axis=0) for row in pairs[component])
         drops = with_it - without
         test, printed = wilcoxon(drops), paper["table5"][component.removesuffix(_PAPERS)]
@@ -273,11 +288,12 @@ def peers_table(accuracies: Accuracies) -> Table:
     systems = [(name, row_label(name), accuracies.of(name)) for name in compared_with_peers()]
     systems += [(name, label, row) for name, (label, row, _) in peers.items()]
 
-    def show(name: str, row: OverSeeds) -> tuple[tuple[str, ...], Any]:
+    def show(name: str, row: OverSeeds) -> tuple[tuple[str, ...], RowData]:
         languages = row.cells[0].wheres("classified")
         scores = {code: Score.of(row.values("classified", "", code)) for code in languages}
         as_classifier = mean_score(list(scores.values()))
         costs, numbers = {cost: row.mean(cost) for cost in COSTS}, accuracies.numbers(row)
+        # The columns of costs are shown between those of the mean and those of the directions.
         texts = accuracies.texts(row, numbers)
         shown = (
             f"{costs['seconds']:.1f}",

@@ -178,6 +178,7 @@ def read_bench_texts(
     Raises:
         DataError: the texts can't be read, or do not fit together.
     """
+    # First divide the parallel text into pairs to train on and pairs to measure.
     train = merged(parallel_texts(files, languages, drop_empty))
     if test:
         measured = matching_test_texts(merged(parallel_texts(test, languages, drop_empty)), train)
@@ -186,28 +187,44 @@ def read_bench_texts(
     if quick:
         train = [text.take(range(min(QUICK_PAIRS, len(text)))) for text in train]
     train, measured = ([replace(text, documents=(), notes=()) for text in part] for part in (train, measured))
+    # Then read the texts of the other tasks to train on, without the notes on how they were read.
     tasks = Tasks(
         tuple(train),
         tuple(replace(text, notes=()) for text in read_each(dialogues, Dialogues, read_dialogues)),
         tuple(replace(text, notes=()) for text in read_each(running_text, RunningText, read_running_text)),
         _inference(nli),
     )
+    # Then read what else is measured, in the languages trained on.
     codes = languages_of(train)
-    if labelled is not None and documents:
+    classified = _documents(labelled, documents, test_documents or {}, codes)
+    judged = _judged(test_nli, codes)
+    return BenchTexts(tasks, tuple(measured), classified, scored_pairs_in(sts, codes), judged)
+
+
+def _documents(
+    labelled: DataSource | None,
+    folders: Mapping[str, File] | None,
+    test_folders: Mapping[str, File],
+    codes: Sequence[str],
+) -> dict[str, tuple[Documents, Documents]]:
+    """Return the documents to train on and to test on, by language; none if there is no source of them."""
+    if labelled is not None and folders:
         raise DataError("documents come from a labelled set or from folders; name one of the two")
-    documents_by_language: dict[str, tuple[Documents, Documents]] = {}
     if labelled is not None:
-        documents_by_language = documents_of_labelled(labelled_set(labelled)[0], codes)
-    elif documents:
-        documents_by_language = documents_of_folders(documents, test_documents or {}, codes)
-    judged = tuple(text for text in _inference(test_nli) if text.language in codes)
-    if test_nli and not judged:
+        return documents_of_labelled(labelled_set(labelled)[0], codes)
+    return documents_of_folders(folders, test_folders, codes) if folders else {}
+
+
+def _judged(files: Sequence[File | Nli], codes: Sequence[str]) -> tuple[Nli, ...]:
+    """Return the NLI pairs to measure on in these languages. Raises DataError if there are files, but no such pair."""
+    judged = tuple(text for text in _inference(files) if text.language in codes)
+    if files and not judged:
         raise DataError(
             "no inference pairs of ",
             Fix("test_nli"),
             f" are in {listed(codes)}; XNLI's rows name their language",
         )
-    return BenchTexts(tasks, tuple(measured), documents_by_language, scored_pairs_in(sts, codes), judged)
+    return judged
 
 
 def _inference(files: Sequence[File | Nli]) -> tuple[Nli, ...]:
