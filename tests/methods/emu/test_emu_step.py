@@ -1,8 +1,6 @@
 """Algorithm 1, line by line, on an encoder so small that every claim can be checked by hand."""
 
-from collections.abc import Iterator, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -13,223 +11,25 @@ from torch import Tensor, nn
 
 from emu_core.encoders.base import TokenIds
 from emu_core.losses.softmax import scale_to_sphere
-from emu_core.methods.emu.batches import EmuBatch, TrainingData
-from emu_core.methods.emu.settings import Adversary, EmuConfig
-from emu_core.methods.emu.trainer import EmuTrainer
-from emu_core.methods.registry import configure
+from emu_core.methods.emu.settings import Adversary
 from emu_core.training.intent_regression import sampled_rows
-from tests.support.tiny_encoder import CLASSES, COUNT, DIM, FIRST_TOKEN, TinyEncoder, sentences
-
-SIZE = 8
-ADVERSARIAL = ("emu", "emu-parallel", "emu-anchored")
-
-
-@dataclass
-class Seen:
-    """What a discriminator was given, and the weights that stood at that moment."""
-
-    inputs: list[Tensor] = field(default_factory=list)
-    critic: list[list[Tensor]] = field(default_factory=list)
-    encoder: list[list[Tensor]] = field(default_factory=list)
-    trains: list[bool] = field(
-        default_factory=list
-    )  # whether any weight of the discriminator takes a gradient
-
-
-def copies(module: nn.Module) -> list[Tensor]:
-    return [p.detach().clone() for p in module.parameters()]
-
-
-def same(a: Sequence[Tensor], b: Sequence[Tensor]) -> bool:
-    return all(torch.equal(x, y) for x, y in zip(a, b, strict=True))
-
-
-def language_of(ids: TokenIds) -> str:
-    return next(name for name, first in FIRST_TOKEN.items() if first <= ids[0] < first + 100)
-
-
-def rows_of(ids: Sequence[TokenIds]) -> list[int]:
-    return [i[0] % 100 for i in ids]
-
-
-def trainer_of(
-    method: str = "emu",
-    *,
-    train: Sequence[str] = ("en",),
-    unlabelled: Sequence[str] = ("en", "de", "fr", "ja"),
-    seed: int = 0,
-    **changes: Any,
-) -> tuple[EmuTrainer, TinyEncoder]:
-    torch.manual_seed(seed)
-    encoder = TinyEncoder()
-    encoder.train()
-    config = configure(method, None, **({"batch_size": SIZE, "critic_hidden": 10} | changes))
-    data = TrainingData(
-        {t: sentences(t) for t in train},
-        {
-            other: dict(
-                zip(
-                    sentences(other).keys if config.parallel else range(COUNT),
-                    sentences(other).ids,
-                    strict=True,
-                )
-            )
-            for other in unlabelled
-        },
-        tuple(map(str, range(CLASSES))),
-        (),
-        tokens=lambda drawn: drawn,  # tokenised already
-    )
-    trainer = EmuTrainer(encoder, data, config, seed=seed)
-    trainer.start_stage(0)
-    return trainer, encoder
-
-
-def batch_of(trainer: EmuTrainer, language: str = "en", start: int = 0) -> EmuBatch:
-    return trainer.data.labelled[language].batch(language, range(start, start + SIZE))
-
-
-def watch(trainer: EmuTrainer, encoder: TinyEncoder, language: str = "en") -> Seen:
-    seen, critic = Seen(), trainer.critics[language]
-
-    def look(_: nn.Module, args: tuple[Tensor]) -> None:
-        seen.inputs.append(args[0])
-        seen.critic.append(copies(critic))
-        seen.encoder.append(copies(encoder))
-        seen.trains.append(any(p.requires_grad for p in critic.parameters()))
-
-    critic.register_forward_pre_hook(look)
-    return seen
-
-
-def critic_batches(encoder: TinyEncoder) -> Iterator[tuple[list[TokenIds], list[TokenIds]]]:
-    """Sentences of t and of the other language, of each critic update of the last step."""
-    ids = encoder.encoded_at_once[-1]
-    for i in range(0, len(ids), 2 * SIZE):
-        yield ids[i : i + SIZE], ids[i + SIZE : i + 2 * SIZE]
-
-
-def test_all_critic_batches_are_encoded_in_one_pass_and_given_in_turn() -> None:
-    trainer, encoder = trainer_of(critic_steps=5)
-    seen = watch(trainer, encoder)
-    trainer.step(batch_of(trainer))
-    assert len(encoder.encoded_at_once) == 1
-    assert len(encoder.encoded_at_once[0]) == 5 * 2 * SIZE
-    assert len(seen.inputs) == 5 + 1  # the last is the update of E and C
-    before = TinyEncoder()
-    before.load_state_dict(dict(zip(encoder.state_dict(), seen.encoder[0], strict=True)))
-    for (own, other), given in zip(critic_batches(encoder), seen.inputs[:-1], strict=True):
-        assert not given.requires_grad
-        exact = torch.from_numpy(before.encode_ids([*own, *other]))  # (2B, dim)
-        # What D is shown may be rounded to bfloat16; two sentences here lie much farther apart than that.
-        assert torch.pdist(exact).min() > 0.1
-        torch.testing.assert_close(given, exact, rtol=0, atol=0.02)
-
-
-def test_each_critic_update_has_fresh_sentences_and_a_fresh_language() -> None:
-    trainer, encoder = trainer_of(critic_steps=5)
-    drawn: list[str] = []
-    for _ in range(30):
-        batch = batch_of(trainer)
-        trainer.step(batch)
-        own_rows, other_rows, languages = [], [], []
-        for own, other in critic_batches(encoder):
-            assert {language_of(i) for i in own} == {"en"}
-            (language,) = {language_of(i) for i in other}
-            assert language != "en"  # although English is among the unlabelled languages
-            assert len(set(rows_of(own))) == len(set(rows_of(other))) == SIZE
-            own_rows.append(sorted(rows_of(own)))
-            other_rows.append(sorted(rows_of(other)))
-            languages.append(language)
-        for rows in (own_rows, other_rows):
-            assert len({tuple(r) for r in rows}) == 5
-        assert any(rows != batch.rows for rows in own_rows)
-        drawn += languages
-    step_draws = [set(drawn[i : i + 5]) for i in range(0, len(drawn), 5)]
-    assert sum(len(languages) > 1 for languages in step_draws) > 20  # l is drawn k times a step, not once
-    for language in ("de", "fr", "ja"):
-        assert drawn.count(language) > 0.2 * len(drawn)
-
-
-def test_the_last_update_draws_its_own_language_and_sentences() -> None:
-    trainer, encoder = trainer_of(critic_steps=1)
-    drawn, repeated = set(), 0
-    for _ in range(20):
-        batch = batch_of(trainer)
-        trainer.step(batch)
-        assert encoder.collated[-1][:SIZE] == batch.ids
-        other = encoder.collated[-1][SIZE:]
-        assert len(other) == SIZE
-        (language,) = {language_of(i) for i in other}
-        assert language != "en"
-        drawn.add(language)
-        repeated += other == next(critic_batches(encoder))[1]
-    assert drawn == {"de", "fr", "ja"}
-    assert repeated == 0
-
-
-def test_a_language_smaller_than_a_batch_is_drawn_with_replacement() -> None:
-    trainer, encoder = trainer_of()
-    trainer.data = replace(
-        trainer.data,
-        labelled={"en": sentences("en", 3)},
-        unlabelled={"de": dict(enumerate(sentences("de", 2).ids))},
-    )
-    trainer.step(trainer.data.labelled["en"].batch("en", range(3)))
-    for own, other in critic_batches(encoder):
-        assert set(rows_of(own)) <= set(range(3))
-        assert set(rows_of(other)) <= set(range(2))
-        assert len(own) == len(other) == SIZE
-
-
-@pytest.mark.parametrize("adversary", [Adversary.CROSS_ENTROPY, Adversary.WASSERSTEIN])
-def test_d_is_clipped_after_every_update_and_e_and_c_never(adversary: Adversary) -> None:
-    trainer, encoder = trainer_of(
-        critic_steps=4, critic_clip=0.01, critic_learning_rate=0.1, adversary=adversary
-    )
-    seen = watch(trainer, encoder)
-    trainer.step(batch_of(trainer))
-    largest = [max(float(p.abs().max()) for p in weights) for weights in seen.critic]
-    assert largest[0] > 0.1  # not yet updated
-    assert largest[1:] == pytest.approx([0.01] * 4)
-    for module in (encoder, trainer.classifier):
-        assert max(float(p.abs().max()) for p in copies(module)) > 0.1
-        assert all(float(p.abs().max()) > 0.01 for p in copies(module))
-
-
-def test_e_and_c_stand_still_while_d_trains_and_d_while_they_do() -> None:
-    trainer, encoder = trainer_of(critic_steps=5)
-    start = copies(encoder), copies(trainer.classifier)
-    seen = watch(trainer, encoder)
-    trainer.step(batch_of(trainer))
-    assert all(same(weights, start[0]) for weights in seen.encoder)
-    for earlier, later in zip(seen.critic, seen.critic[1:], strict=False):
-        assert not same(earlier, later)
-    assert same(seen.critic[-1], copies(trainer.critics["en"]))
-    assert seen.trains == [True] * 5 + [False]
-    assert not same(copies(encoder), start[0])
-    assert not same(copies(trainer.classifier), start[1])
-    trainer.step(batch_of(trainer, start=SIZE))  # and D trains again in the next step
-    assert not same(seen.critic[-1], seen.critic[5])
-
-
-def test_the_discriminator_is_in_every_third_step_and_weighs_three_times_as_much() -> None:
-    trainer, encoder = trainer_of(adversary_every=3, critic_steps=2, critic_dropout=0.0)
-    always, _ = trainer_of(critic_steps=2, critic_dropout=0.0)
-    for number in range(7):
-        before = copies(trainer.critics["en"])
-        encoder.collated.clear()
-        encoder.encoded_at_once.clear()
-        parts = trainer.step(batch_of(trainer))
-        assert ("critic" in parts) == ("adversarial" in parts) == (number % 3 == 0)
-        assert same(before, copies(trainer.critics["en"])) == (number % 3 != 0)
-        assert len(encoder.collated[-1]) == (2 * SIZE if number % 3 == 0 else SIZE)
-        assert len(encoder.encoded_at_once) == (number % 3 == 0)
-        if number == 0:
-            alone = always.step(batch_of(always))
-            assert parts["critic"] == alone["critic"]
-            assert parts["adversarial"] == pytest.approx(3 * alone["adversarial"], rel=1e-6)
-            assert parts["loss"] == pytest.approx(alone["loss"] + 2 * alone["adversarial"], rel=1e-6)
+from tests.support.emu_steps import (
+    ADVERSARIAL,
+    PARTS,
+    SIZE,
+    batch_of,
+    copies,
+    critic_batches,
+    encode,
+    language_loss,
+    language_of,
+    rows_of,
+    same,
+    semantic_loss,
+    trainer_of,
+    watch,
+)
+from tests.support.tiny_encoder import CLASSES, COUNT, DIM, TinyEncoder, sentences
 
 
 def test_the_sentences_of_a_step_are_computed_in_parts_of_like_lengths(
@@ -258,52 +58,6 @@ def test_the_sentences_of_a_step_are_computed_in_parts_of_like_lengths(
     trainer, encoder = trainer_of(critic_steps=1)
     trainer.step(batch_of(trainer))  # both passes, of two tokens a sentence
     assert [len(part) for part in encoder.collated] == [4] * (2 * SIZE // 4) * 2
-
-
-def language_loss(critic: nn.Module, adversary: Adversary, u: Tensor, v: Tensor) -> Tensor:
-    own, other = critic(u).flatten(), critic(v).flatten()
-    if adversary is Adversary.WASSERSTEIN:
-        return other.sum() / len(other) - own.sum() / len(own)
-    return -torch.log(torch.sigmoid(own)).mean() - torch.log(1 - torch.sigmoid(other)).mean()
-
-
-@pytest.mark.parametrize("adversary", [Adversary.CROSS_ENTROPY, Adversary.WASSERSTEIN])
-def test_each_critic_update_is_adam_on_its_own_batch_then_the_clip(adversary: Adversary) -> None:
-    trainer, encoder = trainer_of(critic_steps=4, critic_dropout=0.0, critic_clip=0.2, adversary=adversary)
-    critic = deepcopy(trainer.critics["en"])
-    seen = watch(trainer, encoder)
-    optimizer = torch.optim.Adam(critic.parameters(), lr=trainer.config.critic_learning_rate)
-    for step in range(2):  # Adam's moments go on from step to step
-        trainer.step(batch_of(trainer, start=SIZE * step))
-        for given, expected in zip(seen.inputs[:-1], seen.critic[1:], strict=True):
-            optimizer.zero_grad()
-            language_loss(critic, adversary, *given.split(SIZE)).backward()
-            optimizer.step()
-            with torch.no_grad():
-                for p in critic.parameters():
-                    p.clamp_(-0.2, 0.2)
-            for ours, theirs in zip(critic.parameters(), expected, strict=True):
-                torch.testing.assert_close(ours, theirs, rtol=0, atol=2e-5)
-        seen.inputs.clear()
-        seen.critic.clear()
-
-
-def semantic_loss(
-    u: Tensor, labels: Sequence[int], head: nn.Linear, centers: Tensor, config: EmuConfig
-) -> Tensor:
-    scaled = config.alpha * u / u.norm(dim=1, keepdim=True)
-    total = torch.zeros((), dtype=u.dtype)
-    for x, label in zip(scaled, labels, strict=True):
-        scores = head.weight @ x + head.bias
-        total = total - (scores[label] - torch.logsumexp(scores, dim=0)) / len(u)
-        total = total + config.center_weight * 0.5 * ((x - centers[label]) ** 2).sum()
-    return total
-
-
-def encode(encoder: TinyEncoder, ids: Sequence[TokenIds]) -> Tensor:
-    """By hand: every sentence here is one token twice, so its mean is the token's embedding."""
-    mean = encoder.embedding.weight[torch.tensor([i[0] for i in ids])]
-    return torch.tanh(mean @ encoder.layer.weight.T + encoder.layer.bias)
 
 
 @pytest.mark.parametrize("adversary", [Adversary.CROSS_ENTROPY, Adversary.WASSERSTEIN])
@@ -378,39 +132,6 @@ def test_the_encoder_raises_the_loss_that_d_lowers(adversary: Adversary) -> None
     assert loss(critic, encoder, *confused) > loss(critic, before, *confused)
 
 
-def test_the_reported_critic_loss_is_the_last_updates() -> None:
-    trainer, encoder = trainer_of(critic_steps=3, critic_dropout=0.0)
-    seen = watch(trainer, encoder)
-    parts = trainer.step(batch_of(trainer))
-    critic = deepcopy(trainer.critics["en"])
-    critic.load_state_dict(dict(zip(critic.state_dict(), seen.critic[2], strict=True)))
-    u, v = seen.inputs[2].split(SIZE)
-    assert parts["critic"] == pytest.approx(
-        language_loss(critic, Adversary.WASSERSTEIN, u, v).item(), abs=1e-6
-    )
-
-
-def test_one_discriminator_a_training_language_and_only_its_own_trains() -> None:
-    trainer, encoder = trainer_of(train=("en", "de"))
-    assert set(trainer.critics) == {"en", "de"}
-    start = {t: copies(critic) for t, critic in trainer.critics.items()}
-    assert not same(start["en"], start["de"])
-    trainer.step(batch_of(trainer, "de"))
-    for own, other in critic_batches(encoder):
-        assert {language_of(i) for i in own} == {"de"}
-        assert "de" not in {language_of(i) for i in other}
-    assert same(copies(trainer.critics["en"]), start["en"])
-    assert not same(copies(trainer.critics["de"]), start["de"])
-
-
-def test_another_training_language_may_be_the_other_language() -> None:
-    trainer, encoder = trainer_of(train=("en", "de"), unlabelled=("en", "de"))
-    for t, other in (("en", "de"), ("de", "en")):
-        trainer.step(batch_of(trainer, t))
-        assert {language_of(i) for _, ids in critic_batches(encoder) for i in ids} == {other}
-        assert {language_of(i) for i in encoder.collated[-1][SIZE:]} == {other}
-
-
 def test_emu_parallel_uses_the_translations_of_the_sentences_drawn() -> None:
     trainer, encoder = trainer_of("emu-parallel")
     drawn = set()
@@ -459,18 +180,6 @@ def test_the_linear_probe_is_fitted_to_a_sample(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("emu_core.methods.emu.trainer.sampled_rows", lambda labels: sampled_rows(labels, 12))
     _, encoder = trainer_of(linear_probe=3.0)
     assert [len(ids) for ids in encoder.encoded_at_once] == [12]
-
-
-PARTS = {
-    "emu": {"critic", "softmax", "center", "adversarial"},
-    "emu-parallel": {"critic", "softmax", "center", "adversarial"},
-    "emu-anchored": {"critic", "softmax", "center", "adversarial"},
-    "emu-without-ld": {"softmax", "center"},
-    "emu-without-ld-cl": {"softmax"},
-    "softmax": {"softmax"},
-    "contrastive": {"contrastive"},
-    "n-pair": {"n_pair"},
-}
 
 
 @pytest.mark.parametrize("method", list(PARTS))
