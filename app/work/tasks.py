@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from emu_app.work.background import report
 from emu_app.work.vectors import prune
 from emu_core.api.export import export
-from emu_core.api.predict import Predictor
+from emu_core.api.predict import Predictor, PredictorFacts
 from emu_core.api.split import SplitSentence, split_sentence, splitting_encoder
 from emu_core.api.suggest import Suggester
 from emu_core.data.labelled import LabelledSet, UnlabelledSet
@@ -86,7 +86,7 @@ def predictions(
     asked: NDArray[np.intp],
     texts: Sequence[str],
     vectors: FloatArray,
-) -> tuple[pd.DataFrame, dict[str, object]]:
+) -> tuple[pd.DataFrame, PredictorFacts]:
     """Predict the intents of N texts from a labelled pool and five neighbours each; return them with their facts.
 
     `asked` are the rows of the pool that leave-one-out may ask; vectors are (P, dim) and (N, dim).

@@ -1,7 +1,7 @@
 """The maps of the workbench, one for each encoder with a point for each sentence, and what is picked on them."""
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, cast
+from typing import Any, TypedDict, cast
 
 import numpy as np
 import pandas as pd
@@ -41,6 +41,15 @@ HEIGHT_PX = 640
 _COLUMNS = {"text": "Sentence", "intent": "Intent", "language": "Language", "split": "Split", "id": "Id"}
 
 
+class _Look(TypedDict):
+    """How maps are drawn: arguments of `charts.sentence_maps`."""
+
+    colour_by: ColourBy
+    shown: NDArray[np.bool_]
+    density: bool
+    stars: dict[str, NDArray[np.float32]]
+
+
 def draw_space(space: Space, now: Context, left: Any, middle: Any) -> None:
     """Draw the controls in one place and the maps in another; the session remembers what is picked."""
     points, sha = space.points, now.chosen.sha256
@@ -66,7 +75,7 @@ def draw_space(space: Space, now: Context, left: Any, middle: Any) -> None:
         stars = dict(zip(titles, _stars(space, layouts), strict=False))
         seen = _seen(points, now)
         places = (f"{sha}:{'trained' in seen}", panels, seen, maps.ink())
-        look = {"colour_by": colour_by, "shown": kept, "density": density, "stars": stars}
+        look: _Look = {"colour_by": colour_by, "shown": kept, "density": density, "stars": stars}
         drawn = tuple((layout.key, layout.progress) for layout in layouts.values())
         first = _figure(*places, _first_look((places[0], *panels, maps.ink(), drawn), look))
         st.plotly_chart(
@@ -85,22 +94,22 @@ def draw_space(space: Space, now: Context, left: Any, middle: Any) -> None:
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
-def _figure(key: str, panels: _Panels, _points: pd.DataFrame, ink: str, look: dict[str, Any]) -> go.Figure:
+def _figure(key: str, panels: _Panels, _points: pd.DataFrame, ink: str, look: _Look) -> go.Figure:
     """Return the figure of the maps, drawn once for all sessions; the key identifies the points."""
     return charts.sentence_maps(panels, _points, ink=ink, **look).update_layout(height=HEIGHT_PX)
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
-def _as_json(key: str, panels: _Panels, _points: pd.DataFrame, ink: str, look: dict[str, Any]) -> str:
+def _as_json(key: str, panels: _Panels, _points: pd.DataFrame, ink: str, look: _Look) -> str:
     figure: str = _figure(key, panels, _points, ink, look).to_json()
     return figure
 
 
-def _first_look(places: Hashable, look: dict[str, Any]) -> dict[str, Any]:
+def _first_look(places: Hashable, look: _Look) -> _Look:
     """Return how the maps of these places were first drawn: the chart's figure must stay the same."""
     if CHART not in st.session_state or st.session_state.get(_FIRST, (None,))[0] != places:
         st.session_state[_FIRST] = (places, look)
-    first: dict[str, Any] = st.session_state[_FIRST][1]
+    first: _Look = st.session_state[_FIRST][1]
     return first
 
 

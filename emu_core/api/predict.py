@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TypedDict
 
 import numpy as np
 import pandas as pd
@@ -34,6 +35,17 @@ from emu_core.threads import give_memory_back
 NO_INTENT = "no known intent"
 _NEIGHBOURS = 3
 OF_A_NEIGHBOUR = ("text", "intent", "language", "cosine")
+
+
+class PredictorFacts(TypedDict):
+    """The choices and measurements that a `Predictor` made on its pool."""
+
+    pool: int  # number of labelled sentences
+    votes: int  # number of nearest sentences that vote
+    accuracy: float | None  # percent, leave-one-out
+    threshold: float | None  # the least cosine of a known intent
+    new_found: float | None  # percent of the sentences of new intents that the threshold finds
+    notes: list[str]
 
 
 class Predictor:
@@ -147,7 +159,7 @@ class Predictor:
             )
 
     @property
-    def facts(self) -> dict[str, object]:
+    def facts(self) -> PredictorFacts:
         """Return the choices and measurements made on the pool, as values for JSON."""
         chosen = self.classifier_
         return {

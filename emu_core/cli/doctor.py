@@ -61,7 +61,7 @@ class DoctorReport:
         """Whether nothing that is needed is missing."""
         return all(check.state is not CheckState.MISSING for check in self.checks)
 
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> dict[str, object]:
         """Return the report as values for JSON."""
         return {"version": __version__, "healthy": self.healthy, **asdict(self)}
 

@@ -2,12 +2,15 @@
 
 import argparse
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from emu_core.cli import options as shared
 from emu_core.cli.printing import counter, print_table
 from emu_core.cli.verb import Output, add_verb, option
 from emu_core.data.readers.formats import FORMAT_TITLES, WRITTEN_ENDINGS, any_of
+
+if TYPE_CHECKING:
+    from emu_core.api.predict import PredictorFacts
 
 MOST_PRINTED = 1_000
 
@@ -65,12 +68,12 @@ def _predict(options: argparse.Namespace) -> Output:
     return {"sentences": len(sentences), **facts, "predictions": table.to_dict("records")}
 
 
-def _with_notes(facts: dict[str, Any], notes: Iterable[str]) -> dict[str, Any]:
+def _with_notes(facts: "PredictorFacts", notes: Iterable[str]) -> "PredictorFacts":
     """Return a predictor's facts with the notes on the sentences that it predicted."""
-    return facts | {"notes": list(dict.fromkeys([*facts["notes"], *notes]))}
+    return {**facts, "notes": list(dict.fromkeys([*facts["notes"], *notes]))}
 
 
-def _print_facts(facts: dict[str, Any]) -> None:
+def _print_facts(facts: "PredictorFacts") -> None:
     if facts["accuracy"] is not None:
         print(
             f"\nleave-one-out accuracy on the pool: {facts['accuracy']:.1f} % (nearest sentences that vote: "

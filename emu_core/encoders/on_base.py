@@ -42,7 +42,7 @@ class EncoderOnBase(Encoder):
             state: the weights of `head`.
         """
 
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> dict[str, object]:
         """Return what `on` needs besides the weights, in JSON's types."""
         return {}
 

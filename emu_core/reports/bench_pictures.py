@@ -2,7 +2,7 @@
 
 import io
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from functools import partial
 
 import numpy as np
 from matplotlib import colormaps
@@ -17,6 +17,8 @@ from emu_core.charts.style import short
 _MARKERS = ("o", "x", "^", "s")
 _MOST_NAMED = 30
 _NAME = 30
+_DOT = 3.5  # size of a curve's markers
+Colour = tuple[float, float, float, float]
 
 
 def svg_of(picture: Drawing) -> str:
@@ -61,12 +63,13 @@ def _intent_maps(views: Mapping[str, View]) -> str:
             for code, marker in marker_of.items():
                 at = [i for i, point_colours in enumerate(view.texts) if point_colours == code]
                 point_colours = [colours[view.groups[i]] for i in at]
-                paint: dict[str, Any] = (
-                    {"facecolors": "none", "edgecolors": point_colours}
-                    if marker == "o"
-                    else {"c": point_colours}
+                draw = partial(
+                    axis.scatter, points[at, 0], points[at, 1], s=16, marker=marker, linewidths=0.9
                 )
-                axis.scatter(points[at, 0], points[at, 1], s=16, marker=marker, linewidths=0.9, **paint)
+                if marker == "o":
+                    draw(facecolors="none", edgecolors=point_colours)
+                else:
+                    draw(c=point_colours)
         keys = [key(code, "#555555", marker, fillstyle="none") for code, marker in marker_of.items()]
         keys += [key(short(name, _NAME), colours[name], "s") for name in names[:_MOST_NAMED]]
         if len(names) > _MOST_NAMED:
@@ -82,11 +85,12 @@ def _group_maps(views: Mapping[str, View]) -> str:
             size, keys = 36 if len(points) <= 100 else 9, []
             for i, (name, colour) in enumerate(_colours(view.groups).items()):
                 at, marker = [group == name for group in view.groups], _MARKERS[i % len(_MARKERS)]
-                paint: dict[str, Any] = {"marker": marker, "color": colour, "linewidths": 0.8, "alpha": 0.8}
-                axis.scatter(points[at, 0], points[at, 1], s=size, **paint)
+                x, y = points[at, 0], points[at, 1]
+                axis.scatter(x, y, s=size, marker=marker, color=colour, linewidths=0.8, alpha=0.8)
                 keys.append(key(short(name, 60), colour, marker, markersize=5))
-            below: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.02)}
-            axis.legend(handles=keys, frameon=False, fontsize=8, **below)
+            axis.legend(
+                handles=keys, frameon=False, fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.02)
+            )
         return _svg(figure)
 
 
@@ -98,8 +102,14 @@ def _word_maps(maps: WordMaps) -> str:
                 axis.plot(
                     *([coordinate] for coordinate in point), marker="o", markersize=3, color=colours[code]
                 )
-                beside: dict[str, Any] = {"xytext": (3, 3), "textcoords": "offset points"}
-                axis.annotate(short(word, _NAME), point, fontsize=8, color=colours[code], **beside)
+                axis.annotate(
+                    short(word, _NAME),
+                    point,
+                    xytext=(3, 3),
+                    textcoords="offset points",
+                    fontsize=8,
+                    color=colours[code],
+                )
             axis.margins(0.14)
             axis.set(title=short(view.note, 70))
         _legend(figure, [key(code, colour, "o") for code, colour in colours.items()], len(maps.languages))
@@ -111,21 +121,25 @@ def _curves(curves: Curves) -> str:
     columns = min(2, len(panels))
     height = -(-len(panels) // columns)
     colours = _colours(names)
-    style: dict[str, Any] = {"marker": "o", "markersize": 3.5}
     with drawing((5.4 * columns, 3.4 * height + 0.28 * len(names))) as figure:
         axes = figure.subplots(height, columns, squeeze=False, sharey=True).ravel()
         for axis in axes[len(panels) :]:
             axis.set_visible(False)
         for axis, (title, systems) in zip(axes, panels.items(), strict=False):
             for name, values in systems.items():
-                axis.plot(*zip(*sorted(values.items()), strict=True), color=colours[name], **style)
+                sizes_and_values = zip(*sorted(values.items()), strict=True)
+                axis.plot(*sizes_and_values, color=colours[name], marker="o", markersize=_DOT)
             axis.axhline(curves.lines[title], color="#888888", linestyle="--", linewidth=1)
             axis.set(title=title, xlabel="training documents", ylabel="accuracy, %", xscale="log")
             sizes = sorted({size for values in systems.values() for size in values})
             axis.set_xticks(sizes, [f"{size:,}" for size in sizes])
             axis.minorticks_off()
         seen = {name for systems in panels.values() for name in systems}
-        keys = [Line2D([], [], color=colours[name], label=name, **style) for name in names if name in seen]
+        keys = [
+            Line2D([], [], color=colours[name], label=name, marker="o", markersize=_DOT)
+            for name in names
+            if name in seen
+        ]
         keys.append(Line2D([], [], color="black", linestyle="--", linewidth=0.8, label="majority class"))
         _legend(figure, keys, 2)
         return _svg(figure)
@@ -150,7 +164,7 @@ def _legend(figure: Figure, keys: Sequence[Line2D], columns: int) -> None:
     figure.legend(handles=keys, loc="outside lower center", ncols=columns, frameon=False)
 
 
-def _colours(names: Sequence[str]) -> dict[str, Any]:
+def _colours(names: Sequence[str]) -> dict[str, Colour]:
     """Return a colour for each name, in their order."""
     distinct = dict.fromkeys(names)
     if len(distinct) <= 10:

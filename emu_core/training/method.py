@@ -9,7 +9,7 @@ from emu_core.errors import TrainingError
 from emu_core.settings import Settings, infos
 
 if TYPE_CHECKING:
-    from emu_core.runs.config import RunConfig
+    from emu_core.runs.config import Hyperparameters, RunConfig
     from emu_core.runs.stored_data import LabelledData, ParallelData
     from emu_core.training.frozen import FitFrozen
     from emu_core.training.job import Job, Outcome
@@ -133,7 +133,7 @@ class Method:
             )
         return self.settings(**values)
 
-    def check_settings(self, settings: Settings) -> dict[str, Any]:
+    def check_settings(self, settings: Settings) -> "Hyperparameters":
         """Return settings as values for config.json.
 
         Raises:

@@ -1,4 +1,4 @@
-"""What a session of the Workbench has drawn."""
+"""Read what a session of the Workbench has drawn."""
 
 import base64
 import json

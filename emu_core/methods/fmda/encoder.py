@@ -48,7 +48,7 @@ class DisentangledEncoder(EncoderOnBase):
         model.load_state_dict(dict(state))
         return cls(transformer, model)
 
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> dict[str, object]:
         """Return the model's name and languages."""
         name = "fmda" if isinstance(self.head, Fmda) else "meaning-language"
         return {"model": name, "languages": list(self.head.languages)}

@@ -31,7 +31,7 @@ class PosteriorEncoder(EncoderOnBase):
             raise ValueError("a head for vectors of another length")
         return cls(base, head)
 
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> dict[str, object]:
         """Return the head's numbers."""
         return {"head": self.head.numbers()}
 
