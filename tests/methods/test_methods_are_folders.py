@@ -2,7 +2,8 @@
 
 import ast
 import re
-from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -20,13 +21,27 @@ IMPORTERS = {"fmda": {"emu_core/api/split.py", "app/views/split.py"}}
 WORDS = {"emu", "softmax", "contrastive"}
 
 
-def sources(folder: str) -> Iterator[tuple[str, str]]:
+@dataclass(frozen=True)
+class Module:
+    """What matters of a module: its source, what it imports or may import by name, and its texts."""
+
+    source: str
+    imported: frozenset[str]
+    texts: frozenset[str]
+
+
+@cache
+def modules() -> dict[str, Module]:
+    """All modules outside the benches, by path."""
+    paths = [path for package in ("emu_core", "app") for path in sorted((ROOT / package).rglob("*.py"))]
+    sources = {path.relative_to(ROOT).as_posix(): path.read_text("utf-8") for path in paths}
+    return {name: read(source) for name, source in sources.items() if not name.startswith(BENCHES)}
+
+
+def outside(folder: str) -> dict[str, Module]:
     """The modules outside a method's folder and the benches."""
-    for package in ("emu_core", "app"):
-        for path in sorted((ROOT / package).rglob("*.py")):
-            name = path.relative_to(ROOT).as_posix()
-            if not name.startswith((f"emu_core/methods/{folder}/", *BENCHES)):
-                yield name, path.read_text("utf-8")
+    inside = f"emu_core/methods/{folder}/"
+    return {name: module for name, module in modules().items() if not name.startswith(inside)}
 
 
 def names(folder: str) -> set[str]:
@@ -36,28 +51,30 @@ def names(folder: str) -> set[str]:
     return named | {kind for kind, place in encoder_kinds().items() if place.startswith(module)}
 
 
-def imports(tree: ast.AST, folder: str) -> bool:
-    """Whether a module imports one of a folder, at the top or within a function, or names it in a text."""
-    package = f"emu_core.methods.{folder}"
-    within = re.compile(rf"{re.escape(package)}(\.|:|$)")
-    for node in ast.walk(tree):
+def read(source: str) -> Module:
+    """Read a module. Its imports are those at the top and within functions, and texts, which may name a module.
+
+    Its texts are the constants that are not alone in their statement, as docstrings are.
+    """
+    imported, constants, docstrings = set[str](), list[ast.Constant](), set[int]()
+    for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.ImportFrom):
-            imported = [node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)]
+            imported |= {node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)}
         elif isinstance(node, ast.Import):
-            imported = [alias.name for alias in node.names]
-        else:
-            imported = [node.value] if isinstance(node, ast.Constant) and isinstance(node.value, str) else []
-        if any(within.match(name) for name in imported):
-            return True
-    return False
+            imported |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.Expr):
+            docstrings.add(id(node.value))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            constants.append(node)
+    all_texts = {str(node.value) for node in constants}
+    texts = {str(node.value) for node in constants if id(node) not in docstrings}
+    return Module(source, frozenset(imported | all_texts), frozenset(texts))
 
 
-def texts(tree: ast.AST) -> Iterator[str]:
-    """The text constants of a module that are not alone in their statement, as docstrings are."""
-    docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
-            yield node.value
+def imports(module: Module, folder: str) -> bool:
+    """Whether a module imports one of a folder, or names it in a text."""
+    within = re.compile(rf"emu_core\.methods\.{folder}(\.|:|$)")
+    return any(within.match(name) for name in module.imported)
 
 
 def is_named(text: str, name: str) -> bool:
@@ -68,11 +85,11 @@ def is_named(text: str, name: str) -> bool:
 
 
 def test_a_method_that_is_imported_or_named_is_found() -> None:
-    used = ast.parse("def train():\n    from emu_core.methods.fmda.parts import Part\n")
+    used = read("def train():\n    from emu_core.methods.fmda.parts import Part\n")
     assert imports(used, "fmda") and not imports(used, "emu")
-    assert imports(ast.parse('"emu_core.methods.fmda.encoder:DisentangledEncoder"'), "fmda")
-    assert not imports(ast.parse("from emu_core.methods.registry import methods"), "emu")
-    (text,) = texts(ast.parse('"""About bicvm."""\nkind != "bicvm"\n'))
+    assert imports(read('"emu_core.methods.fmda.encoder:DisentangledEncoder"'), "fmda")
+    assert not imports(read("from emu_core.methods.registry import methods"), "emu")
+    (text,) = read('"""About bicvm."""\nkind != "bicvm"\n').texts
     assert is_named(text, "bicvm") and is_named("use the method bicvm", "bicvm")
     assert is_named("softmax", "softmax") and not is_named("the softmax of all", "softmax")
     assert not is_named("views/bicvm.py", "bicvm") and not is_named("emu", "emu")
@@ -80,7 +97,7 @@ def test_a_method_that_is_imported_or_named_is_found() -> None:
 
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_no_other_module_imports_a_method(folder: str) -> None:
-    importers = {name for name, text in sources(folder) if imports(ast.parse(text), folder)}
+    importers = {name for name, module in outside(folder).items() if imports(module, folder)}
     assert importers == IMPORTERS.get(folder, set())
 
 
@@ -88,9 +105,9 @@ def test_no_other_module_imports_a_method(folder: str) -> None:
 def test_no_other_module_names_a_method(folder: str) -> None:
     assert names(folder)
     named = {
-        f"{module}: {text}"
-        for module, source in sources(folder)
-        for text in texts(ast.parse(source))
+        f"{path}: {text}"
+        for path, module in outside(folder).items()
+        for text in module.texts
         for name in names(folder)
         if is_named(text, name)
     }
@@ -98,5 +115,9 @@ def test_no_other_module_names_a_method(folder: str) -> None:
 
 
 def test_not_even_a_comment_names_the_posterior_outside_its_folder() -> None:
-    named = [name for name, text in sources("posterior") if re.search("posterior", text, re.IGNORECASE)]
+    named = [
+        path
+        for path, module in outside("posterior").items()
+        if re.search("posterior", module.source, re.IGNORECASE)
+    ]
     assert named == []

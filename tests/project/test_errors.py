@@ -7,7 +7,7 @@ import multiprocessing
 import pickle
 import re
 from collections.abc import Iterator
-from multiprocessing.connection import Connection
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -34,9 +34,9 @@ from emu_core.errors import (
 from emu_core.methods.registry import methods
 from emu_core.settings import infos
 from emu_core.spawning import isolated
+from tests.support.raising import RAN_OUT, raise_and_send
 
 ROOT = Path(__file__).parents[2]
-RAN_OUT = TrainingError("memory ran out; a batch of 32 fits: ", Fix("batch_size", 32))
 FOLDER = "runs/my run"
 
 
@@ -123,17 +123,10 @@ def test_an_error_is_pickled_with_its_parts(kind: type[EmuError]) -> None:
     assert type(copy) is kind and copy.message == error.message and copy.args == error.args
 
 
-def _raise_in_process(sender: Connection) -> None:
-    try:
-        raise RAN_OUT
-    except TrainingError as error:
-        sender.send(error)
-
-
 def test_an_error_of_another_process_keeps_its_parts() -> None:
     context = multiprocessing.get_context("spawn")
     receiver, sender = context.Pipe(duplex=False)
-    process = context.Process(target=_raise_in_process, args=(sender,))
+    process = context.Process(target=raise_and_send, args=(sender,))
     with isolated():
         process.start()
     assert receiver.recv().message == RAN_OUT.message
@@ -183,15 +176,26 @@ def _texts(tree: ast.Module) -> Iterator[tuple[int, str]]:
             yield node.lineno, node.value
 
 
+@cache
 def _named(kind: str) -> dict[str, str]:
     """The first argument of each `Fix` or `Call` that the library makes, with the place of one that makes it."""
     return {
-        node.args[0].value: f"{path}:{node.lineno}"
+        first.value: place
+        for name, first, place in _calls()
+        if name == kind and isinstance(first, ast.Constant)
+    }
+
+
+@cache
+def _calls() -> list[tuple[str, ast.expr, str]]:
+    """Each call of a function by its name with its first argument, and the place of the call."""
+    return [
+        (node.func.id, node.args[0], f"{path}:{node.lineno}")
         for path, tree in _trees("emu_core")
         for node in ast.walk(tree)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == kind
-        if isinstance(node.args[0], ast.Constant)
-    }
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args
+        if node.func.id in ("Fix", "Call")
+    ]
 
 
 _INSTALLS = re.compile(r"\bpip install|emu encoders download laser$|run emu encoders download laser, or set ")
