@@ -29,6 +29,7 @@ from emu_core.methods.fmda.layers import Fmda, MeaningLanguage
 from emu_core.methods.posterior.encoder import PosteriorEncoder
 from emu_core.methods.posterior.fit import Examples, fit_head
 from emu_core.methods.posterior.settings import PosteriorConfig
+from emu_core.reports.export_readme import write_readme
 from tests.support.exported_readme import readme_vectors
 from tests.support.packed import pack
 
@@ -82,7 +83,7 @@ def tiny_bicvm() -> BicvmEncoder:
 
 def write(encoder: Encoder, folder: Path) -> Path:
     folder.mkdir()
-    (folder / "README.md").write_text(writers.write_onnx(encoder, folder), "utf-8")
+    write_readme(folder, "exported", writers.write_onnx(encoder, folder), "")
     return folder
 
 

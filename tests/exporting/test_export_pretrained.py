@@ -11,6 +11,7 @@ from emu_core.methods.bicvm.encoder import BicvmEncoder
 from emu_core.methods.bicvm.settings import BicvmConfig, Composition
 from emu_core.methods.dual_encoder.encoder import DualEncoder
 from emu_core.methods.dual_encoder.settings import DualEncoderConfig
+from emu_core.reports.export_readme import write_readme
 from tests.support.exported_readme import readme_vectors
 
 TEXTS = ["the dog sleeps", "der hund schläft", "", "unheard words", "the dog and the man and the dog"]
@@ -49,7 +50,7 @@ def dual(**changes: object) -> Encoder:
     ids=["add", "bigram", "layers", "pre-norm", "words"],
 )
 def test_the_folder_gives_the_encoders_vectors(encoder: Encoder, tmp_path: Path) -> None:
-    (tmp_path / "README.md").write_text(write_onnx(encoder, tmp_path), "utf-8")
+    write_readme(tmp_path, "exported", write_onnx(encoder, tmp_path), "")
     found = readme_vectors(tmp_path, TEXTS, blocked=["torch"])
     np.testing.assert_allclose(found, encoder.encode(TEXTS), rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(found[TEXTS.index("")], encoder.encode([""])[0], rtol=1e-4, atol=1e-5)
