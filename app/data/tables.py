@@ -7,7 +7,7 @@ import pandas as pd
 
 from emu_core.data.cleaning import stripped
 from emu_core.data.collections.read import SourceTable, read_tables
-from emu_core.data.collections.source_files import source_files, uploaded_files
+from emu_core.data.collections.source_files import source_files
 from emu_core.data.detection import detect_languages
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.audit import Audit
@@ -87,7 +87,7 @@ def read_upload(key: str, files: Sequence[tuple[str, bytes]]) -> Upload:
 
     Raises DataError if a table can't be read, or none is there.
     """
-    tables, notes = data_tables(*read_tables(uploaded_files(files)))
+    tables, notes = data_tables(*read_tables(source_files(files, as_folder=len(files) > 1)))
     size = sum(int(table.frame.memory_usage(deep=True).sum()) for table in tables)
     return Upload(key, size, tuple(name for name, _ in files), tuple(tables), notes)
 

@@ -98,7 +98,7 @@ class _Box:
 
     @property
     def refusal(self) -> tuple[object, str] | None:
-        """What can't be read as it is, and why; None if nothing was refused."""
+        """The files that can't be read as they are, and why; None if nothing was refused."""
         refusal: tuple[object, str] | None = st.session_state.get(f"{self.name}-refused")
         return refusal
 

@@ -61,7 +61,7 @@ class GuardResult(TypedDict, total=False):
 
 
 class Evaluation(GuardResult):
-    """What `evaluate` returns, which explains the keys."""
+    """The result of `evaluate`, which explains the keys."""
 
     protocol: Literal["leave-one-out", "pool"]
     encoder: str

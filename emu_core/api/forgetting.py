@@ -41,7 +41,7 @@ FORGETTING_COLUMNS = ["part", "name", *(field.name for field in fields(MeasureCh
 
 
 class ForgettingResult(ForgettingFigures):
-    """What `forgetting` returns: the contents of forgetting.json and the run's folder."""
+    """The result of `forgetting`: the contents of forgetting.json and the run's folder."""
 
     run: str
 

@@ -15,7 +15,7 @@ NOTE = "README.md"
 
 
 class GeneratedReport(CommandsReport):
-    """What `generate` returns, which explains the keys."""
+    """The result of `generate`, which explains the keys."""
 
     made_from: list[str]
     seed: int

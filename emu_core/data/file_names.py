@@ -1,4 +1,4 @@
-"""What the names of files and folders state: the language and the split of their sentences."""
+"""The language and the split of sentences, as the names of files and folders state them."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -7,42 +7,18 @@ from pathlib import PurePosixPath
 
 from emu_core.data.languages import checked_language, is_known, stated_code
 from emu_core.data.readers.formats import without_endings
+from emu_core.data.splits import SPLIT_NAMES
 from emu_core.data.wording import shown
 from emu_core.errors import DataError, Fix
 
-SPLIT_WORDS = {
-    **dict.fromkeys(("train", "training"), "train"),
-    **dict.fromkeys(("dev", "val", "valid", "validate", "validation", "development", "eval"), "dev"),
-    **dict.fromkeys(("test", "testing", "holdout", "heldout"), "test"),
-}
-"""Words in names that state a split -> train, dev, test."""
-
 _WORD = re.compile(r"[^\W_]+")
-_SPLIT_AT_END = re.compile(rf"[._\-\s]+({'|'.join(SPLIT_WORDS)})(-\d+-of-\d+|[_-]?\d+)?$", re.IGNORECASE)
+_SPLIT_AT_END = re.compile(rf"[._\-\s]+({'|'.join(SPLIT_NAMES)})(-\d+-of-\d+|[_-]?\d+)?$", re.IGNORECASE)
 _LAST_WORD = re.compile(r"(?:^|(?P<before>[._\-\s]))(?P<word>[^\W\d_]+(?:[-_][^\W\d_]{2,4})?)$")
 _LOCALE = re.compile(r"[a-z]{2,3}[-_]([A-Z][a-z]{3}|[A-Z]{2})|[a-z]{2}-[a-z]{2}")
 ALSO_WORDS = frozenset(
     (
-        *(
-            "am",
-            "an",
-            "as",
-            "be",
-            "he",
-            "hi",
-            "id",
-            "in",
-            "is",
-            "it",
-            "la",
-            "lo",
-            "ml",
-            "my",
-            "no",
-            "or",
-            "pa",
-        ),
-        *("se", "si", "so", "ta", "to", "uk"),
+        *("am", "an", "as", "be", "he", "hi", "id", "in", "is", "it", "la", "lo"),
+        *("ml", "my", "no", "or", "pa", "se", "si", "so", "ta", "to", "uk"),
     )
 )
 """Codes that are words or abbreviations at the end of a name: support_it.csv, tickets-uk.csv."""
@@ -52,7 +28,7 @@ _OF_INPUTS = "in"  # in "seq.in", and not Indonesian, whose code it was until 19
 
 @dataclass(frozen=True)
 class Statement:
-    """What a name states about all sentences of a file.
+    """The language and the split that a name states about all sentences of a file.
 
     Attributes:
         language: a code, or None.
@@ -124,7 +100,7 @@ def _is_telling(word: str) -> bool:
 
 
 def _split_in(words: Iterable[str]) -> str:
-    splits = {SPLIT_WORDS[word] for word in words if word in SPLIT_WORDS}
+    splits = {SPLIT_NAMES[word] for word in words if word in SPLIT_NAMES}
     return splits.pop() if len(splits) == 1 else ""
 
 

@@ -1,4 +1,4 @@
-"""What an encoder does not read of sentences: the end of long ones, and languages that it was not trained on."""
+"""Sentences that an encoder does not read: the end of long ones, and languages that it was not trained on."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -14,7 +14,7 @@ _MARGIN_BYTES = 64  # for a prompt and special tokens; otherwise a token has a b
 
 
 class Reader(Protocol):
-    """What makes token ids of texts: an encoder, or its tokenizer alone."""
+    """An encoder, or its tokenizer alone, which makes token ids of texts."""
 
     @property
     def max_tokens(self) -> int:

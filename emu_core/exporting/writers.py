@@ -30,7 +30,7 @@ _MAX_SINGLE_FILE_BYTES = 1_900_000_000  # an ONNX file is limited to 2 GiB
 
 @dataclass(frozen=True)
 class OnnxExport:
-    """What a user of model.onnx must know.
+    """The facts that a user of model.onnx must know.
 
     Attributes:
         parts: the encoder's imports and its function `token_ids`, as lines of Python.
@@ -47,7 +47,7 @@ class OnnxExport:
 
 @dataclass(frozen=True)
 class SentenceTransformersExport:
-    """What a user of the folder must know: the encoder, and whether it opens without emu_core."""
+    """The facts that a user of the folder must know: the encoder, and whether it opens without emu_core."""
 
     spec: str
     is_transformer: bool

@@ -78,3 +78,11 @@ def test_files_of_an_export_keep_what_only_some_have() -> None:
     assert labelled.frame["annotated"].tolist() == ["a room [date : tonight]", "", "", ""]
     assert labelled.frame["language"].tolist() == ["en", "en", "de", "de"]
     assert audit.notes[0] == "Rasa NLU: 4 examples, 2 intents in 2 files."
+
+
+def test_files_of_one_name_are_all_read_and_told_apart() -> None:
+    upload = uploaded(
+        ("en.csv", EN), ("en.csv", EN.replace(b"where", b"when")), ("notes.md", b"nothing to read")
+    )
+    assert [table.path for table in upload.tables] == ["en.csv", "2/en.csv"]
+    assert "notes.md" in upload.notes[-1]

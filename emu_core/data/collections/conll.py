@@ -8,7 +8,7 @@ from statistics import mode
 
 from emu_core.data.collections.document import Document
 from emu_core.data.collections.rows import Rows, marked_text, slot_spans
-from emu_core.data.file_names import SPLIT_WORDS
+from emu_core.data.splits import SPLIT_NAMES
 
 _COMMENT = re.compile(r"#\s*([\w-]+)\s*[=:](.*)")
 _SLOT = re.compile(r"O|[BIESLU]-.+")
@@ -50,7 +50,7 @@ def read_conll(document: Document, rows: Rows) -> None:
     English sentences have.
     """
     layout = _layout(_sample(document))
-    splits = [word for word in re.split(r"[\W_]+", document.path.casefold()) if word in SPLIT_WORDS]
+    splits = [word for word in re.split(r"[\W_]+", document.path.casefold()) if word in SPLIT_NAMES]
     for number, sentence in enumerate(_sentences(document.lines()), start=1):
         comments, tokens = sentence.comments, sentence.tokens
         intent = comments.get("intent", "")

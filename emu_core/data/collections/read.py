@@ -159,7 +159,7 @@ class _Part:
 
     @property
     def export(self) -> tuple[object, ...]:
-        """What the files of one table have in common: their folder or archive, and the columns that they fill."""
+        """The folder or archive and the columns that the files of one table have in common."""
         return (
             self.collection.title,
             id(self.file.tree),

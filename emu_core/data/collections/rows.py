@@ -110,7 +110,7 @@ class Rows:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What is said about the rows in the audit."""
+        """The sentences about the rows in the audit."""
         return tuple(self._notes)
 
     @property

@@ -62,39 +62,24 @@ class SourceFile:
             return file.read()
 
 
-def source_files(sources: Sequence[Path | tuple[str, bytes]]) -> list[SourceFile]:
+def source_files(sources: Sequence[Path | tuple[str, bytes]], *, as_folder: bool = False) -> list[SourceFile]:
     """Return the files that are named by paths, or as names and bytes; folders and archives are opened.
+
+    Args:
+        sources: one or more.
+        as_folder: whether they are as the files of a folder, of which some may hold no data.
 
     Raises:
         DataError: a path does not exist, or a folder or an archive is empty, damaged or too large.
     """
     named: dict[str, SourceFile] = {}
-    return [file for source in sources for file in _files_of(source, named)]
+    return [file for source in sources for file in _files_of(source, named, as_folder)]
 
 
-def uploaded_files(files: Sequence[tuple[str, bytes]]) -> list[SourceFile]:
-    """Return files given as names and bytes; several are as the files of a folder, of which some may hold no data.
-
-    Raises:
-        DataError: an archive is empty, damaged or too large.
-    """
-    if len(files) == 1:
-        return source_files(files)
-    tree: dict[str, SourceFile] = {}
-    contents: list[SourceFile] = []
-    for name, content in files:
-        if (archive := _archive(content, name)) is not None:
-            with archive:
-                contents += _tree(_in_archive(archive, name), name, "the archive")
-            continue
-        number = sum(PurePosixPath(path).name == name for path in tree)
-        path = f"{number + 1}/{name}" if number else name
-        tree[path] = SourceFile(path, content, is_named=False, tree=tree)
-        contents.append(tree[path])
-    return contents
-
-
-def _files_of(source: Path | tuple[str, bytes], named: dict[str, SourceFile]) -> list[SourceFile]:
+def _files_of(
+    source: Path | tuple[str, bytes], named: dict[str, SourceFile], as_folder: bool
+) -> list[SourceFile]:
+    """Return a named file, or the files in a folder or archive; `named` has the files that are named, by path."""
     if isinstance(source, Path) and source.is_dir():
         return _tree(_in_folder(source), source.name or str(source), "the folder")
     name, content = (source.name, source) if isinstance(source, Path) else source
@@ -102,8 +87,11 @@ def _files_of(source: Path | tuple[str, bytes], named: dict[str, SourceFile]) ->
         with archive:
             return _tree(_in_archive(archive, name), name, "the archive")
     around = source.absolute().parent.name if isinstance(source, Path) else ""
-    named[name] = SourceFile(name, content, around, tree=named)
-    return [named[name]]
+    path = name
+    if as_folder and (number := sum(PurePosixPath(other).name == name for other in named)):
+        path = f"{number + 1}/{name}"  # a folder has no two files of one name
+    named[path] = SourceFile(path, content, around, not as_folder, named)
+    return [named[path]]
 
 
 def _tree(contents: Iterator[tuple[str, Path | bytes]], name: str, kind: str) -> list[SourceFile]:
@@ -162,26 +150,16 @@ def _in_archive(archive: zipfile.ZipFile, name: str) -> Iterator[tuple[str, byte
     size = 0
     for part in parts:
         path = PurePosixPath(part.filename.replace("\\", "/"))
-        inner = [
-            piece for piece in path.parts if piece not in ("/", "..", ".")
-        ]  # a name only: nothing is written
+        # A name only, since nothing is written: it can't lead out of a folder.
+        inner = [piece for piece in path.parts if piece not in ("/", "..", ".")]
         if not inner or any(piece.startswith(_HIDDEN) for piece in inner):
             continue
         try:
             with archive.open(part) as file:
                 content = file.read(MAX_FILE_BYTES + 1 - size)
-        except (
-            zipfile.BadZipFile,
-            RuntimeError,
-            NotImplementedError,
-            OSError,
-            EOFError,
-            ValueError,
-        ) as error:
+        except Exception as error:  # each way of compressing has errors of its own
             reason = "has a password" if part.flag_bits & 1 else "is damaged"
             raise DataError(f"the archive {shown(name)} {reason}; unpack it and name the folder") from error
-        except Exception as error:  # each way of compressing has errors of its own
-            raise DataError(f"the archive {shown(name)} is damaged; make it again") from error
         size += len(content)
         check_size(size, f"the archive {name}", MAX_FILE_BYTES, ", unpacked")
         yield "/".join(inner), content

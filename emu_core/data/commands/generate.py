@@ -207,7 +207,7 @@ def generate_commands(languages: Sequence[str], count: int, *, seed: int = 0) ->
 
 
 class LanguageCounts(TypedDict):
-    """What the templates of a language give."""
+    """The counts of a language's templates."""
 
     language: str
     templates: int
@@ -217,7 +217,7 @@ class LanguageCounts(TypedDict):
 
 
 class SharedGroups(TypedDict):
-    """What the templates of two languages share."""
+    """The counts that the templates of two languages share."""
 
     source: str
     target: str
@@ -226,7 +226,7 @@ class SharedGroups(TypedDict):
 
 
 class CommandsReport(TypedDict):
-    """What `commands_report` returns, which explains the keys."""
+    """The result of `commands_report`, which explains the keys."""
 
     groups: int
     languages: list[LanguageCounts]

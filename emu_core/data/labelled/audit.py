@@ -21,9 +21,9 @@ from emu_core.data.labelled.intent_names import (
 )
 from emu_core.data.labelled.repeats import sentence_numbers
 from emu_core.data.labelled.sets import count_table
-from emu_core.data.labelled.splits import SPLITS, split_codes
 from emu_core.data.languages import SCRIPTS_OF, language_code, language_codes, language_meant, language_name
 from emu_core.data.scripts import SCRIPTS, count_scripts
+from emu_core.data.splits import SPLITS, split_codes
 from emu_core.data.wording import counted, listed, shown
 
 LONG_TEXT_CHARACTERS = 2_000  # encoders read far fewer

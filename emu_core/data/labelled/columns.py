@@ -18,9 +18,9 @@ from emu_core.data.column_names import (
 from emu_core.data.file_names import stated_language
 from emu_core.data.labelled.contents import Content
 from emu_core.data.labelled.intent_lists import single_intents
-from emu_core.data.labelled.splits import split_codes
 from emu_core.data.languages import language_codes
 from emu_core.data.readers.cells import is_numbered
+from emu_core.data.splits import split_codes
 from emu_core.data.wording import shown
 from emu_core.errors import DataError, Fix
 

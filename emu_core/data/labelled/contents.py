@@ -1,12 +1,12 @@
-"""What the cells of a column look like: sentences, labels, languages, splits, or nothing of it."""
+"""Columns by the look of their cells: sentences, labels, languages, splits, or none of these."""
 
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from emu_core.data.file_names import SPLIT_WORDS
 from emu_core.data.languages import is_known, stated_code
+from emu_core.data.splits import SPLIT_NAMES
 
 _SAMPLE = 500
 _MAX_LANGUAGES = 200
@@ -133,7 +133,7 @@ class Content:
     @cached_property
     def are_splits(self) -> bool:
         """Whether each is a usual name of a split."""
-        return bool(self.distinct) and all(value.casefold() in SPLIT_WORDS for value in self.distinct)
+        return bool(self.distinct) and all(value.casefold() in SPLIT_NAMES for value in self.distinct)
 
     def _share(self, test: Callable[[str], bool]) -> float:
         return sum(map(test, self.sample)) / max(1, len(self.sample))

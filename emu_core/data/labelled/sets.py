@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from emu_core.data.cleaning import as_seen, texts_hash
 from emu_core.data.labelled.columns import LABELLED_COLUMNS
 from emu_core.data.labelled.repeats import sentence_groups
-from emu_core.data.labelled.splits import split_code
 from emu_core.data.languages import language_code, ordered
+from emu_core.data.splits import split_code
 from emu_core.data.wording import listed, shown
 from emu_core.errors import DataError
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from itertools import compress
 
 from emu_core.data.column_names import folded_name, has_role, role_in_name, role_of_name
-from emu_core.data.file_names import SPLIT_WORDS
 from emu_core.data.labelled.contents import Content, count_words, is_language, is_value
 from emu_core.data.languages import is_known, language_code, ordered, stated_code
 from emu_core.data.readers.cells import Cells, numbered
 from emu_core.data.readers.limits import check_rows
+from emu_core.data.splits import SPLIT_NAMES
 from emu_core.data.wording import counted, shown
 
 _SENTENCE_END = (*".?!", *"。？！؟")
@@ -85,7 +85,7 @@ def _is_alike(cell: str, content: Content) -> bool:
     if content.are_languages:
         return is_language(cell)
     if content.are_splits:
-        return cell.casefold() in SPLIT_WORDS
+        return cell.casefold() in SPLIT_NAMES
     return content.are_values and is_value(cell)
 
 

@@ -9,13 +9,14 @@ from pathlib import Path
 
 from emu_core.data.cleaning import clean, cleaned
 from emu_core.data.column_names import is_name
-from emu_core.data.file_names import ALSO_WORDS, SPLIT_WORDS, language_of_file
+from emu_core.data.file_names import ALSO_WORDS, language_of_file
 from emu_core.data.languages import is_known, language_code, stated_code
 from emu_core.data.parallel.text import ParallelRows, check_languages
 from emu_core.data.readers.cells import Cells, numbered
 from emu_core.data.readers.formats import TSV, format_of, without_endings
 from emu_core.data.readers.tables import read_columns, read_table
 from emu_core.data.readers.text import encoding_notes
+from emu_core.data.splits import SPLIT_NAMES
 from emu_core.data.wording import counted, listed, shown
 from emu_core.errors import DataError, Fix
 
@@ -30,7 +31,7 @@ _BESIDE = re.compile(rf"([0-9]+([.][0-9]+)?|{_LICENCE.pattern})?")
 _WORD_OF_FILE = re.compile(
     r"zh[-_](?i:tw|hk|hant|cn|hans)|[a-z]{2,3}[-_](?:[A-Z]{2}|[A-Z][a-z]{3})(?![a-z])|[^\W_]+"
 )
-_BETWEEN_LANGUAGES = frozenset({"to", "2", "and", *SPLIT_WORDS})  # in the name of a file such as "en_to_de"
+_BETWEEN_LANGUAGES = frozenset({"to", "2", "and", *SPLIT_NAMES})  # in the name of a file such as "en_to_de"
 
 
 def read_table_of_translations(

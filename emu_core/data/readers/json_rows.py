@@ -15,9 +15,9 @@ from itertools import islice
 from typing import Any, TypeGuard
 
 from emu_core.data.column_names import has_role, role_of_name
-from emu_core.data.file_names import SPLIT_WORDS
 from emu_core.data.languages import is_known, stated_code
 from emu_core.data.readers.cells import numbered
+from emu_core.data.splits import SPLIT_NAMES
 from emu_core.data.wording import counted, shown
 from emu_core.errors import DataError
 
@@ -228,7 +228,7 @@ def _only_part(parts: Record) -> str | None:
 def _level(parts: Record) -> str:
     """Return what the keys of an object are: split, language or intent."""
     words = [_WORD.findall(key.casefold()) for key in parts]
-    if all(key and key[-1] in SPLIT_WORDS for key in words) and any(len(key) == 1 for key in words):
+    if all(key and key[-1] in SPLIT_NAMES for key in words) and any(len(key) == 1 for key in words):
         return "split"
     return "language" if all(map(_is_language, parts)) else "intent"
 

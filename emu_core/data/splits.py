@@ -11,7 +11,19 @@ SPLITS = ("train", "dev", "test")
 SPLIT_NAMES: Mapping[str, str] = {
     **dict.fromkeys(("train", "training", "trn"), "train"),
     **dict.fromkeys(
-        ("dev", "devel", "development", "val", "valid", "validation", "eval", "evaluation", "tune", "tuning"),
+        (
+            "dev",
+            "devel",
+            "development",
+            "val",
+            "valid",
+            "validate",
+            "validation",
+            "eval",
+            "evaluation",
+            "tune",
+            "tuning",
+        ),
         "dev",
     ),
     **dict.fromkeys(("test", "testing", "tst", "holdout", "hold_out", "heldout", "held_out"), "test"),
