@@ -122,6 +122,11 @@ class LabelledSet(SentenceSet):
 
     def train_part(self) -> "LabelledSet":
         """Return the rows of split train, or all without splits. Raises DataError for splits without train."""
+        if self.splits and "train" not in self.splits:
+            raise DataError(
+                f"no split 'train' in the data; there is: {listed(self.splits)}. Add the file of sentences to train "
+                "on, or name one file alone, whose rows then have no split by its name"
+            )
         return self.select(splits=["train"]) if self.splits else self
 
     def dev_part(self) -> "LabelledSet | None":
