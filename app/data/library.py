@@ -48,6 +48,8 @@ class ChosenData:
     hold_out: float = 0.0  # the share of `audited`, drawn with `seed`
     seed: int = 0
     changes: tuple[str, ...] = ()  # what was changed in each version, the earliest first
+    no_intents: tuple[str, ...] = ()  # that stand for "none of these", beside those with a usual name
+    real_intents: tuple[str, ...] = ()  # that don't, though they have a usual name
 
     @property
     def is_demo(self) -> bool:
@@ -124,6 +126,7 @@ def add(chosen: ChosenData, rows: pd.DataFrame) -> str:
     facts |= {"changes": chosen.changes, "sentences": len(labelled), "intents": len(labelled.intents)}
     facts |= {"languages": labelled.languages, "translations": dict(chosen.translations)}
     facts |= {"notes": chosen.audit.notes}
+    facts |= {"no_intents": chosen.no_intents, "real_intents": chosen.real_intents}
     try:
         with whole_folder(_root() / name) as new:
             rows.to_parquet(new / _ROWS, index=False)
@@ -171,12 +174,12 @@ def left_out(chosen: ChosenData) -> pd.DataFrame:
 
 def all_rows(chosen: ChosenData) -> pd.DataFrame:
     """Return the sentences of a set with their splits, followed by the rows left out."""
-    return pd.concat([chosen.labelled.frame, left_out(chosen)], ignore_index=True)
+    return pd.concat([chosen.labelled.all_rows(), left_out(chosen)], ignore_index=True)
 
 
 def rows_to_label(chosen: ChosenData) -> pd.DataFrame:
     """Return the sentences of `all_rows` that have no intent and are not reserved for evaluation."""
-    rows = all_rows(chosen).iloc[len(chosen.labelled) :]
+    rows = all_rows(chosen).iloc[len(chosen.labelled.all_rows()) :]
     rows = rows.assign(text=stripped(rows["text"]), language=language_codes(stripped(rows["language"])))
     known = rows["language"].map(is_known).astype("bool")
     wanted = (rows["intent"].str.strip() == "") & (rows["text"] != "") & known
@@ -203,12 +206,13 @@ def add_version(chosen: ChosenData, rows: pd.DataFrame | LabelledSet, change: st
     `change` says what was changed. Raises DataError if it can't be stored, or is no longer a labelled set.
     """
     if isinstance(rows, LabelledSet):
-        rows = pd.concat([rows.frame, left_out(chosen)], ignore_index=True)
+        rows = pd.concat([rows.all_rows(), left_out(chosen)], ignore_index=True)
     if "row" not in rows:
         rows = located(rows, chosen.title)
     stem, title = (_VERSION.sub("", name) for name in (chosen.name, chosen.title))
     number = next(n for n in count(2) if f"{stem}-v{n}" not in _taken())
-    labelled, audit = audited(rows, f"{title} v{number}", chosen.hold_out, chosen.seed, chosen.audit.notes)
+    about = chosen.hold_out, chosen.seed, chosen.audit.notes, chosen.no_intents, chosen.real_intents
+    labelled, audit = audited(rows, f"{title} v{number}", *about)
     changes = (*chosen.changes, change)
     new = replace(chosen, labelled=labelled, audit=audit, name=f"{stem}-v{number}", changes=changes)
     return add(new, rows)
@@ -336,10 +340,11 @@ def _rows(folder: str, stamp: int) -> pd.DataFrame:
 def _opened(folder: str, stamp: int) -> ChosenData:
     path, facts = Path(folder), _facts(Path(folder))
     about = float(facts["hold_out"]), int(facts["seed"])
-    notes = tuple(map(str, facts.get("notes", ())))
-    made = audited(pd.read_parquet(path / _ROWS), str(facts["title"]), *about, notes)
-    changes = tuple(map(str, facts.get("changes", ())))
-    return ChosenData(*made, path.name, facts["translations"], *about, changes)
+    notes, changes, *intents = (
+        tuple(map(str, facts.get(key, ()))) for key in ("notes", "changes", "no_intents", "real_intents")
+    )
+    made = audited(pd.read_parquet(path / _ROWS), str(facts["title"]), *about, notes, *intents)
+    return ChosenData(*made, path.name, facts["translations"], *about, changes, *intents)
 
 
 @st.cache_resource(show_spinner="Reading the demo set ...")

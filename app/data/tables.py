@@ -213,11 +213,18 @@ def rows_from_upload(
 
 
 def audited(
-    rows: pd.DataFrame, title: str, hold_out: float, seed: int, notes: tuple[str, ...] = ()
+    rows: pd.DataFrame,
+    title: str,
+    hold_out: float,
+    seed: int,
+    notes: tuple[str, ...] = (),
+    no_intents: Sequence[str] = (),
+    real_intents: Sequence[str] = (),
 ) -> tuple[LabelledSet, Audit]:
-    """Return the labelled set of rows and its audit, which repeats the notes.
+    """Return the labelled set of rows and its audit, which repeats the notes; the intents are those of `read_labelled`.
 
     If no row has a split, a share `hold_out` of every intent, drawn with `seed`, becomes split test.
     """
-    labelled, audit = labelled_from_frame(rows, title, notes)
+    intents = {"no_intents": no_intents, "real_intents": real_intents}
+    labelled, audit = labelled_from_frame(rows, title, notes, **intents)
     return labelled.hold_out(hold_out, seed) if hold_out and not labelled.splits else labelled, audit

@@ -252,7 +252,7 @@ def _draw_editor(chosen: ChosenData, findings: pd.DataFrame, key: str) -> None:
         column_config={
             "keep": column.CheckboxColumn("Keep", width="small"),
             "text": column.TextColumn("Sentence", width="large"),
-            "intent": intent_column({*chosen.labelled.intents, *part["intent"]}),
+            "intent": intent_column({*chosen.labelled.intents, *chosen.audit.none_of_these, *part["intent"]}),
             "language": column.SelectboxColumn(
                 "Language",
                 options=sorted({*known_languages(), *part["language"]}),

@@ -140,7 +140,9 @@ def _draw_table(chosen: ChosenData, rows: pd.DataFrame, suggested: pd.DataFrame)
         column_config={
             "label": column.CheckboxColumn("Label", width="small"),
             "text": column.TextColumn("Sentence", width="large"),
-            "intent": intent_column({*chosen.labelled.intents, *([another] if another else [])}),
+            "intent": intent_column(
+                {*chosen.labelled.intents, *chosen.audit.none_of_these, *([another] if another else [])}
+            ),
             "language": column.TextColumn("Language", width="small"),
             "probability": column.NumberColumn("Probability", format="%.0f %%", width="small"),
         },

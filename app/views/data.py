@@ -9,6 +9,7 @@ from emu_app.panels.context import context
 from emu_app.panels.findings import draw_findings, draw_left_out, draw_unread_languages
 from emu_app.panels.first_labels import draw_first_labels
 from emu_app.panels.labelling import LABELLING, draw_labelling
+from emu_app.panels.none_of_these import draw_none_of_these
 from emu_app.shell.address import draw_tabs, keep
 from emu_app.shell.widgets import KEPT, choose, draw_chart, draw_note, draw_table, errors_shown
 from emu_app.shell.wording import literal, sentence
@@ -226,8 +227,9 @@ def _draw_set(chosen: ChosenData) -> None:
 
 
 def _draw_sentences(chosen: ChosenData) -> None:
-    frame, counts = chosen.labelled.frame, chosen.audit.counts
+    frame, counts = chosen.labelled.all_rows(), chosen.audit.counts
     draw_findings(chosen)
+    draw_none_of_these(chosen)
     st.subheader("Sentences by intent and language")
     with st.container(height=TALLEST if len(counts) > TALLEST // 20 else "content", border=False):
         about = "Heat map of the number of sentences of each intent in each language."
@@ -266,6 +268,7 @@ def _draw_size(chosen: ChosenData, waiting: int) -> None:
     left_out = audit.rows_read - audit.rows_kept - waiting
     notes = [f"{waiting:,} without an intent"] * bool(waiting)
     notes += [f"{counted(left_out, 'row')} left out"] * bool(left_out)
+    notes += [f"{len(labelled.none_of_these):,} of none of the intents"] * bool(len(labelled.none_of_these))
     delta = ", ".join(notes) or None
     sentences.metric("Sentences", f"{audit.rows_kept:,}", delta, delta_color="off", delta_arrow="off")
     intents.metric("Intents", f"{len(labelled.intents):,}")

@@ -1,7 +1,7 @@
 """Compare two encoders on labelled sentences: a run with its base encoder, two runs, or any two encoders."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -135,6 +135,8 @@ def compare(
     mapping: ColumnMapping | None = None,
     language: str | None = None,
     merge_intents: Sequence[str] = (),
+    no_intents: Sequence[str] = (),
+    real_intents: Sequence[str] = (),
 ) -> RunComparison:
     """Compare two encoders on the same labelled sentences.
 
@@ -150,6 +152,8 @@ def compare(
         mapping: columns of the files, if their names are unusual.
         language: language of files without a language column.
         merge_intents: see `read_labelled`.
+        no_intents: see `read_labelled`.
+        real_intents: see `read_labelled`.
 
     Returns:
         The comparison; that of `emu_core.compare` displays itself in a notebook. Its `notes` tell which sentences a run
@@ -164,7 +168,14 @@ def compare(
         finished_run(run_or_folder, "compare") for run_or_folder in (run, other) if run_or_folder is not None
     ]
     specs = _specs(runs, [encoder] if isinstance(encoder, str) else list(encoder or ()))
-    labelled = labelled_set(data, mapping=mapping, language=language, merge_intents=merge_intents)[0]
+    labelled = labelled_set(
+        data,
+        mapping=mapping,
+        language=language,
+        merge_intents=merge_intents,
+        no_intents=no_intents,
+        real_intents=real_intents,
+    )[0]
     labelled = divided_as(runs, labelled)
     part, notes = choose_rows(labelled, split, languages)
     measured = labelled.selected(languages=languages, splits=splits_of(labelled, split))
@@ -227,7 +238,7 @@ def choose_rows(
         f"Measured on {MOST_COMPARED:,} of {counted(len(part), 'sentence')}, drawn evenly from every intent in every "
         "language, since each is compared with every other."
     )
-    return LabelledSet(frame.iloc[rows].reset_index(drop=True), part.name), [note]
+    return replace(part, frame=frame.iloc[rows].reset_index(drop=True)), [note]
 
 
 def training_notes(spec: str, seen: NDArray[np.bool_], unknown: str) -> list[str]:

@@ -87,6 +87,8 @@ def evaluate(
     mapping: ColumnMapping | None = None,
     language: str | None = None,
     merge_intents: Sequence[str] = (),
+    no_intents: Sequence[str] = (),
+    real_intents: Sequence[str] = (),
 ) -> Evaluation:
     """Measure the nearest-neighbour accuracy of an encoder.
 
@@ -104,6 +106,8 @@ def evaluate(
         mapping: columns of the files, if their names are unusual.
         language: language of files without a language column.
         merge_intents: see `read_labelled`.
+        no_intents: see `read_labelled`.
+        real_intents: see `read_labelled`.
 
     Returns:
         `protocol` ("leave-one-out" or "pool"), `accuracy` in percent by "s-t" (queries in s, pool in t), `mean` over
@@ -121,7 +125,14 @@ def evaluate(
         EncoderError: the encoder can't be opened.
     """
     run = run_of(encoder)
-    read = partial(labelled_set, mapping=mapping, language=language, merge_intents=merge_intents)
+    read = partial(
+        labelled_set,
+        mapping=mapping,
+        language=language,
+        merge_intents=merge_intents,
+        no_intents=no_intents,
+        real_intents=real_intents,
+    )
     labelled, audit = read(data)
     if run is not None:
         labelled = divided_as([run], labelled)

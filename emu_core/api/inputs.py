@@ -30,6 +30,8 @@ def labelled_set(
     mapping: ColumnMapping | None = None,
     language: str | None = None,
     merge_intents: Sequence[str] = (),
+    no_intents: Sequence[str] = (),
+    real_intents: Sequence[str] = (),
 ) -> tuple[LabelledSet, tuple[str, ...]]:
     """Return a labelled set, read from files, folders or "demo" if necessary, and the findings of its audit.
 
@@ -37,9 +39,14 @@ def labelled_set(
         DataError: it can't be read.
     """
     if isinstance(data, LabelledSet):
-        return data, ()
+        return data.with_no_intents(no_intents, real_intents), ()
     labelled, audit = read_labelled(
-        as_list(data), mapping=mapping, language=language, merge_intents=merge_intents
+        as_list(data),
+        mapping=mapping,
+        language=language,
+        merge_intents=merge_intents,
+        no_intents=no_intents,
+        real_intents=real_intents,
     )
     return labelled, tuple(audit.summary())
 

@@ -104,6 +104,8 @@ class Predictor:
         mapping: ColumnMapping | None = None,
         language: str | None = None,
         merge_intents: Sequence[str] = (),
+        no_intents: Sequence[str] = (),
+        real_intents: Sequence[str] = (),
     ) -> "Predictor":
         """Take a labelled pool, and choose number of votes, threshold and calibration on it by leave-one-out.
 
@@ -114,13 +116,24 @@ class Predictor:
             mapping: columns of the files, if their names are unusual.
             language: language of files without a language column.
             merge_intents: see `read_labelled`.
+            no_intents: see `read_labelled`.
+            real_intents: see `read_labelled`.
+        no_intents: see `read_labelled`.
+        real_intents: see `read_labelled`.
 
         Raises:
             DataError: the pool can't be read.
             EncoderError: the encoder can't be opened.
             RunError: the run's folder is damaged.
         """
-        self.pool_, _ = labelled_set(pool, mapping=mapping, language=language, merge_intents=merge_intents)
+        self.pool_, _ = labelled_set(
+            pool,
+            mapping=mapping,
+            language=language,
+            merge_intents=merge_intents,
+            no_intents=no_intents,
+            real_intents=real_intents,
+        )
         frame = self.pool_.frame
         seen, unknown = trained_rows(self.encoder, self.pool_)
         if asked is None:
@@ -260,6 +273,8 @@ def predict(
     mapping: ColumnMapping | None = None,
     language: str | None = None,
     merge_intents: Sequence[str] = (),
+    no_intents: Sequence[str] = (),
+    real_intents: Sequence[str] = (),
 ) -> pd.DataFrame:
     """Predict the intent of each sentence from the nearest sentences of a labelled pool.
 
@@ -278,6 +293,8 @@ def predict(
         mapping: columns of the files, if their names are unusual.
         language: language of files without a language column.
         merge_intents: of the pool, see `read_labelled`.
+        no_intents: see `read_labelled`.
+        real_intents: see `read_labelled`.
 
     Returns:
         See `Predictor.predict`.
@@ -290,7 +307,14 @@ def predict(
         encoder if run is None else f"{RUN_SPEC}{run}", k=k, threshold=threshold, device=device
     )
     texts = texts_of(data, mapping=mapping, language=language)
-    predictor.fit(pool, mapping=mapping, language=language, merge_intents=merge_intents)
+    predictor.fit(
+        pool,
+        mapping=mapping,
+        language=language,
+        merge_intents=merge_intents,
+        no_intents=no_intents,
+        real_intents=real_intents,
+    )
     return predictor.predict(texts)
 
 

@@ -123,6 +123,8 @@ def suggest_labels(
     mapping: ColumnMapping | None = None,
     language: str | None = None,
     merge_intents: Sequence[str] = (),
+    no_intents: Sequence[str] = (),
+    real_intents: Sequence[str] = (),
 ) -> pd.DataFrame:
     """Choose the unlabelled sentences that are most worth labelling, each with its most probable intent.
 
@@ -140,6 +142,8 @@ def suggest_labels(
         mapping: columns of the files, if their names are unusual.
         language: language of files without a language column.
         merge_intents: see `read_labelled`.
+        no_intents: see `read_labelled`.
+        real_intents: see `read_labelled`.
 
     Returns:
         See `Suggester.suggest`.
@@ -149,7 +153,14 @@ def suggest_labels(
         TrainingError: the labelled sentences have a single intent.
         EncoderError: the encoder can't be opened.
     """
-    pool, _ = labelled_set(labelled, mapping=mapping, language=language, merge_intents=merge_intents)
+    pool, _ = labelled_set(
+        labelled,
+        mapping=mapping,
+        language=language,
+        merge_intents=merge_intents,
+        no_intents=no_intents,
+        real_intents=real_intents,
+    )
     if not isinstance(unlabelled, UnlabelledSet):
         unlabelled = read_unlabelled(as_list(unlabelled), mapping=mapping, language=language)
     return Suggester(encoder, device=device).fit(pool).suggest(unlabelled, count, by=by)

@@ -44,6 +44,8 @@ def train(
     mapping: ColumnMapping | None = None,
     language: str | None = None,
     merge_intents: Sequence[str] = (),
+    no_intents: Sequence[str] = (),
+    real_intents: Sequence[str] = (),
     checkpoint_s: float = CHECKPOINT_S,
     cache: str | Path | None = None,
     snapshots: bool = False,
@@ -78,6 +80,8 @@ def train(
         mapping: columns of the files, if their names are unusual.
         language: language of files without a language column.
         merge_intents: see `read_labelled`.
+        no_intents: see `read_labelled`.
+        real_intents: see `read_labelled`.
         checkpoint_s: seconds between two checkpoints for `resume`; 0 writes one after each step.
         cache: folder where FMDA and its baseline keep the frozen encoder's states for other runs on the same sentences;
             None deletes them when the run is finished.
@@ -94,7 +98,14 @@ def train(
         EmuError: the data can't be read or trained on, or training failed; the run's status has the message, too.
     """
     # First read the data, and hold out the sentences to measure.
-    labelled, audit = labelled_set(data, mapping=mapping, language=language, merge_intents=merge_intents)
+    labelled, audit = labelled_set(
+        data,
+        mapping=mapping,
+        language=language,
+        merge_intents=merge_intents,
+        no_intents=no_intents,
+        real_intents=real_intents,
+    )
     if hold_out:
         labelled = _held_out(labelled, hold_out, seed)
     # Then join the other processes of a launcher, of which only the main one reports on the data.

@@ -22,7 +22,7 @@ def add_compare(verbs: Any) -> None:
     """Add `emu compare DATA`."""
     parser = add_verb(verbs, "compare", _compare, "compare a run with its base encoder, or any two encoders")
     shared.add_data(parser)
-    shared.add_merging(parser)
+    shared.add_intents(parser)
     about = (
         "a finished run, to compare with its base encoder; given twice, the second is compared with the first"
     )
@@ -49,8 +49,7 @@ def _compare(options: argparse.Namespace) -> Output:
         encoder=options.encoder,
         split=options.split,
         languages=options.languages,
-        merge_intents=options.merge_intents,
-        **shared.data_options(options),
+        **shared.intent_options(options) | shared.data_options(options),
     )
     if options.html:
         from emu_core.reports.comparison_page import comparison_page

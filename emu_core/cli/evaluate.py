@@ -17,7 +17,7 @@ def add_evaluate(verbs: Any) -> None:
     """Add `emu evaluate DATA`."""
     parser = add_verb(verbs, "evaluate", _evaluate, "leave-one-out Acc@1, or queries against a pool")
     shared.add_data(parser)
-    shared.add_merging(parser)
+    shared.add_intents(parser)
     shared.add_encoder_or_run(parser)
     option(parser, "--pool FILE", "find neighbours in these labelled files", nargs="+")
     shared.add_languages(parser, "only these languages")
@@ -31,7 +31,8 @@ def _evaluate(options: argparse.Namespace) -> Output:
     result = evaluate(
         options.data,
         encoder=shared.encoder_of(options),
-        **shared.taken(options, "pool", "languages", "split", "merge_intents"),
+        **shared.taken(options, "pool", "languages", "split"),
+        **shared.intent_options(options),
         **shared.data_options(options),
     )
     for note in result["notes"]:

@@ -24,10 +24,19 @@ def add_data(parser: argparse.ArgumentParser, what: str = f"{FORMAT_TITLES} file
     add_device(parser)
 
 
-def add_merging(parser: argparse.ArgumentParser) -> None:
-    """Add the merging of intents."""
+def add_intents(parser: argparse.ArgumentParser) -> None:
+    """Add the merging of intents, and which of them stand for "none of these"."""
     about = "merge those that differ only in: case, language (at their end)"
     option(parser, "--merge-intents HOW", about, type=comma_list, default=[])
+    about = "an intent that means none of these, beside usual names such as out_of_scope; repeatable"
+    option(parser, "--no-intent NAME", about, action="append", dest="no_intents", default=[])
+    about = "an intent that does not, though it has such a name; repeatable"
+    option(parser, "--real-intent NAME", about, action="append", dest="real_intents", default=[])
+
+
+def intent_options(options: argparse.Namespace) -> dict[str, Any]:
+    """Return what `add_intents` read, as arguments of the functions in `emu_core`."""
+    return taken(options, "merge_intents", "no_intents", "real_intents")
 
 
 def add_parallel_files(parser: argparse.ArgumentParser) -> None:

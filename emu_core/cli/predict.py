@@ -21,7 +21,7 @@ def add_predict(verbs: Any) -> None:
     shared.add_data(parser, f"quoted sentences, or {FORMAT_TITLES} files, or text files, or the word demo")
     shared.add_encoder_or_run(parser)
     option(parser, "--pool LABELLED", "labelled files to predict from", nargs="+", required=True)
-    shared.add_merging(parser)
+    shared.add_intents(parser)
     option(parser, "-k N", "nearest labelled sentences to show (default: 3)", type=int, default=3)
     about = (
         "no known intent if the nearest labelled sentence is less similar; -1 for never (default: the cosine that "
@@ -41,7 +41,7 @@ def _predict(options: argparse.Namespace) -> Output:
     device = about.pop("device")
     predictor = Predictor(shared.encoder_of(options), k=options.k, threshold=options.threshold, device=device)
     if options.out:
-        predictor.fit(options.pool, **about, merge_intents=options.merge_intents)
+        predictor.fit(options.pool, **about, **shared.intent_options(options))
         notes: list[str] = []
         count = predictor.predict_file(
             options.data, options.out, **about, on_progress=counter("sentences"), on_note=notes.append
@@ -54,7 +54,7 @@ def _predict(options: argparse.Namespace) -> Output:
     sentences = sentences_of(options.data, **about)
     if len(sentences) > MOST_PRINTED:
         raise DataError(f"{len(sentences):,} predictions are too many to print; name a file with --out")
-    predictor.fit(options.pool, **about, merge_intents=options.merge_intents)
+    predictor.fit(options.pool, **about, **shared.intent_options(options))
     table = predictor.predict(sentences["text"].tolist())
     facts = _with_notes(predictor.facts, reading_notes(predictor.encoder, sentences))
     table = table.astype(object).where(table.notna(), None)

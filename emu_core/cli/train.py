@@ -27,7 +27,7 @@ def add_train(verbs: Any) -> None:
     parser = add_verb(verbs, "train", _train, "specialise an encoder on a labelled set")
     parser.usage = "%(prog)s DATA [DATA ...] [options]"
     shared.add_data(parser)
-    shared.add_merging(parser)
+    shared.add_intents(parser)
     add_method(parser, methods_that_need(Needs.INTENTS, Needs.SLOTS), default_method())
     option(parser, "--encoder SPEC", f"{shared.SPECS} (default: by method)")
     shared.add_train_languages(parser)
@@ -62,7 +62,8 @@ def _train(options: argparse.Namespace) -> Output:
         ),
         train_languages=options.train_languages or ["en"],
         **shared.taken(options, "unlabelled_languages", "unlabelled", "pairs", "hold_out"),
-        **shared.taken(options, "cache", "precision", "merge_intents"),
+        **shared.taken(options, "cache", "precision"),
+        **shared.intent_options(options),
         **shared.data_options(options),
         **_run_options(options, encoder),
         on_audit=_print_findings,

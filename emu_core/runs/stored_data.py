@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar, Self
 
@@ -17,6 +17,7 @@ from emu_core.runs.config import RunConfig
 from emu_core.runs.data_facts import LabelledFacts, ParallelFacts
 
 _LABELLED, _UNLABELLED = "labelled.parquet", "unlabelled.parquet"
+_NONE_OF_THESE = "none_of_these.parquet"
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,14 +57,19 @@ class LabelledData:
         """Write both sets."""
         if self.unlabelled is not None:
             self.unlabelled.frame.to_parquet(folder / _UNLABELLED)
+        if len(self.labelled.none_of_these):
+            self.labelled.none_of_these.to_parquet(folder / _NONE_OF_THESE)
         self.labelled.frame.to_parquet(folder / self.file)
 
     @classmethod
     def load(cls, folder: Path, name: str) -> Self:
         """Read what `store` wrote."""
-        unlabelled = folder / _UNLABELLED
+        unlabelled, of_none = folder / _UNLABELLED, folder / _NONE_OF_THESE
+        labelled = LabelledSet(pd.read_parquet(folder / cls.file), name)
+        if of_none.exists():
+            labelled = replace(labelled, none_of_these=pd.read_parquet(of_none))
         return cls(
-            LabelledSet(pd.read_parquet(folder / cls.file), name),
+            labelled,
             UnlabelledSet(pd.read_parquet(unlabelled), name) if unlabelled.exists() else None,
         )
 

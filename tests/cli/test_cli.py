@@ -365,3 +365,31 @@ def test_intents_are_merged_and_findings_are_said(tmp_path: Path, capsys: pytest
         == 0
     )
     assert "data: Intents merged by language: 6 instead of 12." in capsys.readouterr().err
+
+
+def test_rows_of_none_of_the_intents_are_no_queries_and_no_answers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    frame = small_set(("en", "de")).frame
+    taken = {"pets": "out_of_scope", "taxi": "chit chat"}
+    data = tmp_path / "data.csv"
+    frame.assign(intent=frame["intent"].replace(taken)).to_csv(data, index=False)
+    asked = ["evaluate", str(data), "--split", "test", "--device", "cpu", "--json"]
+
+    def queries(*options: str) -> int:
+        assert main([*asked, *options]) == 0
+        result = json.loads(capsys.readouterr().out)
+        notes.extend(result["notes"])
+        return int(result["counts"]["en-de"])
+
+    notes: list[str] = []
+    each = int(((frame["intent"] == "pets") & (frame["language"] == "en") & (frame["split"] == "test")).sum())
+    assert queries() == 5 * each
+    assert any(note.startswith("36 rows labelled out_of_scope have none of the intents") for note in notes)
+    assert queries("--no-intent", "Chit Chat") == 4 * each
+    assert queries("--real-intent", "out_of_scope") == 6 * each
+    run = str(tmp_path / "run")
+    trained = ["train", str(data), "--out", run, "--no-intent", "chit chat", "--device", "cpu", "--json"]
+    assert main(trained) == 0
+    assert "labelled chit chat, out_of_scope have none of the intents" in capsys.readouterr().err
+    assert json.loads((tmp_path / "run" / "data.json").read_text())["intents"] == 4

@@ -1,9 +1,8 @@
-"""CLINC150: `{split: [[sentence, intent], ...]}`, where the splits `oos_...` hold sentences of no intent."""
+"""CLINC150: `{split: [[sentence, intent], ...]}`, where the splits `oos_...` hold sentences of none of the intents."""
 
 from emu_core.data.collections.document import Document
 from emu_core.data.collections.rows import Rows
 from emu_core.data.collections.values import listing, mapping, text_of
-from emu_core.data.wording import counted
 
 _OUT_OF_SCOPE = "oos_"
 
@@ -16,17 +15,13 @@ def is_clinc(document: Document) -> bool:
 
 
 def read_clinc(document: Document, rows: Rows) -> None:
-    """Read the pairs of every split; sentences that are out of scope have no intent."""
-    out_of_scope = 0
+    """Read the pairs of every split; the intent of those that are out of scope is `oos`."""
     for key, value in document.json.items():
-        is_out = key.startswith(_OUT_OF_SCOPE)
         for text, intent in _pairs(value):
-            rows.add(text, "" if is_out else intent, split=key.removeprefix(_OUT_OF_SCOPE))
-            out_of_scope += is_out
+            rows.add(text, intent, split=key.removeprefix(_OUT_OF_SCOPE))
         rows.leave_out(
             "entries other than a sentence and its intent", len(listing(value)) - len(_pairs(value))
         )
-    rows.note(f"{counted(out_of_scope, 'sentence')} out of scope are read as sentences without an intent.")
 
 
 def _pairs(value: object) -> list[tuple[str, str]]:

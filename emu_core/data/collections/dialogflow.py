@@ -8,11 +8,13 @@ from typing import Any
 from emu_core.data.collections.document import Document
 from emu_core.data.collections.rows import Rows
 from emu_core.data.collections.values import mapping, objects, text_of
+from emu_core.data.labelled.none_of_these import as_fallback
 
 _USER_SAYS = "userSays"
 _PHRASES_OF = re.compile(
     r"(?P<intent>.*)_usersays_(?P<language>[a-z]{2,3}(?:[-_][a-z0-9]{2,8})*)\.json", re.I
 )
+_IS_FALLBACK = ("fallbackIntent", "isFallback")  # in ES and its API, and in CX
 _PHRASES = "trainingPhrases"  # the key of phrases, and in CX the folder of their files
 _LOCALE = re.compile(r"[a-z]{2,3}([-_][a-z0-9]{2,4})*", re.IGNORECASE)
 
@@ -35,7 +37,7 @@ def read_es(document: Document, rows: Rows) -> None:
     for phrase in document.records or objects(intent.get(_USER_SAYS)):
         rows.add_parts(
             ((part["text"], text_of(part.get("alias"))) for part in _phrase_parts(phrase)),
-            text_of(intent.get("name")) or stem,
+            _named(intent, text_of(intent.get("name")) or stem),
             language=language or text_of(phrase.get("lang")) or of_agent,
         )
 
@@ -50,6 +52,11 @@ def _agent_language(document: Document) -> str:
     return text_of(keys.get("language")) or text_of(keys.get("defaultLanguageCode"))
 
 
+def _named(intent: dict[str, Any], name: str) -> str:
+    """Return the name of an intent, which says so if the agent falls back on it."""
+    return as_fallback(name) if any(intent.get(key) is True for key in _IS_FALLBACK) else name
+
+
 def is_training_phrases(document: Document) -> bool:
     """Return whether it has `trainingPhrases`: a file of CX, or an intent or a list of intents of the API."""
     return any(objects(intent.get(_PHRASES)) for intent in _intents(document))
@@ -59,7 +66,7 @@ def read_training_phrases(document: Document, rows: Rows) -> None:
     """Read the phrases; an intent that does not state its name is named by the folders of CX."""
     of_names = _name_by_folder(document), _language_by_name(document)
     for intent in _intents(document):
-        name = text_of(intent.get("displayName")) or of_names[0]
+        name = _named(intent, text_of(intent.get("displayName")) or of_names[0])
         for phrase in objects(intent.get(_PHRASES)):
             rows.add_parts(
                 (
@@ -82,7 +89,8 @@ def _name_by_folder(document: Document) -> str:
     """Return the name that `intents/NAME/NAME.json` states for `intents/NAME/trainingPhrases/LANG.json`, or NAME."""
     folder = next((name for name in reversed(document.file.folders) if name != _PHRASES), "")
     definition = document.beside(f"{folder}.json")
-    return text_of(mapping(definition.json).get("displayName")) if definition else folder
+    content = mapping(definition.json) if definition else {}
+    return _named(content, text_of(content.get("displayName"))) if definition else folder
 
 
 def _language_by_name(document: Document) -> str:

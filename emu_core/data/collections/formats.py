@@ -117,7 +117,7 @@ COLLECTION_FORMATS = (
     CollectionFormat(
         "Watson Assistant",
         "workspace.json",
-        "the examples of every intent, with mentions; counterexamples have no intent",
+        "the examples of every intent, with mentions; counterexamples have the intent `irrelevant`",
         watson.is_workspace,
         watson.read_workspace,
     ),
@@ -131,7 +131,8 @@ COLLECTION_FORMATS = (
     CollectionFormat(
         "wit.ai",
         "utterances/utterances-1.json",
-        "the utterances with their entities, in the language of `app.json`",
+        "the utterances with their entities, in the language of `app.json`; the intent of those without one is "
+        "`out_of_scope`",
         wit.is_utterances,
         wit.read_utterances,
     ),
@@ -249,7 +250,7 @@ COLLECTION_FORMATS = (
     CollectionFormat(
         "CLINC150",
         "data_full.json",
-        "the pairs of every split; the sentences of `oos_train`, `oos_val` and `oos_test` have no intent",
+        "the pairs of every split, with `oos_train`, `oos_val` and `oos_test`, whose intent is `oos`",
         clinc.is_clinc,
         clinc.read_clinc,
     ),

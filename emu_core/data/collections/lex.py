@@ -6,6 +6,9 @@ from typing import Any
 from emu_core.data.collections.document import Document
 from emu_core.data.collections.rows import Rows
 from emu_core.data.collections.values import listing, mapping, objects, text_of
+from emu_core.data.labelled.none_of_these import as_fallback
+
+_FALLBACK = "AMAZON.FallbackIntent"
 
 
 def is_intent(document: Document) -> bool:
@@ -17,9 +20,12 @@ def read_intent(document: Document, rows: Rows) -> None:
     """Read the utterances as they are, with `{slot}` where a value stands."""
     language = _language(document)
     for intent in _intents(document):
+        name = text_of(intent.get("name"))
+        if text_of(intent.get("parentIntentSignature")) == _FALLBACK:
+            name = as_fallback(name)
         for sample in listing(intent.get("sampleUtterances")):
             text = mapping(sample).get("utterance") if isinstance(sample, dict) else sample
-            rows.add(text_of(text), text_of(intent.get("name")), language=language)
+            rows.add(text_of(text), name, language=language)
 
 
 def _intents(document: Document) -> list[dict[str, Any]]:

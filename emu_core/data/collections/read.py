@@ -13,6 +13,7 @@ from emu_core.data.collections.rows import Rows
 from emu_core.data.collections.source_files import SourceFile
 from emu_core.data.file_names import Statement, statements
 from emu_core.data.labelled.columns import guess_columns
+from emu_core.data.labelled.none_of_these import is_usual_name
 from emu_core.data.labelled.shapes import shaped
 from emu_core.data.readers.cells import Cells
 from emu_core.data.readers.delimited import has_tabs
@@ -274,7 +275,7 @@ def _notes(tables: Sequence[SourceTable], left: Sequence[str]) -> list[str]:
             for intent in part.frame[column]
         }
         size = counted(sum(map(len, parts)), "example")
-        if intents := intents - {""}:
+        if intents := {name for name in intents if name and not is_usual_name(name)}:
             size += f", {counted(len(intents), 'intent')}"
         files = sum(len(part.files) for part in parts)
         where = f" in {files:,} files" if files > 1 else ""

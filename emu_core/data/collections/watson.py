@@ -14,6 +14,7 @@ from emu_core.data.wording import shown
 from emu_core.errors import DataError
 
 _INTENT = re.compile(r"[\w.-]{1,128}")  # as Watson allows them
+_IRRELEVANT = "irrelevant"
 _SAMPLE_CHARACTERS = 20_000
 
 
@@ -27,7 +28,7 @@ def is_workspace(document: Document) -> bool:
 
 
 def read_workspace(document: Document, rows: Rows) -> None:
-    """Read the examples, and the counterexamples as sentences without an intent."""
+    """Read the examples, and the counterexamples, which Watson's users mark as irrelevant."""
     for workspace in _workspaces(document):
         language = text_of(workspace.get("language"))
         for intent in objects(workspace.get("intents")):
@@ -38,7 +39,7 @@ def read_workspace(document: Document, rows: Rows) -> None:
                     text, text_of(intent.get("intent")), language=language, annotated=marked_text(text, spans)
                 )
         for example in objects(workspace.get("counterexamples")):
-            rows.add(text_of(example.get("text")), language=language)
+            rows.add(text_of(example.get("text")), _IRRELEVANT, language=language)
 
 
 def _workspaces(document: Document) -> Iterator[dict[str, Any]]:

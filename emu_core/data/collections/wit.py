@@ -8,6 +8,7 @@ from emu_core.data.collections.rows import Rows, marked_text
 from emu_core.data.collections.values import mapping, objects, position, text_of
 
 _INTENT = "intent"
+_OUT_OF_SCOPE = "out_of_scope"
 
 
 def is_utterances(document: Document) -> bool:
@@ -19,8 +20,8 @@ def is_utterances(document: Document) -> bool:
 
 
 def read_utterances(document: Document, rows: Rows) -> None:
-    """Read the utterances with their entities; one without an intent has none."""
-    _add(rows, document, document.json["utterances"])
+    """Read the utterances with their entities; one that was trained without an intent is out of scope."""
+    _add(rows, document, document.json["utterances"], _OUT_OF_SCOPE)
 
 
 def is_expressions(document: Document) -> bool:
@@ -37,7 +38,8 @@ def read_expressions(document: Document, rows: Rows) -> None:
     _add(rows, document, document.json["data"])
 
 
-def _add(rows: Rows, document: Document, values: object) -> None:
+def _add(rows: Rows, document: Document, values: object, without: str = "") -> None:
+    """Add sentences; `without` is the intent of those that have none."""
     app = document.beside("app.json")
     language = text_of(mapping(mapping(app.json).get("data")).get("lang")) if app else ""
     for item in objects(values):
@@ -50,7 +52,7 @@ def _add(rows: Rows, document: Document, values: object) -> None:
         ]
         rows.add(
             text,
-            text_of(item.get("intent")) or next(iter(by_entity), ""),
+            text_of(item.get("intent")) or next(iter(by_entity), without),
             language=language,
             annotated=marked_text(text, spans),
         )

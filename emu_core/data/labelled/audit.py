@@ -19,6 +19,7 @@ from emu_core.data.labelled.intent_names import (
     rarer_spellings,
     without_language,
 )
+from emu_core.data.labelled.none_of_these import absent_names, names_of_none
 from emu_core.data.labelled.repeats import sentence_numbers
 from emu_core.data.labelled.sets import count_table
 from emu_core.data.languages import SCRIPTS_OF, language_code, language_codes, language_meant, language_name
@@ -103,7 +104,7 @@ class Audit:
 
     Attributes:
         rows_read: number of rows in the files.
-        rows_kept: number of rows in the labelled set.
+        rows_kept: number of rows in the labelled set, those of no intent included.
         dropped: columns row, source, reason, text.
         duplicates: kept rows that repeat an earlier sentence of the same intent but for case, spacing, id or split.
         conflicts: texts with two or more intents in one language.
@@ -116,7 +117,8 @@ class Audit:
         script_misfits: texts whose script does not fit their language.
         thin: sentences that are their intent's only one in a language.
         long_texts: texts of more than 2,000 characters.
-        counts: kept sentences, intents by languages.
+        counts: kept sentences, intents by languages, without those of no intent.
+        none_of_these: the intents that stand for "none of these": their rows are kept, and have no intent.
         remarks: what was done about intents and ids, and how languages and intents go together.
         notes: what was known about the files before, such as an encoding.
     """
@@ -135,6 +137,7 @@ class Audit:
     thin: pd.DataFrame
     long_texts: pd.DataFrame
     counts: pd.DataFrame
+    none_of_these: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -176,8 +179,27 @@ def _no_language(value: str) -> str:
     return f"not a language: '{shown(value)}'" + (f" ({meant})" if meant else "")
 
 
+def _none_remarks(none_of_these: Sequence[str], count: int, absent: Sequence[str]) -> list[str]:
+    """Say how many rows stand for "none of these", under which names, and which names were given in vain."""
+    remarks = []
+    if none_of_these:
+        has, they_are = ("has", "it is") if count == 1 else ("have", "they are")
+        remarks.append(
+            f"{counted(count, 'row')} labelled {listed(none_of_these, 5)} {has} none of the intents: {they_are} "
+            "neither learnt as an intent nor retrieved, and show where the known intents end."
+        )
+    if absent:
+        remarks.append(f"No row has the intent {listed(absent, 5)}, which was named.")
+    return remarks
+
+
 def audit_rows(
-    rows: pd.DataFrame, notes: tuple[str, ...] = (), merged: Sequence[Difference | str] = ()
+    rows: pd.DataFrame,
+    notes: tuple[str, ...] = (),
+    merged: Sequence[Difference | str] = (),
+    *,
+    no_intents: Sequence[str] = (),
+    real_intents: Sequence[str] = (),
 ) -> tuple[pd.DataFrame, Audit]:
     """Audit labelled rows.
 
@@ -185,6 +207,8 @@ def audit_rows(
         rows: the columns of LABELLED_COLUMNS, and row (int) and source (str), the place of each row.
         notes: what is already known about the files.
         merged: the differences of intents to remove, see `merge_intents`.
+        no_intents: intents that stand for "none of these", beside those with a usual name.
+        real_intents: intents that don't, though they have a usual name.
 
     Returns:
         The kept rows as a labelled set's frame (stripped, languages and splits as codes), and the audit.
@@ -220,18 +244,22 @@ def audit_rows(
         rows = among[is_explained].assign(explanation=explained[is_explained].astype("str"))
         return rows[["row", "source", "text", "language", "explanation"]].reset_index(drop=True)
 
-    thin = kept[~kept.duplicated(["intent", "language"], keep=False)]
+    none_of_these = names_of_none(kept, no_intents, real_intents)
+    is_none = kept["intent"].isin(none_of_these)
+    labelled = kept[~is_none]
+    thin = labelled[~labelled.duplicated(["intent", "language"], keep=False)]
     leaks = "id " + whole["id"] + " is in the splits " + _several(whole, "id", "split")
     leaks = leaks.fillna("this text is in the splits " + _several(whole, "same", "split"))
     torn = kept[kept["stated_id"].isin(contradicting)]
-    cased, named = rarer_spellings(kept["intent"]), names_with_language(kept)
-    in_case = kept[kept["intent"].isin(cased)]
-    in_language = kept[without_language(kept) != kept["intent"]] if named else kept.head(0)
+    cased, named = rarer_spellings(labelled["intent"]), names_with_language(labelled)
+    in_case = labelled[labelled["intent"].isin(cased)]
+    in_language = labelled[without_language(labelled) != labelled["intent"]] if named else kept.head(0)
     has_split = (kept["split"] != "").any()
     unused = kept[~kept["split"].isin(SPLITS)] if has_split else kept.head(0)
     long = kept[kept["text"].str.len() > LONG_TEXT_CHARACTERS]
     dropped = clean.loc[clean["reason"] != "", ["row", "source", "reason", "text"]]
-    remarks = []
+    absent = absent_names([*intents_read, *clean["intent"]], [*no_intents, *real_intents])
+    remarks = _none_remarks(none_of_these, int(is_none.sum()), absent)
     if looked_alike:
         remarks.append(f"Intents that look the same in several spellings are one: {listed(looked_alike, 5)}.")
     before, after = (names[whole.index].nunique() for names in (intents_read, clean["intent"]))
@@ -242,7 +270,7 @@ def audit_rows(
             f"{len(contradicting):,} of {counted(shared_ids, 'id')} that several rows have are of different intents: "
             "ids number rows here, and are not used as translations."
         )
-    if kept["language"].nunique() > 1 and not occurs_in_several(kept):
+    if labelled["language"].nunique() > 1 and not occurs_in_several(labelled):
         without = (
             f"; without the language at the end of {counted(len(named), 'name')}, some do" if named else ""
         )
@@ -277,7 +305,8 @@ def audit_rows(
         long_texts=findings(
             long["text"].str.len().astype("str") + " characters; encoders read the beginning only", long
         ),
-        counts=count_table(kept),
+        counts=count_table(labelled),
+        none_of_these=none_of_these,
         remarks=tuple(remarks),
         notes=notes,
     )

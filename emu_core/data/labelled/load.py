@@ -49,6 +49,8 @@ def read_labelled(
     mapping: ColumnMapping | None = None,
     language: str | None = None,
     merge_intents: Sequence[str] = (),
+    no_intents: Sequence[str] = (),
+    real_intents: Sequence[str] = (),
 ) -> tuple[LabelledSet, Audit]:
     """Read one or more labelled files as one set, or the demo set for the single word "demo".
 
@@ -59,13 +61,17 @@ def read_labelled(
         language: the language of files for which no column and no name states one.
         merge_intents: merges intents whose names differ only in "case" (Booking, booking), or only in the "language"
             of their sentences at the end (booking-en, booking-fr).
+        no_intents: intents that stand for "none of these", beside those with a usual name such as out_of_scope or
+            None: their sentences become `LabelledSet.none_of_these`.
+        real_intents: intents that don't, though they have a usual name.
 
     Raises:
         DataError: a file can't be read or mapped, or fewer than two usable sentences, or a single intent, are left.
     """
     files = files_of(sources)
     rows, notes = read_rows(files, mapping=mapping, language=language)
-    return _audited(rows, DEMO if is_demo(sources) else _title(files, sources), notes, merge_intents)
+    name = DEMO if is_demo(sources) else _title(files, sources)
+    return _audited(rows, name, notes, merge_intents, no_intents, real_intents)
 
 
 def files_of(sources: Sources) -> list[SourceFile]:
@@ -96,7 +102,13 @@ def _title(files: Sequence[SourceFile], sources: Sources) -> str:
 
 
 def labelled_from_frame(
-    frame: pd.DataFrame, name: str, notes: tuple[str, ...] = (), *, merge_intents: Sequence[str] = ()
+    frame: pd.DataFrame,
+    name: str,
+    notes: tuple[str, ...] = (),
+    *,
+    merge_intents: Sequence[str] = (),
+    no_intents: Sequence[str] = (),
+    real_intents: Sequence[str] = (),
 ) -> tuple[LabelledSet, Audit]:
     """Audit a frame with the six columns, as `apply_columns` returns it, and make a labelled set of it.
 
@@ -106,6 +118,8 @@ def labelled_from_frame(
         name: the name of the set.
         notes: what is already known about the rows, for the audit.
         merge_intents: see `read_labelled`.
+        no_intents: see `read_labelled`.
+        real_intents: see `read_labelled`.
 
     Raises:
         DataError: a column is missing, or what is left is no labelled set (see `read_labelled`).
@@ -115,20 +129,30 @@ def labelled_from_frame(
             f"{shown(name)}: no column '{missing[0]}'; found: {listed_names(frame.columns)}. Map the columns first"
         )
     rows = frame if {"row", "source"} <= set(frame.columns) else located(frame[list(LABELLED_COLUMNS)], name)
-    return _audited(rows, name, notes, merge_intents)
+    return _audited(rows, name, notes, merge_intents, no_intents, real_intents)
 
 
 def _audited(
-    rows: pd.DataFrame, name: str, notes: tuple[str, ...], merge_intents: Sequence[str]
+    rows: pd.DataFrame,
+    name: str,
+    notes: tuple[str, ...],
+    merge_intents: Sequence[str],
+    no_intents: Sequence[str],
+    real_intents: Sequence[str],
 ) -> tuple[LabelledSet, Audit]:
-    usable, audit = audit_rows(rows, notes, merge_intents)
+    usable, audit = audit_rows(rows, notes, merge_intents, no_intents=no_intents, real_intents=real_intents)
     if len(usable) < 2:
         reason = next((f" ({row.reason} in row {row.row})" for row in audit.dropped.itertuples()), "")
         raise DataError(
             f"{shown(name)} has {len(usable)} usable of {len(rows):,} rows{reason}; two or more sentences "
             "with text, intent and language are needed"
         )
-    labelled = LabelledSet(usable, name)
+    labelled = LabelledSet.divided(usable, name, audit.none_of_these)
+    if not labelled.intents:
+        raise DataError(
+            f"{shown(name)} has none but intents that stand for none of these ({listed(audit.none_of_these, 4)}); "
+            "name fewer so"
+        )
     if len(labelled.intents) < 2:
         raise DataError(
             f"{shown(name)} has the single intent '{shown(labelled.intents[0])}'; add sentences of another, "

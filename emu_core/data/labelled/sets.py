@@ -1,14 +1,14 @@
 """Sets of sentences, labelled with intents or not."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, Self
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from emu_core.data.cleaning import as_seen, texts_hash
+from emu_core.data.cleaning import as_seen, normal_form, texts_hash
 from emu_core.data.labelled.columns import LABELLED_COLUMNS
 from emu_core.data.labelled.repeats import sentence_groups
 from emu_core.data.languages import language_code, ordered
@@ -32,15 +32,18 @@ class SentenceSet:
     name: str
 
     def __post_init__(self) -> None:
-        if list(self.frame.columns) != list(self.columns):
+        self._check(self.frame)
+
+    def _check(self, frame: pd.DataFrame) -> None:
+        if list(frame.columns) != list(self.columns):
             raise DataError(
-                f"a set has the columns {listed(self.columns)}, this has {listed(self.frame.columns)}; make "
+                f"a set has the columns {listed(self.columns)}, this has {listed(frame.columns)}; make "
                 "it with read_labelled or labelled_from_frame"
             )
-        if not self.frame.index.equals(pd.RangeIndex(len(self.frame))):
+        if not frame.index.equals(pd.RangeIndex(len(frame))):
             raise DataError("a set's rows are numbered from 0 on; call reset_index(drop=True) first")
         for column in self.columns:
-            values = self.frame[column]
+            values = frame[column]
             if not pd.api.types.is_string_dtype(values):
                 raise DataError(f"a set's column '{column}' is not of strings; convert it with astype('str')")
             if values.isna().any() or (column in self.never_empty and (values == "").any()):
@@ -64,15 +67,58 @@ class UnlabelledSet(SentenceSet):
     never_empty = ("text", "language")
 
 
+def _no_rows() -> pd.DataFrame:
+    return pd.DataFrame({column: pd.Series(dtype="str") for column in LABELLED_COLUMNS})
+
+
+@dataclass(frozen=True, eq=False)
 class LabelledSet(SentenceSet):
     """Sentences with an intent: the columns of LABELLED_COLUMNS.
 
     Text, intent and language are never empty; id, split and annotated are "" for none. Sentences with the same id in
     two languages are translations of each other.
+
+    Attributes:
+        none_of_these: sentences with none of the intents, in the same columns: their intent is the name under which
+            they were labelled, such as out_of_scope. Length, intents, languages and splits are those of `frame`.
     """
 
     columns = LABELLED_COLUMNS
     never_empty = ("text", "intent", "language")
+    none_of_these: pd.DataFrame = field(default_factory=_no_rows)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._check(self.none_of_these)
+
+    @classmethod
+    def divided(cls, rows: pd.DataFrame, name: str, none_of_these: Sequence[str]) -> Self:
+        """Return a set of rows, of which those with an intent in `none_of_these` have none."""
+        is_none = rows["intent"].isin(none_of_these)
+        return cls(rows[~is_none].reset_index(drop=True), name, rows[is_none].reset_index(drop=True))
+
+    def with_no_intents(self, no_intents: Sequence[str], real_intents: Sequence[str] = ()) -> "LabelledSet":
+        """Return the set with some intents standing for "none of these", and others no longer.
+
+        Raises:
+            DataError: no row has such an intent, or a single intent is left.
+        """
+        if not (no_intents or real_intents):
+            return self
+        rows = self.all_rows()
+        known = {normal_form(name): name for name in rows["intent"].unique()}
+        if absent := [name for name in (*no_intents, *real_intents) if normal_form(name) not in known]:
+            raise DataError(
+                f"no row has the intent '{shown(absent[0])}'; there are: {listed(known.values(), 8)}"
+            )
+        named, real = ({known[normal_form(name)] for name in names} for names in (no_intents, real_intents))
+        names = {*self.none_of_these["intent"], *named} - real
+        divided = LabelledSet.divided(rows, self.name, sorted(names))
+        return divided._revised(divided.frame)
+
+    def all_rows(self) -> pd.DataFrame:
+        """Return the rows with an intent, followed by those with none of them."""
+        return pd.concat([self.frame, self.none_of_these], ignore_index=True)
 
     @property
     def intents(self) -> tuple[str, ...]:
@@ -93,7 +139,14 @@ class LabelledSet(SentenceSet):
             DataError: a language or split is not in the set, or no row is in both.
         """
         frame = self.frame[self.selected(languages=languages, splits=splits)]
-        return LabelledSet(frame.reset_index(drop=True), self.name)
+        of_none = self.none_of_these
+        keep = pd.Series(True, index=of_none.index)
+        for column, wanted in _codes(languages, splits):
+            if wanted is not None:
+                keep &= of_none[column].isin(wanted)
+        return replace(
+            self, frame=frame.reset_index(drop=True), none_of_these=of_none[keep].reset_index(drop=True)
+        )
 
     def selected(
         self, *, languages: Sequence[str] | None = None, splits: Sequence[str] | None = None
@@ -103,10 +156,10 @@ class LabelledSet(SentenceSet):
         Raises:
             DataError: as `select`.
         """
-        codes = None if languages is None else [language_code(name) or name for name in languages]
-        parts = None if splits is None else [split_code(name) for name in splits]
         keep = pd.Series(True, index=self.frame.index)
-        for column, wanted, available in (("language", codes, self.languages), ("split", parts, self.splits)):
+        available_by_column = {"language": self.languages, "split": self.splits}
+        for column, wanted in _codes(languages, splits):
+            available = available_by_column[column]
             if unknown := [value for value in wanted or () if value not in available]:
                 raise DataError(
                     f"no {column} '{shown(unknown[0])}' in the data; there is: {listed(available, 30)}"
@@ -147,11 +200,12 @@ class LabelledSet(SentenceSet):
             share: above 0 and below 1.
             seed: of the draw.
         """
-        named = pd.Series(sentence_groups(self.frame), index=self.frame.index, dtype="str")
-        group = named.where(named != "", " row " + self.frame.index.astype("str"))
+        rows = self.all_rows()
+        named = pd.Series(sentence_groups(rows), index=rows.index, dtype="str")
+        group = named.where(named != "", " row " + rows.index.astype("str"))
         # Groups without an id are drawn for each language separately, so that each has some.
-        bare = ~group.isin(self.frame["id"])
-        stratum = self.frame["intent"] + "\0" + self.frame["language"].where(bare, "")
+        bare = ~group.isin(rows["id"])
+        stratum = rows["intent"] + "\0" + rows["language"].where(bare, "")
         firsts = pd.DataFrame({"group": group, "stratum": stratum}).drop_duplicates("group")
         rng = np.random.default_rng(seed)
         chosen: set[str] = set()
@@ -159,10 +213,11 @@ class LabelledSet(SentenceSet):
             count = max(1, round(share * len(groups))) if len(groups) > 1 else 0
             chosen.update(groups.to_numpy()[rng.permutation(len(groups))[:count]])
         # A sentence with several intents may take the only one of an intent along.
-        is_lost = ~self.frame["intent"].isin(self.frame["intent"][~group.isin(chosen)])
+        is_lost = ~rows["intent"].isin(rows["intent"][~group.isin(chosen)])
         chosen.difference_update(group[is_lost])
-        split = np.where(group.isin(chosen), "test", "train")
-        return LabelledSet(self.frame.assign(split=split), self.name)
+        rows["split"] = np.where(group.isin(chosen), "test", "train")
+        of_none = rows.iloc[len(self) :].reset_index(drop=True)
+        return replace(self, frame=rows.iloc[: len(self)], none_of_these=of_none)
 
     def relabel(self, rows: Sequence[int], intent: str) -> "LabelledSet":
         """Return the set with another intent for some rows, counted from 0.
@@ -192,16 +247,26 @@ class LabelledSet(SentenceSet):
     def _revised(self, frame: pd.DataFrame) -> "LabelledSet":
         if frame["intent"].nunique() < 2:
             raise DataError("a set needs sentences of two intents; keep more of them")
-        return LabelledSet(frame, self.name)
+        return replace(self, frame=frame)
 
     def counts(self) -> pd.DataFrame:
         """Return `count_table` of the sentences."""
         return count_table(self.frame)
 
     def sha256(self) -> str:
-        """Return a hash of the six columns, the same on every machine."""
-        columns = (self.frame[column].tolist() for column in LABELLED_COLUMNS)
+        """Return a hash of the six columns of all rows, the same on every machine."""
+        rows = self.all_rows()
+        columns = (rows[column].tolist() for column in LABELLED_COLUMNS)
         return texts_hash(len(self).to_bytes(8, "little"), *columns)
+
+
+def _codes(
+    languages: Sequence[str] | None, splits: Sequence[str] | None
+) -> tuple[tuple[str, list[str] | None], ...]:
+    """Return the columns to select by, each with its values as codes; None for all."""
+    codes = None if languages is None else [language_code(name) or name for name in languages]
+    parts = None if splits is None else [split_code(name) for name in splits]
+    return ("language", codes), ("split", parts)
 
 
 def unlabelled_from(labelled: LabelledSet, languages: Sequence[str]) -> UnlabelledSet:

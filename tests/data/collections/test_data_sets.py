@@ -21,19 +21,18 @@ CLINC = {
 }
 
 
-def test_sentences_out_of_scope_have_no_intent() -> None:
-    tables, notes = tables_of({"data_small.json": CLINC})
+def test_sentences_out_of_scope_have_the_intent_oos() -> None:
+    tables, _ = tables_of({"data_small.json": CLINC})
 
     assert cells({"data_small.json": CLINC}, "text", "intent", "split") == [
         ("what is my balance", "balance", "val"),
         ("show my balance", "balance", "train"),
         ("play jazz", "music", "train"),
-        ("who won", "", "val"),
-        ("what is love", "", "train"),
-        ("how tall is he", "", "train"),
+        ("who won", "oos", "val"),
+        ("what is love", "oos", "train"),
+        ("how tall is he", "oos", "train"),
     ]
     assert [table.recognised for table in tables] == ["CLINC150"]
-    assert "3 sentences out of scope are read as sentences without an intent." in notes
 
 
 def test_splits_of_clinc_become_those_of_a_labelled_set(tmp_path: Path) -> None:
@@ -41,6 +40,7 @@ def test_splits_of_clinc_become_those_of_a_labelled_set(tmp_path: Path) -> None:
 
     assert labelled.frame["split"].tolist() == ["dev", "train", "train"]
     assert set(labelled.intents) == {"balance", "music"}
+    assert labelled.none_of_these["split"].tolist() == ["dev", "train", "train"]
 
 
 def test_the_domains_beside_clinc_are_no_data() -> None:

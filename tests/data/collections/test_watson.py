@@ -29,7 +29,7 @@ ROWS = [
     ("fly to Rome", "Book", "de", "fly to [city : Rome]"),
     ("travel", "Book", "de", ""),
     ("by train", "Book", "de", ""),
-    ("what is love", "", "de", ""),
+    ("what is love", "irrelevant", "de", ""),
 ]
 
 

@@ -29,8 +29,8 @@ def test_utterances() -> None:
 
     assert cells(files, *COLUMNS) == [
         ("Rome to Bern", "book", "es", "[location : Rome] to [to : Bern]"),
-        ("hm", "", "es", ""),
-        ("hm", "", "es", ""),
+        ("hm", "out_of_scope", "es", ""),
+        ("hm", "out_of_scope", "es", ""),
     ]
 
 
