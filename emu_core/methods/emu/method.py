@@ -63,7 +63,7 @@ def _check(data: "LabelledData", config: "RunConfig", settings: EmuConfig) -> No
 
 def _memory(data: "LabelledData", config: "RunConfig", settings: EmuConfig) -> int | None:
     """Add the token ids; None for settings that train more weights or larger batches than were measured."""
-    from emu_core.training.intent_regression import REGRESSION_MAX_SENTENCES
+    from emu_core.evaluation.intent_regression import REGRESSION_MAX_SENTENCES
 
     base_bytes = process_memory(data, config)
     if (

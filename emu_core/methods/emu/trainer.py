@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from emu_core.devices import Precision, reduced_precision
 from emu_core.encoders.base import Encoder, TokenIds
 from emu_core.errors import Fix, Message, TrainingError
+from emu_core.evaluation.intent_regression import sampled_rows, weights_of_all
 from emu_core.losses.center import center_loss, move_centers
 from emu_core.losses.language import language_cross_entropy, language_wasserstein
 from emu_core.losses.softmax import scale_to_sphere
@@ -43,7 +44,6 @@ from emu_core.runs.checkpoint import CheckpointState
 from emu_core.runs.log import LogValues
 from emu_core.threads import one_thread_for_small_products
 from emu_core.training.fit import Stage, Trainer, Weights
-from emu_core.training.intent_regression import sampled_rows, weights_of_all
 
 
 @contextmanager

@@ -21,6 +21,16 @@ from emu_core.encoders.base import FloatArray
 from emu_core.errors import Fix, TrainingError
 from emu_core.evaluation.classifier import regression
 from emu_core.evaluation.guard import LeftOut, cross_validation, new_intent_guard
+from emu_core.evaluation.intent_regression import (
+    GROUP,
+    LEAST_OF_INTENT,
+    MANY,
+    Classes,
+    Matrix,
+    sampled_rows,
+    weights,
+    weights_of_all,
+)
 from emu_core.evaluation.run_metrics import StrengthMetrics
 from emu_core.methods.posterior.head import (
     TINY,
@@ -33,16 +43,6 @@ from emu_core.methods.posterior.head import (
 from emu_core.methods.posterior.settings import PosteriorConfig
 from emu_core.methods.posterior.whitening import NewIntentGain, gain_of_new_intents, learn_spread, means
 from emu_core.threads import one_thread_for_small_products
-from emu_core.training.intent_regression import (
-    GROUP,
-    LEAST_OF_INTENT,
-    MANY,
-    Classes,
-    Matrix,
-    sampled_rows,
-    weights,
-    weights_of_all,
-)
 
 _Rows = NDArray[np.intp] | Sequence[int]
 

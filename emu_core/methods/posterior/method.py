@@ -26,11 +26,11 @@ def _train(job: "Job", config: PosteriorConfig) -> "Outcome":
     """Fit the head on the base encoder's vectors; each sentence is encoded once."""
     from emu_core.data.labelled.repeats import sentence_groups
     from emu_core.encoders.encode import cached_encode
+    from emu_core.evaluation.intent_regression import sampled_rows
     from emu_core.evaluation.run_metrics import Metrics, NewIntentMetrics
     from emu_core.methods.posterior import fit as posterior
     from emu_core.methods.posterior.encoder import PosteriorEncoder
     from emu_core.training.fit import Fitted
-    from emu_core.training.intent_regression import sampled_rows
     from emu_core.training.job import Outcome
     from emu_core.training.labels import labelled_rows
 
@@ -97,8 +97,8 @@ def _fit_frozen(
     ids: "Sequence[str]",
 ) -> "FrozenFit":
     """Fit the head with the given strength, without measuring what it does to new intents."""
+    from emu_core.evaluation.intent_regression import sampled_rows
     from emu_core.methods.posterior.fit import Examples, fit_head
-    from emu_core.training.intent_regression import sampled_rows
 
     reference = {language: encode(sentences) for language, sentences in _reference(config).items()}
     examples = Examples(encode(texts), labels, reference, ids)
@@ -115,8 +115,8 @@ def _check(data: "LabelledData", config: "RunConfig", _settings: PosteriorConfig
 
 def _memory(data: "LabelledData", config: "RunConfig", _settings: PosteriorConfig) -> int | None:
     """Add what the head is fitted with, of float64 for the most part."""
+    from emu_core.evaluation.intent_regression import sampled_rows
     from emu_core.methods.posterior.fit import DENSE
-    from emu_core.training.intent_regression import sampled_rows
     from emu_core.training.labels import labelled_rows
 
     base_bytes = process_memory(data, config)

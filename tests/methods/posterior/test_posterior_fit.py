@@ -12,7 +12,9 @@ from sklearn.model_selection import KFold
 from sklearn.preprocessing import StandardScaler
 
 from emu_core.errors import TrainingError
+from emu_core.evaluation import intent_regression
 from emu_core.evaluation.classifier import regression
+from emu_core.evaluation.intent_regression import sampled_rows
 from emu_core.methods.posterior import fit as posterior
 from emu_core.methods.posterior.fit import (
     USUAL_PENALTY,
@@ -22,8 +24,6 @@ from emu_core.methods.posterior.fit import (
     learn_known,
 )
 from emu_core.methods.posterior.head import PosteriorHead
-from emu_core.training import intent_regression
-from emu_core.training.intent_regression import sampled_rows
 from tests.support.posterior_by_hand import (
     FULL,
     PLAIN,
