@@ -13,13 +13,13 @@ from emu_core.data.parallel.text import ParallelText
 from emu_core.data.texts.running_text import RunningText
 from emu_core.data.texts.tasks import Tasks
 from emu_core.errors import CancelledError, DataError, RunError, TrainingError
-from emu_core.methods.emu.settings import Trained
 from emu_core.methods.registry import configure
 from emu_core.runs.config import RunConfig
 from emu_core.runs.data_facts import ParallelFacts
 from emu_core.runs.run import Run, RunState, Status, create_run
 from emu_core.runs.stored_data import ParallelData, load_data
 from emu_core.settings import Settings
+from emu_core.training.weight_settings import Trained
 
 WORDS = {
     "en": "dog cat red blue runs sleeps house tree boy girl",

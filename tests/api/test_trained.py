@@ -13,12 +13,13 @@ from emu_core.encoders.base import Encoder
 from emu_core.encoders.registry import open_encoder
 from emu_core.encoders.transformer import encoder as transformer
 from emu_core.errors import TrainingError
-from emu_core.methods.emu.settings import EmuConfig, Trained
-from emu_core.methods.emu.trainer import trained_weights
+from emu_core.methods.emu.settings import EmuConfig
 from emu_core.methods.posterior.encoder import PosteriorEncoder
 from emu_core.methods.posterior.fit import Examples, fit_head
 from emu_core.methods.posterior.settings import PosteriorConfig
 from emu_core.methods.registry import configure
+from emu_core.training.trained_weights import trained_weights
+from emu_core.training.weight_settings import Trained
 from tests.support.small import small_set
 from tests.support.tiny_transformer import tiny_transformer
 
@@ -40,7 +41,7 @@ def make(request: pytest.FixtureRequest, folder: Path) -> Callable[[], Encoder]:
 def moved(encoder: Encoder, config: EmuConfig) -> set[str]:
     """Names of the weights that one step of training changes."""
     before = {name: weight.detach().clone() for name, weight in encoder.named_parameters()}
-    with trained_weights(encoder, config):
+    with trained_weights(encoder, config, interpolation=config.interpolation):
         chosen = [weight for weight in encoder.parameters() if weight.requires_grad]
         optimizer = torch.optim.SGD(chosen, lr=0.1)
         target = torch.randn(len(TEXTS), encoder.dim, generator=torch.Generator().manual_seed(0))

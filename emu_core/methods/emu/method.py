@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from emu_core.methods.emu.settings import Adversary, EmuConfig, Objective, Trained, has_adversary
+from emu_core.methods.emu.settings import Adversary, EmuConfig, Objective, has_adversary
 from emu_core.training.method import Method, Needs, process_memory
+from emu_core.training.weight_settings import Trained
 
 if TYPE_CHECKING:
     from emu_core.runs.config import RunConfig

@@ -7,6 +7,14 @@ from typing import Any
 
 from emu_core.errors import Fix, TrainingError
 from emu_core.settings import PARTIAL_SHARE_LIMITS, SHARE_LIMITS, Settings, setting
+from emu_core.training.weight_settings import (
+    WEIGHTS,
+    Trained,
+    last_layers_setting,
+    lora_alpha_setting,
+    lora_rank_setting,
+    trained_setting,
+)
 
 
 class Objective(StrEnum):
@@ -26,15 +34,6 @@ class Adversary(StrEnum):
     WASSERSTEIN = "wasserstein"
 
 
-class Trained(StrEnum):
-    """The part of the encoder's weights that is trained."""
-
-    ALL = "all"
-    ALL_BUT_EMBEDDINGS = "all-but-embeddings"
-    LAST_LAYERS = "last-layers"
-    LORA = "lora"
-
-
 def has_adversary(config: Any) -> bool:
     """Return whether Emu's settings train a language discriminator, which reads unlabelled sentences."""
     return config.adversary is not Adversary.NONE
@@ -47,14 +46,8 @@ def has_classifier(config: Any) -> bool:
 
 _HIROTA = "Hirota et al. 2020"
 _SETTINGS = f"{_HIROTA}, Experimental Settings"
-_WEIGHTS, _STEPS = "Trained weights", "Steps"
+_STEPS = "Steps"
 _LABELS, _LANGUAGES = "Loss on the labelled sentences", "Language discriminator"
-_weight = partial(setting, group=_WEIGHTS)
-_lora = partial(
-    _weight,
-    source="Hu et al. 2022, section 4.1; value ours",
-    matters=lambda config: config.trained is Trained.LORA,
-)
 _step = partial(setting, group=_STEPS)
 _label = partial(setting, group=_LABELS)
 _center = partial(_label, matters=lambda config: config.center_weight > 0)
@@ -88,47 +81,17 @@ class EmuConfig(Settings):
         above=0,
         common=True,
     )
-    trained: Trained = setting(
-        Trained.ALL_BUT_EMBEDDINGS,
-        "The weights that are trained. With more weights the encoder can change more, but needs more memory. The "
-        "embedding table has a row for each word piece, and training changes only those of pieces that occur. LoRA "
-        "keeps the weights and trains small additions to each layer.",
-        label="Trained weights",
-        source="ours; not stated in the paper",
-        choices={
-            Trained.ALL: "All",
-            Trained.ALL_BUT_EMBEDDINGS: "All but the embedding table",
-            Trained.LAST_LAYERS: "The last layers",
-            Trained.LORA: "LoRA: small additions",
-        },
-        transformers_only=(Trained.LORA,),
-        group=_WEIGHTS,
-    )
-    last_layers: int = _weight(
-        2,
-        "Number of layers that are trained, counted from the output.",
-        label="Layers, from the output",
-        low=1,
-        matters=lambda config: config.trained is Trained.LAST_LAYERS,
-    )
-    lora_rank: int = _lora(
-        16,
-        "Rank r of LoRA's additions, which determines their number of weights.",
-        label="LoRA rank (r)",
-        low=1,
-    )
-    lora_alpha: int = _lora(
-        32,
-        "LoRA's additions are multiplied by alpha / r.",
-        label="LoRA alpha",
-        low=1,
-    )
-    interpolation: float = _weight(
+    trained: Trained = trained_setting("ours; not stated in the paper")
+    last_layers: int = last_layers_setting()
+    lora_rank: int = lora_rank_setting()
+    lora_alpha: int = lora_alpha_setting()
+    interpolation: float = setting(
         1.0,
         "Share of the trained weights in an average with the base encoder's weights. With less, languages with labels "
         "gain less and languages without labels lose less.",
         label="Interpolation with the base weights",
         source="Wortsman et al. 2022, eq. 1; 1 in Emu's paper",
+        group=WEIGHTS,
         above=0,
         high=1,
     )

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from emu_core.devices import Precision, reduced_precision
 from emu_core.encoders.base import Encoder, TokenIds
-from emu_core.errors import Fix, Message, TrainingError
+from emu_core.errors import Fix, Message
 from emu_core.evaluation.intent_regression import sampled_rows, weights_of_all
 from emu_core.losses.center import center_loss, move_centers
 from emu_core.losses.language import language_cross_entropy, language_wasserstein
@@ -35,7 +35,6 @@ from emu_core.methods.emu.settings import (
     Adversary,
     EmuConfig,
     Objective,
-    Trained,
     has_adversary,
     has_classifier,
 )
@@ -44,83 +43,7 @@ from emu_core.runs.checkpoint import CheckpointState
 from emu_core.runs.log import LogValues
 from emu_core.threads import one_thread_for_small_products
 from emu_core.training.fit import Stage, Trainer, Weights
-
-
-@contextmanager
-def trained_weights(encoder: Encoder, config: EmuConfig) -> Iterator[None]:
-    """Make only the weights that `config.trained` names require gradients, for the duration of training.
-
-    LoRA's low-rank updates (Hu et al. 2022, section 4.1) are added to every linear layer of the transformer and merged
-    into its weights at the end. Then `config.interpolation` interpolates between the weights before and after training
-    (Wortsman et al. 2022, eq. 1).
-
-    Raises:
-        TrainingError: LoRA with an encoder that is not a transformer, more layers than there are, or nothing to train.
-    """
-    before = [(weight, weight.requires_grad) for weight in encoder.parameters()]
-    share = config.interpolation
-    base = [weight.detach().clone() for weight, _ in before] if share < 1 else []
-    encoder.requires_grad_(False)
-    try:
-        if config.trained is Trained.LORA:
-            with _lora(encoder, config):
-                yield
-        else:
-            for weight in _chosen(encoder, config):
-                weight.requires_grad_(True)
-            yield
-        with torch.no_grad():
-            for weight, old in zip(encoder.parameters(), base, strict=bool(base)):
-                weight.copy_(torch.lerp(old, weight, share))
-    finally:
-        for weight, flag in before:
-            weight.requires_grad_(flag)
-
-
-def _chosen(encoder: Encoder, config: EmuConfig) -> list[nn.Parameter]:
-    layers = encoder.layers()
-    if config.trained is Trained.LAST_LAYERS:
-        if config.last_layers > len(layers):
-            raise TrainingError(
-                f"the encoder '{encoder.spec}' has {len(layers)} layers, so its last {config.last_layers} can't be "
-                "trained; lower ",
-                Fix("last_layers"),
-            )
-        layers = layers[-config.last_layers :]
-    chosen = [weight for layer in layers for weight in layer]
-    if config.trained is Trained.ALL:
-        chosen += encoder.embeddings()
-    if not chosen:
-        raise TrainingError(
-            f"the encoder '{encoder.spec}' has no weights except its embeddings, which are not trained; train all (",
-            Fix("trained", "all"),
-            "), or use a method that leaves the encoder as it is",
-        )
-    return chosen
-
-
-@contextmanager
-def _lora(encoder: Encoder, config: EmuConfig) -> Iterator[None]:
-    from emu_core.encoders.transformer.encoder import TransformerEncoder
-
-    encoder = encoder.bare
-    if not isinstance(encoder, TransformerEncoder):
-        raise TrainingError(
-            f"LoRA needs a transformer, and '{encoder.spec}' is none; choose another ",
-            Fix("trained"),
-            ", or the encoder e5-small",
-        )
-    from peft import LoraConfig, get_peft_model
-
-    # This changes the backbone in place; `adapted` is only needed to merge the updates.
-    adapted = get_peft_model(
-        encoder.backbone,
-        LoraConfig(r=config.lora_rank, lora_alpha=config.lora_alpha, target_modules="all-linear"),
-    )
-    try:
-        yield
-    finally:
-        adapted.merge_and_unload()
+from emu_core.training.trained_weights import restore_weights, trained_weights, weights_in_training
 
 
 class LanguageDiscriminator(nn.Sequential):
@@ -212,7 +135,7 @@ class EmuTrainer(Trainer[EmuBatch]):
         """Make only the weights that the settings name require gradients."""
         torch.manual_seed(self.seed)
         self.base = self._measured()
-        with trained_weights(self.encoder, self.config):
+        with trained_weights(self.encoder, self.config, interpolation=self.config.interpolation):
             yield
 
     def start_stage(self, number: int) -> None:
@@ -417,15 +340,11 @@ class EmuTrainer(Trainer[EmuBatch]):
 
     def weights(self) -> Weights:
         """Return the encoder's trained weights by name."""
-        named = self.encoder.named_parameters()
-        return {name: weight.detach() for name, weight in named if weight.requires_grad}
+        return weights_in_training(self.encoder)
 
-    @torch.no_grad()
     def load_weights(self, weights: Weights) -> None:
         """Restore the encoder's trained weights."""
-        for name, weight in self.encoder.named_parameters():
-            if weight.requires_grad:
-                weight.copy_(weights[name])
+        restore_weights(self.encoder, weights)
         self._spread = None
 
     def parts(self) -> dict[str, Tensor | nn.Module | torch.optim.Optimizer]:

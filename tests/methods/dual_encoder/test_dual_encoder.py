@@ -22,9 +22,10 @@ from emu_core.methods.dual_encoder.settings import (
     Optimizer,
 )
 from emu_core.methods.emu.batches import prepare_batches
-from emu_core.methods.emu.settings import Adversary, EmuConfig, Trained
+from emu_core.methods.emu.settings import Adversary, EmuConfig
 from emu_core.methods.emu.trainer import EmuTrainer
 from emu_core.training.fit import fit
+from emu_core.training.weight_settings import Trained
 from tests.support.small import small_set
 
 TINY = DualEncoderConfig(
