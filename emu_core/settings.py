@@ -39,6 +39,7 @@ class SettingInfo:
         transformers_only: the choices that need an encoder that is a transformer.
         group: heading of the field on a form and in the command's help.
         common: whether a form shows the field first.
+        is_encoder: whether the value is an encoder as `load_encoder` takes it, besides the one that is trained.
         fixed: whether the method determines the value, so that neither form nor command offers it.
         matters: returns whether the field has any effect under given settings.
     """
@@ -59,6 +60,7 @@ class SettingInfo:
     transformers_only: tuple[Any, ...] = ()
     group: str = ""
     common: bool = False
+    is_encoder: bool = False
     fixed: bool = False
     matters: Callable[[Any], bool] = lambda _settings: True
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from emu_core.methods.registry import methods
-from emu_core.settings import OURS, Settings, infos, value_text
+from emu_core.settings import OURS, SettingInfo, Settings, infos, value_text
 from emu_core.training.method import Method
 from tools import DOCS
 
@@ -29,7 +29,7 @@ def _section(sharing: Sequence[Method]) -> Iterator[str]:
     """Yield the paragraphs on a class of settings, given the methods that share it."""
     first, *others = sharing
     yield f"## {first.title}: `--method {first.name}`"
-    yield f"{first.summary} In Python: `emu_core.config.{first.settings.__name__}`."
+    yield f"{first.summary} In Python: `{first.settings.__module__}.{first.settings.__name__}`."
     if others:
         variants = [f"`{method.name}` sets {_listed(method.variant)}" for method in others]
         yield f"Its variants and baselines have the same settings: {'; '.join(variants)}."
@@ -38,9 +38,14 @@ def _section(sharing: Sequence[Method]) -> Iterator[str]:
     for info in infos(first.settings):
         if not info.fixed:
             values = (value_text(getattr(start, info.name)) for start in starts.values())
-            allowed = info.range or ("on or off" if info.kind is bool else ", ".join(info.kind))
-            rows.append((f"`{info.flag}`", info.help, *values, allowed, info.source))
+            rows.append((f"`{info.flag}`", info.help, *values, _allowed(info), info.source))
     yield "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def _allowed(info: SettingInfo) -> str:
+    if info.range or info.is_encoder:
+        return info.range or "an encoder"
+    return "on or off" if info.kind is bool else ", ".join(info.kind)
 
 
 def _starts(method: Method) -> dict[str, Settings]:

@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import streamlit as st
 
 from emu_app.shell.address import linked
 from emu_app.shell.model_name import EXAMPLE_MODEL, HF, RUN_PREFIX, in_address, model_spec
+from emu_app.shell.state import finished_runs
 from emu_app.shell.users import server
 from emu_app.shell.widgets import KEPT, choose
 from emu_app.shell.wording import literal, worded
@@ -55,6 +57,21 @@ def draw_encoder(
     if not info.available:
         return Choice(info, info.spec, f"{info.name} is not available here: {info.reason}")
     return _draw_model(info, key) if info.spec == HF else Choice(info, info.spec, "")
+
+
+def draw_other_encoder(column: Any, label: str, **about: Any) -> str | None:
+    """Ask for an encoder besides the one to train, published or of a finished run; return its spec, None at first."""
+    infos = [info for info in available_encoders() if info.available and info.spec != HF]
+    names = {info.spec: info.name for info in (*infos, *map(of_run, finished_runs().values()))}
+    spec: str | None = column.selectbox(
+        label,
+        list(names),
+        index=None,
+        format_func=names.__getitem__,
+        placeholder="Choose an encoder",
+        **about,
+    )
+    return spec
 
 
 def is_transformer(encoder: str) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from emu_app.forms.encoder import is_transformer
+from emu_app.forms.encoder import draw_other_encoder, is_transformer
 from emu_app.shell.widgets import KEPT, choose_one
 from emu_app.shell.wording import worded
 from emu_core.encoders.registry import encoder_kind
@@ -84,7 +84,12 @@ def draw_fields(
                 columns = st.columns(2)
             about = {"help": info.describe(start, paper or start).replace("\n", "\n\n"), **KEPT}
             about |= {"key": f"{info.name}-{where}"}
-            values[info.name] = _draw(columns[count % 2], info, getattr(start, info.name), encoder, about)
+            column = columns[count % 2]
+            values[info.name] = (
+                draw_other_encoder(column, info.label, **about)
+                if info.is_encoder
+                else _draw(column, info, getattr(start, info.name), encoder, about)
+            )
             count += 1
             with suppress(TrainingError):  # reported for all settings together
                 now = replace(now, **{info.name: values[info.name]})  # later fields may depend on it

@@ -34,7 +34,7 @@ def draw_form(
     Method, encoder and languages are drawn in the place `choices`, everything else in `details`.
     """
     with choices:
-        method = draw_method("method", Needs.INTENTS, Needs.SLOTS)
+        method = draw_method("method", Needs.INTENTS, Needs.SENTENCES, Needs.SLOTS)
         encoder = (
             draw_encoder("encoder-of-tokens", first=READS_WORDS)
             if method.reads_tokens
@@ -84,18 +84,22 @@ def _draw_languages(chosen: ChosenData, method: Method, settings: Settings) -> d
         pairs = draw_pairs(chosen)
         train = list(dict.fromkeys(code for pair in pairs for code in pair))
         return {"train_languages": train, "unlabelled_languages": None, "pairs": pairs}
+    if method.needs is Needs.SENTENCES:
+        about = "Their labels are not read."
+        sentences = _draw_unlabelled(chosen.train_languages, f"sentences-{chosen.sha256}", about)
+        return {"train_languages": [], "unlabelled_languages": sentences}
     train, unlabelled = draw_train_languages(chosen), None
     if method.reads_unlabelled(settings):
         # If several languages have labels, each of them is another language to the rest.
         others = [code for code in chosen.train_languages if len(train) > 1 or code not in train]
-        unlabelled = choose_languages(
-            "Sentences without labels in",
-            others,
-            f"unlabelled-{chosen.sha256}-{'-'.join(train)}",
-            default=others,
-            help="The labels of these sentences are not read. The sentences keep the languages close to each other.",
-        )
+        about = "The labels of these sentences are not read. The sentences keep the languages close to each other."
+        key = f"unlabelled-{chosen.sha256}-{'-'.join(train)}"
+        unlabelled = _draw_unlabelled(others, key, about)
     return {"train_languages": train, "unlabelled_languages": unlabelled}
+
+
+def _draw_unlabelled(languages: Sequence[str], key: str, about: str) -> list[str]:
+    return choose_languages("Sentences without labels in", languages, key, default=languages, help=about)
 
 
 def _mismatch(method: Method, encoder: Choice, present: Sequence[str], languages: Mapping[str, Any]) -> str:
@@ -111,10 +115,12 @@ def _mismatch(method: Method, encoder: Choice, present: Sequence[str], languages
             f"this method is trained on translations, and every sentence to train on is in "
             f"{language_name(present[0])}; add the same sentences, with the same ids, in another language"
         )
-    if present and not train:
+    if present and not train and method.needs is not Needs.SENTENCES:
         pairs = method.needs is Needs.SLOTS
         return f"choose {'two languages whose translations' if pairs else 'a language whose labels'} are used"
     if present and languages["unlabelled_languages"] == []:
+        if method.needs is Needs.SENTENCES:
+            return "choose a language whose sentences are used"
         return (
             f"this method needs sentences in another language than {language_name(train[0])}; choose one above, or a "
             "method without the language discriminator"

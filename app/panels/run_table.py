@@ -97,7 +97,9 @@ def run_row(run: Run) -> dict[str, object]:
         known = PAPERS if config.task is RunTask.BENCH else methods()
         row["Method"] = known[config.method].title if config.method in known else config.method
         row["Encoder"] = short_name(config.encoder) or "from scratch"
-        row["Trained on"] = _trained_pairs(config) or ", ".join(config.train_languages)
+        row["Trained on"] = _trained_pairs(config) or ", ".join(
+            config.train_languages or config.unlabelled_languages
+        )
     return row
 
 
@@ -111,6 +113,9 @@ def run_facts(run: Run) -> str:
     config = run.config()
     labels, unlabelled = ", ".join(config.train_languages), ", ".join(config.unlabelled_languages) or "none"
     pairs = _trained_pairs(config)
-    data = f"translations: {pairs}" if pairs else f"labels: {labels}; unlabelled: {unlabelled}"
+    if pairs:
+        data = f"translations: {pairs}"
+    else:
+        data = "; ".join(filter(None, (f"labels: {labels}" if labels else "", f"unlabelled: {unlabelled}")))
     over = f"over {short_name(config.encoder)}" if config.encoder else "from scratch"
     return literal(f"{config.method} {over}; {data}; seed {config.seed}", 300)

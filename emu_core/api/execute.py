@@ -113,8 +113,10 @@ def execute(
             progress.phase("saving")
             if processes.main:
                 known = trained_on(config.encoder)
+                for other in method.other_encoders(config.hyperparameters):
+                    known = known.with_those_of(trained_on(other))
                 if isinstance(data, LabelledData):
-                    known = known.joined(data.learnt_rows(config).frame)
+                    known = known.joined(data.learnt_sentences(config))
                 _finish(face, run, outcome, known, metrics, progress)
     return run
 

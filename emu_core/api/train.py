@@ -4,12 +4,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import pandas as pd
+
 from emu_core.api.execute import CHECKPOINT_S, Face, execute
 from emu_core.api.inputs import DataSource, labelled_set, reading_notes
 from emu_core.data.labelled import LabelledSet, UnlabelledSet, unlabelled_from
 from emu_core.data.labelled.columns import ColumnMapping
 from emu_core.data.labelled.load import read_unlabelled
 from emu_core.data.labelled.pairs import LanguagePair, read_pairs
+from emu_core.data.labelled.repeats import is_repeat, without_repeats
 from emu_core.data.languages import language_code
 from emu_core.devices import pick_device, pick_precision
 from emu_core.encoders.registry import encoder_kind
@@ -63,12 +66,15 @@ def train(
         face: writes the run's card; `emu_core.train` has one and takes no other.
         data: labelled set, files, a folder of files, or "demo".
         out: the run's folder; must be new.
-        method: the name of a method that learns from labelled sentences or from translations with annotated slots;
-            see `emu_core.methods.registry.methods`. None takes the default, which takes seconds.
+        method: the name of a method that learns from labelled sentences, from sentences without labels, or from
+            translations with annotated slots; see `emu_core.methods.registry.methods`. None takes the default, which
+            takes seconds.
         encoder: what `load_encoder` takes; None takes the method's default.
         train_languages: languages whose labels are used.
-        unlabelled_languages: languages of `data` to use without labels; None takes all except the training languages.
-        unlabelled: files of unlabelled sentences to use instead of rows of `data`.
+        unlabelled_languages: languages of `data` to use without labels; None takes all except the training languages,
+            or all for a method that reads no labels.
+        unlabelled: files of unlabelled sentences to use instead of rows of `data`, or besides them for a method that
+            reads no labels.
         pairs: languages whose translations FMDA and its baseline learn from, as ("en", "de") or "en-de"; None pairs
             the first training language with each other one.
         hold_out: if no row has a split, the share of each intent's sentences to evaluate on instead of training, drawn
@@ -112,7 +118,10 @@ def train(
     chosen_device = pick_device(device)
     processes = join_processes(chosen_device)
     if processes.main:
-        audit += reading_notes(encoder or method_named(method or default_method()).encoder, labelled.frame)
+        chosen = method_named(method or default_method())
+        others = () if config is None else chosen.other_encoders(chosen.check_settings(config))
+        for spec in (encoder or chosen.encoder, *others):
+            audit += reading_notes(spec, labelled.frame)
         if on_audit is not None:
             on_audit(audit)
     # Then check that data, method and settings match, before anything is written.
@@ -190,7 +199,7 @@ def plan_training(
     settings = config if config is not None else chosen.configure(encoder_kind(encoder))
     values = chosen.check_settings(settings)
     # Then choose the languages whose labels are used, and what the method learns from beside the labels.
-    learnt = _codes(train_languages)
+    learnt = [] if chosen.needs is Needs.SENTENCES else _codes(train_languages)
     present = labelled.train_part().languages
     if missing := [code for code in learnt if code not in present]:
         raise DataError(
@@ -207,6 +216,8 @@ def plan_training(
             f"the method {method} learns from no language pairs; leave them out, or choose "
             + " or ".join(methods_that_need(Needs.SLOTS))
         )
+    elif chosen.needs is Needs.SENTENCES:
+        pool = _sentences(labelled, unlabelled_languages, unlabelled, language)
     elif chosen.reads_unlabelled(settings):
         pool = _unlabelled(labelled, learnt, unlabelled_languages, unlabelled, language)
     # Then describe the run, and ask the method whether the data suit it and fit into memory.
@@ -245,6 +256,29 @@ def _unlabelled(
     others = [code for code in part.languages if len(train_languages) > 1 or code not in train_languages]
     wanted = others if languages is None else _codes(languages) if languages else []
     return unlabelled_from(part, wanted) if wanted else None
+
+
+def _sentences(
+    labelled: LabelledSet,
+    languages: Sequence[str] | None,
+    files: Sequence[str | Path] | UnlabelledSet | None,
+    language: str | None,
+) -> UnlabelledSet:
+    """Return the sentences to train on in the given languages, without labels, and those of the files.
+
+    None of them is a sentence that the encoder is measured on.
+    """
+    rows = labelled.train_part().all_rows()
+    if languages is not None:
+        rows = rows[rows["language"].isin(_codes(languages))]
+    parts = [rows[list(UnlabelledSet.columns)]]
+    if files:
+        given = files if isinstance(files, UnlabelledSet) else read_unlabelled(list(files), language=language)
+        parts.append(given.frame.assign(id=""))  # ids of other data
+    sentences = without_repeats(pd.concat(parts, ignore_index=True))
+    if (held_out := labelled.held_out_part()) is not None:
+        sentences = sentences[~is_repeat(sentences, held_out.all_rows())].reset_index(drop=True)
+    return UnlabelledSet(sentences, labelled.name)
 
 
 def _codes(languages: Sequence[str]) -> list[str]:

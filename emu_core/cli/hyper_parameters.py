@@ -117,7 +117,8 @@ def _form(info: SettingInfo) -> dict[str, Any]:
         return {"action": argparse.BooleanOptionalAction}  # --x and --no-x
     if issubclass(info.kind, StrEnum):
         return {"choices": [member.value for member in info.kind]}
-    return {"type": info.kind, "metavar": "TEXT" if info.kind is str else "N"}
+    metavar = "SPEC" if info.is_encoder else "TEXT" if info.kind is str else "N"
+    return {"type": info.kind, "metavar": metavar}
 
 
 def _items(kind: type) -> Callable[[str], tuple[Any, ...]]:

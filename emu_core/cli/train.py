@@ -28,7 +28,7 @@ def add_train(verbs: Any) -> None:
     parser.usage = "%(prog)s DATA [DATA ...] [options]"
     shared.add_data(parser)
     shared.add_intents(parser)
-    add_method(parser, methods_that_need(Needs.INTENTS, Needs.SLOTS), default_method())
+    add_method(parser, methods_that_need(Needs.INTENTS, Needs.SENTENCES, Needs.SLOTS), default_method())
     option(parser, "--encoder SPEC", f"{shared.SPECS} (default: by method)")
     shared.add_train_languages(parser)
     about = "language of DATA used without labels; repeatable (default: all others)"

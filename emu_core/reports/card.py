@@ -5,6 +5,7 @@ import pandas as pd
 from emu_core.api.forgetting import read_forgetting
 from emu_core.evaluation.run_metrics import Metrics
 from emu_core.files import write_whole
+from emu_core.methods.registry import methods
 from emu_core.reports import figures_as_text as text
 from emu_core.reports.figures_as_text import TextTable
 from emu_core.reports.templating import render_markdown
@@ -32,6 +33,7 @@ def model_card(
 
     `forgetting` is what `read_forgetting` returns.
     """
+    method = methods().get(config.method)  # none if its package is no longer installed
     settings = {**config.hyperparameters, "seed": config.seed, "device": config.device, **config.versions}
     directions = text.directions(metrics)
     return render_markdown(
@@ -44,9 +46,8 @@ def model_card(
         text=text,
         directions=text.directions_table(metrics) if directions else None,
         worse=[direction["pair"] for direction in directions if direction["gain"] < 0],
-        unlabelled=config.unlabelled_languages
-        if config.hyperparameters.get("adversary", "none") != "none"
-        else (),
+        unlabelled=config.unlabelled_languages if config.hyperparameters.get("adversary") != "none" else (),
+        learnt_from=() if method is None else method.other_encoders(config.hyperparameters),
         others={what: count for kind, what in _OTHER_TEXTS.items() if (count := getattr(data, kind, 0))},
         settings=TextTable(("setting", "value"), [(key, str(value)) for key, value in settings.items()]),
         example="Where is the pool?" if config.encoder else "A dog runs along the beach.",

@@ -232,31 +232,36 @@ class Run:
             raise cant_write(self.folder, disk_fault(error)) from None
 
     def rename(self, name: str) -> "Run":
-        """Rename a run that is over, also in the runs that were trained on top of it; return it under its new name.
+        """Rename a run that is over, also in the runs that were trained from it; return it under its new name.
 
         Raises:
-            RunError: the name is invalid or taken, the run or one on top of it is not over, or a process works in its
-                folder.
+            RunError: the name is invalid or taken, the run or one that is trained from it is not over, or a process
+                works in its folder.
         """
         check_name(name)
-        above = []
+        above, old_spec = [], f"run:{self.folder}"
         for run in list_runs(self.folder.parent):
             try:
                 config = run.config()
             except RunError:  # damaged
                 continue
-            if config.encoder != f"run:{self.folder}":
+            if old_spec not in (config.encoder, *config.hyperparameters.values()):
                 continue
             if not run.status().state.is_over:
-                raise RunError(
-                    f"the run '{run.name}' is trained on top of it and is not over; cancel it first"
-                )
+                raise RunError(f"the run '{run.name}' is trained from it and is not over; cancel it first")
             above.append((run, config))
         new = self._move(self.folder.parent / name)
         for run, config in above:
             path = run.folder / "config.json"
             written = path.stat()
-            run.write("config.json", replace(config, encoder=f"run:{new.folder}").to_json())
+            new_spec = f"run:{new.folder}"
+            hyperparameters = {
+                setting: new_spec if value == old_spec else value
+                for setting, value in config.hyperparameters.items()
+            }
+            encoder = new_spec if config.encoder == old_spec else config.encoder
+            changed = replace(config, encoder=encoder, hyperparameters=hyperparameters)
+            run.write("config.json", changed.to_json())
             os.utime(path, ns=(written.st_atime_ns, written.st_mtime_ns))  # runs are listed by it
         with suppress(OSError):  # an unfinished run has no card
             card = (new.folder / "README.md").read_text("utf-8")

@@ -37,7 +37,7 @@ class LabelledData:
             name=self.labelled.name,
             sha256=self.labelled.sha256(),
             rows=len(self.labelled),
-            labelled=len(self.learnt_rows(config)),
+            labelled=len(self.learnt_rows(config)) if self._reads_labels(config) else 0,
             intents=len(self.labelled.intents),
             counts={f"{language} {split}".strip(): int(n) for (language, split), n in counts.items()},
             audit=self.audit,
@@ -46,12 +46,23 @@ class LabelledData:
 
     def size(self, config: RunConfig) -> str:
         """Return the amount of training data in words."""
+        if not self._reads_labels(config):
+            return counted(len(self.learnt_sentences(config)), "sentence")
         sentences = counted(len(self.learnt_rows(config)), "labelled sentence")
         return f"{sentences} of {counted(len(self.labelled.intents), 'intent')}"
 
     def learnt_rows(self, config: RunConfig) -> LabelledSet:
         """Return the rows whose labels are learnt."""
         return self.labelled.train_part().select(languages=config.train_languages or None)
+
+    def learnt_sentences(self, config: RunConfig) -> pd.DataFrame:
+        """Return the rows of `learnt_rows`, or by a method that reads no labels, all sentences that it learns from."""
+        if self.unlabelled is None or self._reads_labels(config):
+            return self.learnt_rows(config).frame
+        return self.unlabelled.frame
+
+    def _reads_labels(self, config: RunConfig) -> bool:
+        return self.unlabelled is None or bool(config.train_languages)
 
     def store(self, folder: Path) -> None:
         """Write both sets."""

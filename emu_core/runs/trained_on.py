@@ -1,4 +1,4 @@
-"""The sentences whose labels an encoder has learnt, as hashes beside its weights.
+"""The sentences that an encoder has learnt, with their labels or from another encoder, as hashes beside its weights.
 
 On those, it recognises what it has memorised, so that no accuracy on them says anything about new sentences.
 """
@@ -28,11 +28,13 @@ _PROBE = pd.DataFrame(
 
 @dataclass(frozen=True, eq=False)
 class TrainedOn:
-    """The sentences that an encoder was trained on with their labels.
+    """The sentences that an encoder was trained on with their labels, or to be as near as another encoder has them.
+
+    An encoder has learnt what those have that it was trained from, or learnt from.
 
     Attributes:
         hashes: 64 bits of each sentence in its language.
-        unknown: the encoder, this one or one that it was trained from, of which they are not known; "" for none.
+        unknown: the encoder, this one or one of those, of which they are not known; "" for none.
     """
 
     hashes: NDArray[np.uint64]
@@ -41,6 +43,10 @@ class TrainedOn:
     def joined(self, sentences: pd.DataFrame) -> "TrainedOn":
         """Return these sentences and others, with the columns text and language."""
         return TrainedOn(np.union1d(self.hashes, _hashed(sentences)), self.unknown)
+
+    def with_those_of(self, other: "TrainedOn") -> "TrainedOn":
+        """Return these sentences and those of another encoder, from which this one has learnt."""
+        return TrainedOn(np.union1d(self.hashes, other.hashes), self.unknown or other.unknown)
 
     def rows(self, sentences: pd.DataFrame) -> NDArray[np.bool_]:
         """Return whether each of N sentences, or a repeat or translation of it among them, was trained on, (N,).

@@ -22,6 +22,7 @@ class Needs(StrEnum):
 
     INTENTS = "labelled sentences"
     SLOTS = "translations with annotated slots"
+    SENTENCES = "sentences without labels"
     PARALLEL_TEXT = "parallel text"
 
 
@@ -119,6 +120,11 @@ class Method:
             )
         tuned = {} if encoder is None else self.tuned(encoder, changes)
         return self.settings(**{**tuned, **self.variant, **changes})
+
+    def other_encoders(self, values: "Hyperparameters") -> tuple[str, ...]:
+        """Return the encoders, besides the one that is trained, from which it learns under a run's settings."""
+        named = (values.get(info.name) for info in infos(self.settings) if info.is_encoder)
+        return tuple(str(encoder) for encoder in named if encoder)
 
     def settings_from(self, values: Mapping[str, Any]) -> Settings:
         """Return the settings for values from a run's config.json.

@@ -68,6 +68,8 @@ def assert_same_weights(run: Run, whole: Run) -> None:
         ("emu", 4, 2),  # within the first epoch
         ("emu", 6, 5),  # just after an epoch's end
         ("emu", 15, 4),  # at the very last step
+        ("distil", 1, 2),
+        ("distil", 7, 5),  # just after an epoch's end
         ("fmda", 5, 2),
         ("meaning-language", 5, 2),
         ("dual-encoder", 5, 2),

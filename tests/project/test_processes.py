@@ -22,13 +22,18 @@ from tests.support.small import small_file
 
 # 72 sentences in batches of 7: parts of unequal length, and a smaller last batch. The discriminator's own dropout is
 # drawn by each process alike.
-METHODS = ("emu", "contrastive")
-TRAIN = ("--epochs", "1", "--batch-size", "7", "--device", "cpu", "--json")
+METHODS = ("emu", "contrastive", "distil")
+TRAIN = ("--epochs", "1", "--device", "cpu", "--json")
 
 
 def commands(data: Path, out: Path) -> list[list[str]]:
-    """Train with each method and embed, into a folder."""
-    trained = [["train", str(data), "--method", one, "--out", str(out / one), *TRAIN] for one in METHODS]
+    """Train with each method, with the first run as teacher of the last, and embed, into a folder."""
+    own = {method: ["--batch-size", "7"] for method in METHODS}
+    own["distil"] = ["--batch-size", "20", "--teacher", f"run:{out / 'emu'}"]
+    trained = [
+        ["train", str(data), "--method", method, "--out", str(out / method), *own[method], *TRAIN]
+        for method in METHODS
+    ]
     return [*trained, ["embed", str(data), "--out", str(out / "v.parquet"), "--device", "cpu", "--json"]]
 
 
@@ -62,7 +67,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def one(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What the commands leave that one process runs: this one."""
     out = tmp_path_factory.mktemp("one")
-    assert [main(command) for command in commands(data, out)] == [0, 0, 0]
+    assert [main(command) for command in commands(data, out)] == [0, 0, 0, 0]
     return out
 
 
@@ -71,10 +76,8 @@ def two(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What two processes leave."""
     out = tmp_path_factory.mktemp("two")
     lines = in_two_processes(commands(data, out))
-    first, second, embedded = [
-        json.loads(line) for line in lines if line.startswith("{")
-    ]  # one of them speaks
-    assert {first["run"], second["run"]} == {str(out / method) for method in METHODS}
+    *trained, embedded = [json.loads(line) for line in lines if line.startswith("{")]  # one of them speaks
+    assert {output["run"] for output in trained} == {str(out / method) for method in METHODS}
     assert embedded["sentences"] == 324
     return out
 

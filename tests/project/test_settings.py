@@ -10,13 +10,22 @@ import pytest
 
 from emu_core.errors import TrainingError
 from emu_core.methods.bicvm.settings import BicvmConfig
+from emu_core.methods.distil.settings import DistilConfig
 from emu_core.methods.dual_encoder.settings import DualEncoderConfig
 from emu_core.methods.emu.settings import EmuConfig
 from emu_core.methods.fmda.settings import FmdaConfig, MeaningLanguageConfig
 from emu_core.methods.posterior.settings import PosteriorConfig
 from emu_core.settings import SettingInfo, Settings, infos, setting
 
-KINDS = (EmuConfig, PosteriorConfig, FmdaConfig, MeaningLanguageConfig, DualEncoderConfig, BicvmConfig)
+KINDS = (
+    EmuConfig,
+    PosteriorConfig,
+    DistilConfig,
+    FmdaConfig,
+    MeaningLanguageConfig,
+    DualEncoderConfig,
+    BicvmConfig,
+)
 FIELDS = [(kind, info) for kind in KINDS for info in infos(kind)]
 
 
@@ -156,7 +165,7 @@ def test_every_range_is_held(kind: type[Settings], info: SettingInfo) -> None:
         )
         if limit is not None
     ]
-    outside += [float("nan"), "abc"]
+    outside += [float("nan"), 3 if info.kind is str else "abc"]
     for value in outside:
         with pytest.raises(TrainingError, match=f"^{info.name} must be {info.expected}, not "):
             kind(**{info.name: value})

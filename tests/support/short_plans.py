@@ -54,6 +54,10 @@ def plan(method: str, folder: Path) -> Plan:
             return plan_training(
                 with_dev(), method=method, encoder=encoder, config=configure(method, encoder, **SETTINGS)
             )
+        case "distil":
+            encoder = f"hf:{tiny_transformer(folder / method, letters=True)}"
+            config = configure(method, encoder, teacher="use", epochs=2, batch_size=36)
+            return plan_training(with_dev(), method=method, encoder=encoder, config=config)
         case "fmda" | "meaning-language":
             settings = SLOTS | ({"hidden": 8, "two_stage": True} if method == "fmda" else {})
             return plan_training(

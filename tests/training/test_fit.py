@@ -21,10 +21,12 @@ from emu_core.encoders.transformer.token_states import require_transformer
 from emu_core.errors import CancelledError, RunError, TrainingError
 from emu_core.methods.bicvm.settings import BicvmConfig
 from emu_core.methods.bicvm.trainer import BicvmTrainer, untrained_encoder
+from emu_core.methods.distil.settings import DistilConfig
+from emu_core.methods.distil.trainer import DistilTrainer
 from emu_core.methods.dual_encoder.settings import DualEncoderConfig, Optimizer
 from emu_core.methods.dual_encoder.trainer import DualEncoderTrainer
 from emu_core.methods.emu.batches import TrainingData
-from emu_core.methods.emu.settings import EmuConfig, Trained
+from emu_core.methods.emu.settings import EmuConfig
 from emu_core.methods.emu.trainer import EmuTrainer
 from emu_core.methods.fmda.batches import prepare_disentangling
 from emu_core.methods.fmda.settings import FmdaConfig, MeaningLanguageConfig
@@ -32,6 +34,7 @@ from emu_core.methods.fmda.trainer import DisentangleTrainer
 from emu_core.runs.checkpoint import Checkpoint, CheckpointPosition, CheckpointState
 from emu_core.runs.log import Record
 from emu_core.training.fit import Fitted, Stage, Trainer, fit, ran_out
+from emu_core.training.weight_settings import Trained
 from tests.support.slot_set import slot_set
 from tests.support.tiny_encoder import CLASSES, TinyEncoder, sentences
 from tests.support.tiny_transformer import tiny_transformer
@@ -98,7 +101,15 @@ def bicvm() -> Trainer[Any]:
     return BicvmTrainer(untrained_encoder(ALL.translation, config, seed=0), ALL.translation, config, seed=0)
 
 
-METHODS = ("emu", "lora", "fmda", "meaning-language", "dual-sgd", "dual-adam", "bicvm")
+def distil() -> Trainer[Any]:
+    torch.manual_seed(1)
+    ids = [sentence for language in ("en", "ja") for sentence in sentences(language, 12).ids]
+    teacher_vectors = np.random.default_rng(0).normal(size=(len(ids), 5)).astype(np.float32)
+    config = DistilConfig(epochs=EPOCHS, batch_size=8)
+    return DistilTrainer(TinyEncoder(), ids, teacher_vectors, config, seed=0)
+
+
+METHODS = ("emu", "lora", "distil", "fmda", "meaning-language", "dual-sgd", "dual-adam", "bicvm")
 
 
 @pytest.fixture(scope="module")
@@ -107,6 +118,7 @@ def makers(transformer: TransformerEncoder) -> dict[str, Make]:
     return {
         "emu": lambda: emu(decay=True),
         "lora": lambda: lora(transformer),
+        "distil": distil,
         "fmda": disentangling(transformer, FmdaConfig(hidden=8, two_stage=True, standardised=True, **shared)),
         "meaning-language": disentangling(transformer, MeaningLanguageConfig(**shared)),
         "dual-sgd": lambda: dual(Optimizer.SGD),

@@ -1,0 +1,252 @@
+"""Measure the distillation: seen and new intents, similarity and translations, by teacher and student.
+
+Prints one JSON object for each teacher and each student. Teachers are fitted on the stored vectors of
+`benchmarks.default_method`, with English labels; a student learns from the sentences of split train in all languages,
+without labels. What is measured is never learnt from: of SIB-200 the split dev, quarters of the training sentences held
+out in turn, and intents left out, with all their sentences; of the demo set the split test and intents left out.
+"""
+
+import argparse
+import gzip
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import emu_core  # noqa: F401  - first: it sets how OpenMP threads wait, before torch starts them
+
+# isort: split
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.stats import spearmanr
+
+from benchmarks.default_method import (
+    PAIRS,
+    QUARTERS,
+    Labelled,
+    Vault,
+    Vectors,
+    base,
+    posterior,
+    precision,
+    unit,
+)
+from emu_core.encoders.base import Encoder
+from emu_core.encoders.registry import encoder_kind, load_encoder
+from emu_core.methods.distil.settings import DistilConfig
+from emu_core.methods.distil.trainer import DistilTrainer
+from emu_core.methods.registry import configure
+from emu_core.training.fit import fit
+
+Mask = NDArray[np.bool_]
+ENCODERS = ("use", "e5-small")
+GENERAL = ("en", "de", "fr")  # languages of Multi30k's captions
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of a set, and their vectors by each encoder."""
+
+    frame: pd.DataFrame
+    by_encoder: Mapping[str, Labelled]
+
+    @property
+    def texts(self) -> NDArray[np.object_]:
+        """The sentences."""
+        return self.frame["text"].to_numpy(dtype=object)
+
+
+Teacher = Callable[[Rows, Mask], Callable[[Mapping[str, Vectors]], Vectors]]
+"""Fits on labelled rows; returns a function from the vectors of any sentences by each encoder to the teacher's."""
+
+
+def teacher_of(vaults: Mapping[str, Vault], encoders: Sequence[str], *, fitted: bool) -> Teacher:
+    """Return encoders side by side, each as it is or with its own default head."""
+
+    def fit_heads(rows: Rows, labelled: Mask) -> Callable[[Mapping[str, Vectors]], Vectors]:
+        heads = {}
+        for encoder in encoders:
+            how = posterior(configure("posterior", encoder)) if fitted else base
+            heads[encoder] = how(rows.by_encoder[encoder].labels(labelled, vaults[encoder].reference))
+        return lambda vectors: np.concatenate([unit(heads[name](vectors[name])) for name in encoders], axis=1)
+
+    return fit_heads
+
+
+def rows_of(vaults: Mapping[str, Vault], name: str) -> Rows:
+    """Return SIB-200 or the demo set."""
+    sets = {encoder: getattr(vault, name) for encoder, vault in vaults.items()}
+    frame = next(iter(sets.values()))[0]
+    return Rows(frame, {encoder: Labelled(*of) for encoder, of in sets.items()})
+
+
+def general_text(vaults: Mapping[str, Vault], count: int) -> tuple[list[str], dict[str, Vectors]]:
+    """Return the first captions of Multi30k in each language, and their vectors by each encoder."""
+    texts: list[str] = []
+    for language in GENERAL:
+        folder = next(iter(vaults.values())).data / "multi30k"
+        with gzip.open(folder / f"train.{language}.gz", "rt", encoding="utf-8") as lines:
+            texts += [line.strip() for line, _ in zip(lines, range(count), strict=False)]
+    vectors = {
+        name: vault.vectors(f"multi30k_{count}", lambda: texts) if texts else np.empty((0, 1), np.float32)
+        for name, vault in vaults.items()
+    }
+    return texts, vectors
+
+
+class Student:
+    """Trains students, and adds up the CPU time."""
+
+    def __init__(self, spec: str, config: DistilConfig, seed: int) -> None:
+        self.spec, self.config, self.seed, self.seconds, self.trained = spec, config, seed, 0.0, 0
+
+    def train(self, texts: Sequence[str], vectors: Vectors) -> Encoder:
+        """Return an encoder that has learnt the teacher's vectors (N, d) of N sentences."""
+        encoder = load_encoder(self.spec)
+        began = time.process_time()
+        trainer = DistilTrainer(encoder, encoder.ids_of(texts), vectors, self.config, seed=self.seed)
+        fit(trainer, on_record=lambda _: None, should_stop=lambda: False)
+        self.seconds += time.process_time() - began
+        self.trained += 1
+        return encoder
+
+
+def figures(
+    teacher: Teacher, student: Student | None, vaults: Mapping[str, Vault], general: int, parts: Sequence[str]
+) -> dict[str, float]:
+    """Return every figure: Acc@1 in percent, Spearman's correlation, P@1 in percent; without a student the teacher's.
+
+    Args:
+        teacher: see there.
+        student: None measures the teacher.
+        vaults: the vectors by each encoder.
+        general: captions of each language mixed in.
+        parts: of the sets to measure: dev, others, quarters, new, demo, demo-new.
+    """
+    sib, demo = rows_of(vaults, "sib"), rows_of(vaults, "demo")
+    texts, vectors = general_text(vaults, general)
+    found: dict[str, float] = {}
+
+    def measured(rows: Rows, labelled: Mask, asked: Mask) -> float:
+        return _accuracy(rows, asked, *_trained(teacher, student, rows, labelled, texts, vectors))
+
+    train = _split(sib, "train")
+    if {"dev", "others"} & set(parts):
+        maps, encoder = _trained(teacher, student, sib, train, texts, vectors)
+    if "dev" in parts:
+        found["sib dev"] = _accuracy(sib, _split(sib, "dev"), maps, encoder)
+    if "others" in parts:
+        found |= _others(vaults, maps, encoder)
+    if "quarters" in parts:
+        ids = sib.frame["id"].to_numpy(dtype=str)
+        order = np.random.default_rng(0).permutation(np.unique(ids[train]))
+        held = [np.isin(ids, part) for part in np.array_split(order, QUARTERS)]
+        found["sib quarters"] = float(np.mean([measured(sib, train & ~part, part) for part in held]))
+    if "new" in parts:
+        halves = sib.by_encoder["use"].halves()
+        found["sib new"] = float(np.mean([measured(sib, train & half, ~half) for half in halves]))
+    train = _split(demo, "train")
+    test = _split(demo, "test")
+    if "demo" in parts:
+        found["demo test"] = measured(demo, train, test)
+    if "demo-new" in parts:
+        halves = demo.by_encoder["use"].halves()
+        found["demo new"] = float(np.mean([measured(demo, train & half, test & ~half) for half in halves]))
+    return found
+
+
+def _split(rows: Rows, split: str) -> Mask:
+    return (rows.frame["split"] == split).to_numpy()
+
+
+def _trained(
+    teacher: Teacher,
+    student: Student | None,
+    rows: Rows,
+    learnt: Mask,
+    general: Sequence[str],
+    general_vectors: Mapping[str, Vectors],
+) -> tuple[Callable[[Mapping[str, Vectors]], Vectors], Encoder | None]:
+    """Fit the teacher on the English rows among those learnt from, and the student on all of them."""
+    maps = teacher(rows, learnt)
+    if student is None:
+        return maps, None
+    targets = [maps({name: labelled.vectors[learnt] for name, labelled in rows.by_encoder.items()})]
+    if general:
+        targets.append(maps(general_vectors))
+    return maps, student.train([*rows.texts[learnt], *general], np.concatenate(targets))
+
+
+def _accuracy(
+    rows: Rows, asked: Mask, maps: Callable[[Mapping[str, Vectors]], Vectors], encoder: Encoder | None
+) -> float:
+    if encoder is None:
+        vectors = maps({name: labelled.vectors[asked] for name, labelled in rows.by_encoder.items()})
+    else:
+        vectors = encoder.encode(list(rows.texts[asked]))
+    return Labelled(rows.frame[asked], vectors).accuracy(np.ones(int(asked.sum()), dtype=bool), lambda v: v)
+
+
+def _others(
+    vaults: Mapping[str, Vault],
+    maps: Callable[[Mapping[str, Vectors]], Vectors],
+    encoder: Encoder | None,
+) -> dict[str, float]:
+    """Return similarity and translations, for whose texts the student encodes."""
+    correlations, ranks = [], []
+    for language in vaults["use"].similarity:
+        scores = vaults["use"].similarity[language][1]
+        if encoder is None:
+            vectors = maps({name: vault.similarity[language][0] for name, vault in vaults.items()})
+        else:
+            frame = pd.read_csv(vaults["use"].data / "stsb" / f"{language}.dev.csv", header=None)
+            vectors = encoder.encode([*frame[0], *frame[1]])
+        first, second = np.split(unit(vectors), 2)
+        correlations.append(spearmanr((first * second).sum(axis=1), scores).statistic)
+    for number, pair in enumerate(PAIRS):
+        sides = []
+        for side, language in enumerate((pair, "eng")):
+            if encoder is None:
+                vectors = maps({name: vault.translations[number][side] for name, vault in vaults.items()})
+            else:
+                path = vaults["use"].data / "tatoeba" / f"tatoeba.{pair}-eng.{language}"
+                vectors = encoder.encode(path.read_text("utf-8").splitlines())
+            sides.append(unit(vectors))
+        ranks.append(precision(sides[0], sides[1]))
+    return {"sts": float(np.mean(correlations)), "translations": float(np.mean(ranks))}
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("data", type=Path, help="a folder with sib200, multi30k, stsb and tatoeba")
+    parser.add_argument("--vectors", type=Path, required=True, help="folder to store vectors in")
+    parser.add_argument("--teachers", nargs="+", default=["use", "e5-small", "both"])
+    parser.add_argument(
+        "--students", nargs="+", default=["use"], help="specs of encoders; none measures teachers"
+    )
+    parser.add_argument(
+        "--parts", nargs="+", default=["dev", "others", "quarters", "new", "demo", "demo-new"]
+    )
+    parser.add_argument("--general", type=int, default=0, help="captions of each language mixed in")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--set", nargs="*", default=[], help="settings, such as epochs=2")
+    options = parser.parse_args()
+    vaults = {name: Vault(options.data, options.vectors, name) for name in ENCODERS}
+    changes = {name: json.loads(value) for name, _, value in (item.partition("=") for item in options.set)}
+    for name in options.teachers:
+        encoders = ENCODERS if name.removesuffix("-base") == "both" else (name.removesuffix("-base"),)
+        teacher = teacher_of(vaults, encoders, fitted=not name.endswith("-base"))
+        for spec in options.students:
+            config = configure("distil", encoder_kind(spec), **changes) if spec != "none" else None
+            student = Student(spec, config, options.seed) if config is not None else None
+            found = figures(teacher, student, vaults, options.general, options.parts)
+            cpu = {} if student is None else {"CPU s": student.seconds / student.trained}
+            about = {"teacher": name, "student": spec, **changes, "general": options.general}
+            print(json.dumps(about | {part: round(v, 3) for part, v in (found | cpu).items()}), flush=True)
+
+
+if __name__ == "__main__":
+    main()
