@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import fractional_matrix_power
+from scipy.linalg import fractional_matrix_power, helmert
 from sklearn.linear_model import LogisticRegression
 
 from emu_core.methods.posterior.fit import (
@@ -56,6 +56,22 @@ def whitened(x: Matrix, labels: list[int], whitening: float) -> Matrix:
     )
 
 
+def reliability(x: Matrix, labels: list[int]) -> float:
+    """Ledoit and Wolf's estimate, from the independent contrasts of each intent's sentences."""
+    rows = np.vstack(
+        [
+            helmert(labels.count(c)) @ x[[label == c for label in labels]]
+            for c in set(labels)
+            if labels.count(c) > 1
+        ]
+    )
+    n, d = rows.shape
+    covariance = rows.T @ rows / n
+    apart = ((covariance - np.trace(covariance) / d * np.eye(d)) ** 2).sum()
+    noise = sum(((np.outer(row, row) - covariance) ** 2).sum() for row in rows) / n**2
+    return 1 - float(min(1, noise / apart))
+
+
 def signs(
     v: Matrix, x: Matrix, labels: list[int], chosen: float, config: PosteriorConfig
 ) -> tuple[float, float]:
@@ -75,7 +91,7 @@ def by_hand(x: Matrix, labels: list[int], q: Matrix, config: PosteriorConfig, kn
     """What the method says, one sentence and one class at a time, in float64."""
     k, n = max(labels) + 1, len(labels)
     if config.whitening:
-        spread = whitened(x, labels, config.whitening)
+        spread = whitened(x, labels, config.whitening * min(1, reliability(x, labels) / 0.6))
         x, q = unit(x @ spread), unit(q @ spread)
     chosen = choose_inverse_penalty(x, np.array(labels), config.kernel_temperature)
     regression = LogisticRegression(C=chosen, tol=1e-8, max_iter=3000).fit(x, labels)

@@ -240,7 +240,8 @@ def _left_out(
 def _space(examples: Examples, config: PosteriorConfig) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Return `x` (N, d), and the directions, the center and the map that lead to its space."""
     x, directions, center = _neutral(examples, config)
-    spread = learn_spread(x.numpy().astype(np.float64), examples.classes, config.whitening)
+    group = _groups(examples.ids or [""] * len(x))
+    spread = learn_spread(x.numpy().astype(np.float64), examples.classes, group, config.whitening)
     return spread_out(x, spread), directions, center, spread
 
 

@@ -41,7 +41,8 @@ class PosteriorConfig(Settings):
     whitening: float = _chosen(
         0.15,
         "How far the directions are evened out in which sentences of one intent differ. More separates intents better, "
-        "those without labels too, and translations less well. 0 leaves the embedding as it is.",
+        "those without labels too, and translations less well. With few labels, it is weaker than set here. 0 leaves "
+        "the embedding as it is.",
         label="Whitening within intents",
         **SHARE_LIMITS,
         common=True,

@@ -14,6 +14,9 @@ from emu_core.evaluation.intent_regression import Classes, Matrix
 EVEN = 1e-9  # a variance below this share of the largest counts as none
 DIVISIONS = 3  # random divisions of the intents into halves
 TEMPERATURE = 0.05  # divides the cosines whose softmax weighs a sentence's neighbours
+RELIABLE = (
+    0.6  # share of the measured covariance, from which on the whitening is as strong as its setting says
+)
 LEAST_GAIN = 0.5  # points
 ERRORS = 2.0  # standard errors that a gain must exceed
 
@@ -61,8 +64,12 @@ def within_intents(x: Matrix, classes: Classes) -> Within | None:
     return Within(np.maximum(values, 0), axes, n)
 
 
-def learn_spread(x: Matrix, classes: Classes, whitening: float) -> Tensor:
+def learn_spread(x: Matrix, classes: Classes, group: Classes, whitening: float) -> Tensor:
     """Return the map (d, d) of `Within`; (0, d) for no whitening, or if no intent has two sentences that differ.
+
+    A covariance measured from a few sentences is mostly noise. A map learnt from it draws these sentences together, and
+    no others, which then seem to be unlike all labelled ones. So below a `reliability` of `RELIABLE`, the whitening is
+    weakened in proportion.
 
     Raises:
         TrainingError: the whitening is too large for so few sentences.
@@ -70,7 +77,30 @@ def learn_spread(x: Matrix, classes: Classes, whitening: float) -> Tensor:
     within = within_intents(x, classes) if whitening else None
     if within is None:
         return torch.zeros(0, x.shape[1])
-    return torch.from_numpy(within.spread(whitening).astype(np.float32))
+    strength = whitening * min(1.0, reliability(x, classes, group) / RELIABLE)
+    return torch.from_numpy(within.spread(strength).astype(np.float32))
+
+
+def reliability(x: Matrix, classes: Classes, group: Classes) -> float:
+    """Estimate which share of the covariance within intents is no accident of the sentences, from 0 to 1.
+
+    It is one minus the shrinkage intensity of Ledoit and Wolf (2004, "A well-conditioned estimator for
+    large-dimensional covariance matrices"). Their estimate is of independent rows: so translations and repeats, which
+    `group` numbers alike, count as one sentence, their mean, and each further sentence of an intent is compared with
+    the mean of those before it (Helmert contrasts), which leaves n - 1 independent rows of n sentences. It is 0 if no
+    intent has two such sentences.
+    """
+    from sklearn.covariance import ledoit_wolf_shrinkage
+
+    _, first, sentence = np.unique(np.stack([classes, group]), axis=1, return_index=True, return_inverse=True)
+    distinct, intents = means(x, sentence), classes[first]
+    contrasts = []
+    for intent in range(int(intents.max()) + 1):
+        rows = distinct[intents == intent]
+        before = np.arange(1, len(rows))[:, None]  # sentences
+        contrasts.append((np.cumsum(rows[:-1], axis=0) / before - rows[1:]) * np.sqrt(before / (before + 1)))
+    independent = np.concatenate(contrasts)
+    return 1 - float(ledoit_wolf_shrinkage(independent, assume_centered=True)) if len(independent) else 0.0
 
 
 def means(x: Matrix, classes: Classes) -> Matrix:

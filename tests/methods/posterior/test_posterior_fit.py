@@ -63,9 +63,13 @@ def test_too_few_intents_leave_the_gate_of_nearness() -> None:
     assert len(head.known) == 0 and len(head.spread) == 6
     alone = fit_head(Examples(np.eye(3, dtype=np.float32), [0, 1, 2]), FULL)
     assert len(alone.spread) == 0  # no intent has two sentences
-    x, labels = classes(20, 3, 30)
+
+
+def test_a_whitening_of_directions_without_differences_is_refused() -> None:
+    x, labels = classes(200, 3, 4)
+    x = np.hstack([x * [1, 1, 3, 5], np.zeros((200, 1))])
     with pytest.raises(TrainingError, match=r"lower whitening$"):
-        fit_head(Examples(x.astype(np.float32), labels), replace(PLAIN, whitening=1.0))
+        fit_head(Examples(unit(x).astype(np.float32), labels), replace(PLAIN, whitening=1.0))
 
 
 def test_one_intent_is_too_few() -> None:

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 from numpy.typing import NDArray
 
 from emu_core.evaluation.run_metrics import StrengthMetrics
@@ -11,6 +12,7 @@ from emu_core.methods.posterior import fit as posterior
 from emu_core.methods.posterior import whitening
 from emu_core.methods.posterior.fit import Examples, Strength, choose_strength, fit_head
 from emu_core.methods.posterior.settings import PosteriorConfig
+from tests.support.posterior_by_hand import reliability
 
 CONFIG = PosteriorConfig(intent_parts=0, language_directions=0, centering=0.0)
 
@@ -131,3 +133,56 @@ def test_translations_are_of_one_group(monkeypatch: pytest.MonkeyPatch) -> None:
     given = sentences(2.0)
     choose_strength(replace(given, ids=["", *(f"{row // 2}" for row in range(1, 240))]), CONFIG)
     assert seen[0].tolist() == [0, *(1 + row // 2 for row in range(1, 240))]
+
+
+def few(a_intent: int, dim: int = 200, seed: int = 0) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Sentences of seven intents, which differ within an intent in a few directions more than in the others."""
+    rng = np.random.default_rng(seed)
+    labels = np.arange(7 * a_intent) % 7
+    means = np.random.default_rng(1).normal(size=(7, dim))
+    x = means[labels] + rng.normal(size=(len(labels), dim)) * np.linspace(4, 0.5, dim)
+    return x / np.linalg.norm(x, axis=1, keepdims=True), labels
+
+
+def test_how_reliable_a_covariance_is_is_its_formula() -> None:
+    x, labels = few(5, dim=9)
+    x, labels = x[:-2], labels[:-2]  # intents of unequal size
+    by_formula = reliability(x, labels.tolist())
+    assert 0.1 < by_formula < 0.9
+    assert whitening.reliability(x, labels, np.arange(len(x))) == pytest.approx(by_formula)
+
+
+def test_a_covariance_is_the_more_reliable_the_more_sentences_it_is_measured_from() -> None:
+    values = [whitening.reliability(*few(n), np.arange(7 * n)) for n in (4, 16, 64, 256)]
+    assert values == sorted(values) and values[0] < whitening.RELIABLE < values[-1]
+    alone = np.eye(3)
+    assert whitening.reliability(alone, np.arange(3), np.arange(3)) == 0
+
+
+def test_translations_make_a_covariance_no_more_reliable() -> None:
+    x, labels = few(8)
+    group = np.arange(len(x))
+    near = x + 1e-6 * np.random.default_rng(5).normal(size=x.shape)
+    twice = whitening.reliability(np.vstack([x, near]), np.tile(labels, 2), np.tile(group, 2))
+    assert twice == pytest.approx(whitening.reliability(x, labels, group), abs=1e-4)
+    apart = whitening.reliability(np.vstack([x, near]), np.tile(labels, 2), np.arange(2 * len(x)))
+    assert apart > 1.2 * twice
+
+
+def test_the_whitening_is_as_set_once_its_covariance_is_reliable() -> None:
+    x, labels = few(256)
+    within = whitening.within_intents(x, labels)
+    assert within is not None
+    spread = whitening.learn_spread(x, labels, np.arange(len(x)), 0.3)
+    np.testing.assert_array_equal(spread.numpy(), within.spread(0.3).astype(np.float32))
+
+
+def test_sentences_like_a_few_labelled_ones_count_as_near_to_them() -> None:
+    """A map that drew the few sentences together that it is learnt from would shut the gate for all others."""
+    x, labels = few(8)
+    queries, _ = few(8, seed=1)
+    config = replace(CONFIG, gate_quantile=0.02, gate_temperature=0.1, whitening=0.3, whitening_factor=1.0)
+    head = fit_head(Examples(x.astype(np.float32), labels.tolist()), config)
+    vectors = torch.from_numpy(queries).float()
+    moved = (head(vectors) - head.mapped(vectors)).norm(dim=1)
+    assert moved.median() > 0.1

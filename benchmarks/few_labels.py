@@ -1,0 +1,119 @@
+"""Measure the default method with few labels, beside the encoder and a simple baseline.
+
+Prints one JSON object for each set and number of labels an intent: the means over several draws of the labelled
+sentences. `baseline` is the encoder's vector with a logistic regression's probabilities beside it, less 1 / k, at three
+tenths of the squared length. Labels are English; accuracies are the mean Acc@1 of the directions with English, of held
+out sentences whose intents have labels (`known`) and, with labels of a random half of the intents, of the others
+(`new`). For Home Assistant, it is the change against the English pool, the mean over the other languages and the worst.
+"""
+
+import argparse
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import emu_core  # noqa: F401  - first: it sets how OpenMP threads wait, before torch starts them
+
+# isort: split
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import softmax
+
+from benchmarks.default_method import (
+    LABELLED,
+    Fit,
+    Labelled,
+    Map,
+    Vault,
+    Vectors,
+    base,
+    commands,
+    posterior,
+    unit,
+)
+from emu_core.evaluation.classifier import regression
+from emu_core.evaluation.intent_regression import weights
+from emu_core.methods.posterior.fit import Examples
+from emu_core.methods.registry import configure
+
+LABELS = {"sib": (2, 4, 8, 16, 32), "demo": (2, 4, 8, 14), "home": (2, 4, 8)}  # an intent
+HELD_OUT = 175  # ids of SIB-200's training split, a quarter
+SHARE, INVERSE_PENALTY = 0.3, 10.0  # of the baseline
+
+
+def baseline(examples: Examples) -> Map:
+    """Put a logistic regression's probabilities beside the vectors."""
+    weight, bias = weights(
+        regression(INVERSE_PENALTY).fit(unit(examples.vectors).astype(np.float64), examples.classes)
+    )
+    k = len(bias)
+
+    def apply(vectors: Vectors) -> Vectors:
+        units = unit(vectors)
+        known = np.sqrt(k / (k - 1)) * (softmax(units @ weight.T + bias, axis=1) - 1 / k)
+        return np.hstack([np.sqrt(1 - SHARE) * units, np.sqrt(SHARE) * known]).astype(np.float32)
+
+    return apply
+
+
+def drawn(
+    data: Labelled, rows: NDArray[np.bool_], labels: int, rng: np.random.Generator
+) -> NDArray[np.bool_]:
+    """Return English rows, at most so many of each intent."""
+    taken = np.zeros(len(rows), dtype=bool)
+    english = np.flatnonzero(rows & (data.languages == LABELLED))
+    for intent in np.unique(data.intents[english]):
+        taken[rng.permutation(english[data.intents[english] == intent])[:labels]] = True
+    return taken
+
+
+def measure(name: str, data: Labelled, labels: int, seed: int, fit: Fit, vault: Vault) -> dict[str, float]:
+    """Return the figures of a draw."""
+    rng = np.random.default_rng(seed)
+    if name == "home":
+        rows = drawn(data, np.ones(len(data.ids), dtype=bool), labels, rng)
+        changes = commands(data, fit(data.labels(rows, vault.reference)))
+        return {"change": changes["home change"], "worst": changes["home worst"]}
+    train, asked = data.splits == "train", data.splits == "test"
+    if name == "sib":
+        held_out = rng.permutation(np.unique(data.ids[train]))[:HELD_OUT]
+        asked = np.isin(data.ids, held_out) & train
+        train = train & ~asked
+    rows = drawn(data, train, labels, rng)
+    known = data.accuracy(asked, fit(data.labels(rows, vault.reference)))
+    names = np.unique(data.intents)
+    half = np.isin(data.intents, rng.permutation(names)[: len(names) // 2])
+    new = data.accuracy(asked & ~half, fit(data.labels(rows & half, vault.reference)))
+    return {"known": known, "new": new}
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("data", type=Path, help="a folder with sib200 and home_assistant")
+    parser.add_argument("--vectors", type=Path, required=True, help="folder to store vectors in")
+    parser.add_argument("--encoder", default="use")
+    parser.add_argument("--seeds", type=int, nargs="+", default=[*range(1010, 1016)], help="of the draws")
+    options = parser.parse_args()
+    vault = Vault(options.data, options.vectors, options.encoder)
+    systems: dict[str, Callable[[Examples], Map]] = {
+        "base": base,
+        "baseline": baseline,
+        "default": posterior(configure("posterior", options.encoder)),
+    }
+    for name, counts in LABELS.items():
+        data = Labelled(*getattr(vault, name))
+        for labels in counts:
+            figures = {
+                system: [measure(name, data, labels, seed, fit, vault) for seed in options.seeds]
+                for system, fit in systems.items()
+            }
+            means = {
+                system: {key: round(float(np.mean([draw[key] for draw in draws])), 1) for key in draws[0]}
+                for system, draws in figures.items()
+            }
+            print(json.dumps({"encoder": options.encoder, "set": name, "labels": labels} | means), flush=True)
+
+
+if __name__ == "__main__":
+    main()
