@@ -18,16 +18,16 @@ os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
 if TYPE_CHECKING:
     from emu_core.api.embed import embed as embed
     from emu_core.api.evaluate import evaluate as evaluate
-    from emu_core.api.predict import Predictor as Predictor
-    from emu_core.api.predict import predict as predict
     from emu_core.api.suggest import Suggester as Suggester
     from emu_core.api.suggest import suggest_labels as suggest_labels
     from emu_core.data.labelled.load import read_labelled as read_labelled
     from emu_core.encoders.registry import load_encoder as load_encoder
     from emu_core.methods.registry import configure as configure
+    from emu_core.notebook.predictions import Predictor as Predictor
     from emu_core.notebook.verbs import compare as compare
     from emu_core.notebook.verbs import export as export
     from emu_core.notebook.verbs import forgetting as forgetting
+    from emu_core.notebook.verbs import predict as predict
     from emu_core.notebook.verbs import pretrain as pretrain
     from emu_core.notebook.verbs import resume as resume
     from emu_core.notebook.verbs import train as train
@@ -38,18 +38,18 @@ _SHOWN = (
     "compare",
     "export",
     "forgetting",
+    "predict",
     "pretrain",
     "resume",
     "train",
 )  # with texts for people, and rich in Jupyter
 _HOMES = dict.fromkeys(_SHOWN, "emu_core.notebook.verbs") | {
-    "Predictor": "emu_core.api.predict",
+    "Predictor": "emu_core.notebook.predictions",
     "Suggester": "emu_core.api.suggest",
     "configure": "emu_core.methods.registry",
     "embed": "emu_core.api.embed",
     "evaluate": "emu_core.api.evaluate",
     "load_encoder": "emu_core.encoders.registry",
-    "predict": "emu_core.api.predict",
     "read_labelled": "emu_core.data.labelled.load",
     "suggest_labels": "emu_core.api.suggest",
 }

@@ -89,9 +89,10 @@ def predictions(
 ) -> tuple[pd.DataFrame, PredictorFacts]:
     """Predict the intents of N texts from a labelled pool and five neighbours each; return them with their facts.
 
-    `asked` are the rows of the pool that leave-one-out may ask; vectors are (P, dim) and (N, dim).
+    `asked` are the rows of the pool that may be held out; vectors are those of all its rows, and (N, dim).
     """
-    predictor = Predictor(encoder, k=5).fit(pool, vectors=pool_vectors, asked=asked)
+    of_pool, of_none = np.split(pool_vectors, [len(pool)])
+    predictor = Predictor(encoder, k=5).fit(pool, vectors=of_pool, none_vectors=of_none, asked=asked)
     return predictor.predict(texts, vectors=vectors), predictor.facts
 
 

@@ -1,6 +1,5 @@
 """Prediction: the intents of new sentences by each encoder, from their nearest labelled sentences."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from emu_core.api.predict import NO_INTENT, PredictorFacts
 from emu_core.charts.style import short
 from emu_core.data.languages import language_name
 from emu_core.data.wording import counted
+from emu_core.reports.prediction_notes import prediction_notes
 from emu_core.runs.trained_on import trained_rows
 
 Answer = tuple[pd.DataFrame, PredictorFacts]  # predictions, and the predictor's facts
@@ -40,13 +40,13 @@ def answers(now: Context, texts: list[str]) -> dict[str, Answer] | None:
         draw_note(
             f"The labelled sentences are a sample of {len(pool):,} of {len(chosen.labelled):,}, with every intent."
         )
-    pooled = encoded(specs, chosen.sha256, pool.frame["text"].tolist())
+    pooled = encoded(specs, chosen.sha256, pool.all_rows()["text"].tolist())
     vectors = None if pooled is None else encoded(specs, "", texts)
     if pooled is None or vectors is None:
         return None
     seen = np.logical_or.reduce([trained_rows(spec, pool)[0] for spec in specs.values()])
     weights = {name: weights_of(spec) for name, spec in specs.items()}
-    key = f"predict:{chosen.sha256}:{':'.join(weights.values())}:{digest(texts)}"
+    key = f"predictions:{chosen.sha256}:{':'.join(weights.values())}:{digest(texts)}"
     by_encoder: dict[str, Answer] = {}
     for name in specs:
         answer = computed(
@@ -62,7 +62,9 @@ def answers(now: Context, texts: list[str]) -> dict[str, Answer] | None:
 
 def draw_predictions(now: Context) -> None:
     """Ask for sentences and draw both encoders' predictions, and the labelled sentences behind one of them."""
-    st.caption("Predicts the intents of sentences in any language: their nearest labelled sentences vote.")
+    st.caption(
+        "Predicts the intents of sentences in any language, and shows their nearest labelled sentences."
+    )
     draw_link(
         "views/data.py", "Label sentences, the most useful first", ":material/new_label:", part=LABELLING
     )
@@ -128,7 +130,7 @@ def draw_answer(title: str, answer: "pd.Series[Any]", facts: PredictorFacts, key
         {name: [answer[f"{neighbour}{end}"] for neighbour in neighbours] for name, end in columns.items()}
     )
     draw_neighbours(table, answer["intent"], key)
-    st.caption(" ".join(["✓ has the predicted intent.", *_worth(facts)]))
+    st.caption(" ".join(["✓ has the predicted intent.", *map(literal, prediction_notes(facts))]))
 
 
 def draw_neighbours(table: pd.DataFrame, intent: str, key: str) -> None:
@@ -149,17 +151,3 @@ def draw_neighbours(table: pd.DataFrame, intent: str, key: str) -> None:
         key=key,
         row_height=28,
     )
-
-
-def _worth(facts: Mapping[str, Any]) -> list[str]:
-    """Return, in markdown, how accurate the predictions are, and when no intent is known."""
-    lines = []
-    if facts["accuracy"] is not None:
-        voters = "the nearest decides" if facts["votes"] == 1 else f"the {facts['votes']} nearest vote"
-        lines.append(f"Leave-one-out on the labelled sentences: {facts['accuracy']:.1f} % right; {voters}.")
-    if facts["threshold"] is not None:
-        new = "" if facts["new_found"] is None else f" ({facts['new_found']:.0f} % of new intents are)"
-        lines.append(
-            f"*{NO_INTENT.capitalize()}* if the nearest has a cosine below {facts['threshold']:.3f}{new}."
-        )
-    return [*lines, *map(literal, facts["notes"])]

@@ -1,6 +1,6 @@
-"""Predict the intent of sentences from their nearest labelled sentences."""
+"""Predict the intent of sentences from labelled sentences, the nearest of which are the reason that is shown."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TypedDict
@@ -25,10 +25,12 @@ from emu_core.data.cleaning import clean, stripped
 from emu_core.data.demo import DEMO
 from emu_core.data.labelled.columns import ColumnMapping
 from emu_core.data.labelled.repeats import sentence_groups
+from emu_core.data.languages import language_code, language_name, ordered
 from emu_core.data.readers.formats import FILE_ENDINGS
+from emu_core.data.wording import listed
 from emu_core.errors import DataError
 from emu_core.evaluation.arrays import Vectors
-from emu_core.evaluation.nearest_intent import LEAST_ASKED, NearestIntent
+from emu_core.evaluation.intent_classifier import LEAST_ASKED, IntentClassifier
 from emu_core.runs.trained_on import trained_rows
 from emu_core.threads import give_memory_back
 
@@ -41,19 +43,24 @@ class PredictorFacts(TypedDict):
     """The choices and measurements that a `Predictor` made on its pool."""
 
     pool: int  # number of labelled sentences
-    votes: int  # number of nearest sentences that vote
-    accuracy: float | None  # percent, leave-one-out
-    threshold: float | None  # the least cosine of a known intent
-    new_found: float | None  # percent of the sentences of new intents that the threshold finds
+    rule: str  # what decides, a value of `Rule`
+    votes: int  # number of nearest sentences that vote, if they do
+    accuracy: float | None  # percent of right predictions of held-out sentences
+    threshold: float | None  # no intent is known below it
+    threshold_is_cosine: bool  # of the nearest sentence; otherwise a score from 0 to 1
+    threshold_is_given: bool  # and not learnt
+    new_found: float | None  # percent of the sentences of left-out intents that are below
+    none_of_these: int  # number of sentences that are labelled as none of the intents
+    none_found: float | None  # percent of those that are below
     notes: list[str]
 
 
 class Predictor:
-    """Predicts intents from the nearest sentences of a labelled pool; see `NearestIntent`.
+    """Predicts intents from a labelled pool; see `IntentClassifier`.
 
     Attributes:
         pool_: the labelled set.
-        classifier_: the `NearestIntent` fitted on its vectors, with votes, threshold and calibration.
+        classifier_: the `IntentClassifier` fitted on its vectors, with rule, threshold and calibration.
         notes_: sentences on how to read the results.
     """
 
@@ -70,8 +77,8 @@ class Predictor:
         Args:
             encoder: what `load_encoder` takes; `run:DIR` for a run's specialised encoder.
             k: number of nearest labelled sentences to return with each prediction.
-            threshold: a sentence has no known intent if the cosine of its nearest sentence is lower; None chooses it
-                on the pool, -1 switches it off.
+            threshold: a sentence has no known intent if the cosine of its nearest sentence is lower; None learns on
+                the pool what a sentence of a known intent looks like, -1 switches it off.
             device: "auto", "cpu", "cuda:0".
 
         Raises:
@@ -100,6 +107,7 @@ class Predictor:
         pool: DataSource,
         *,
         vectors: Vectors | None = None,
+        none_vectors: Vectors | None = None,
         asked: NDArray[np.intp] | None = None,
         mapping: ColumnMapping | None = None,
         language: str | None = None,
@@ -107,12 +115,13 @@ class Predictor:
         no_intents: Sequence[str] = (),
         real_intents: Sequence[str] = (),
     ) -> "Predictor":
-        """Take a labelled pool, and choose number of votes, threshold and calibration on it by leave-one-out.
+        """Take a labelled pool; choose what decides, and calibrate it, on sentences of the pool that are held out.
 
         Args:
             pool: a labelled set, files, folders, or "demo".
             vectors: (P, dim), the encoder's vectors for a labelled set, if they are known already.
-            asked: rows that leave-one-out may use as queries; None takes those that the encoder was not trained on.
+            none_vectors: (M, dim), those for its sentences with none of the intents.
+            asked: rows that may be held out; None takes those that the encoder was not trained on.
             mapping: columns of the files, if their names are unusual.
             language: language of files without a language column.
             merge_intents: see `read_labelled`.
@@ -134,16 +143,26 @@ class Predictor:
             no_intents=no_intents,
             real_intents=real_intents,
         )
-        frame = self.pool_.frame
+        frame, of_none = self.pool_.frame, self.pool_.none_of_these
         seen, unknown = trained_rows(self.encoder, self.pool_)
         if asked is None:
             asked = np.flatnonzero(~seen)
         if vectors is None:
             vectors = self._encode_all(frame)
-        self.classifier_ = NearestIntent().fit(
-            vectors, frame["intent"].tolist(), sentence_groups(frame), asked=asked, threshold=self.threshold
+        if none_vectors is None and len(of_none):
+            none_vectors = self._encode_all(of_none)
+        groups = sentence_groups(self.pool_.all_rows())
+        self.classifier_ = IntentClassifier().fit(
+            vectors,
+            frame["intent"].tolist(),
+            groups[: len(frame)],
+            languages=frame["language"].tolist(),
+            asked=asked,
+            threshold=self.threshold,
+            none=none_vectors,
+            none_ids=groups[len(frame) :],
         )
-        del vectors
+        del vectors, none_vectors
         give_memory_back()
         self.notes_ = (*self._notes(len(asked), unknown), *reading_notes(self.encoder, frame))
         return self
@@ -155,10 +174,10 @@ class Predictor:
                 f"The run was trained on these labelled sentences{f', all but {asked}' if asked else ''}, so there is "
                 "no confidence and no threshold; add labelled sentences that it was not trained on, or set a threshold."
             )
-        elif self.classifier_.calibration_ is None:
+        elif not self.classifier_.has_confidence:
             yield (
-                "There is no confidence: leave-one-out on the pool has too few correct or too few wrong predictions "
-                "to calibrate it."
+                "There is no confidence: too few predictions of held-out labelled sentences are correct, or too few "
+                "are wrong, to calibrate it."
             )
         if LEAST_ASKED <= asked < count:
             yield (
@@ -177,26 +196,50 @@ class Predictor:
         chosen = self.classifier_
         return {
             "pool": len(self.pool_),
+            "rule": chosen.rule_.value,
             "votes": chosen.votes_,
             "accuracy": chosen.accuracy_,
             "threshold": chosen.threshold_,
+            "threshold_is_cosine": chosen.by_cosine_,
+            "threshold_is_given": self.threshold is not None,
             "new_found": chosen.new_found_,
+            "none_of_these": len(self.pool_.none_of_these),
+            "none_found": chosen.none_found_,
             "notes": list(self.notes_),
         }
 
-    def predict(self, texts: Sequence[str], *, vectors: Vectors | None = None) -> pd.DataFrame:
+    def language_notes(self, languages: Iterable[str]) -> tuple[str, ...]:
+        """Return a note on the languages of sentences for which there is no calibration of their own.
+
+        Args:
+            languages: codes; "" for unknown ones, on which there is no note.
+        """
+        known = self.pool_.languages
+        calibrated = known if len(known) == 1 else self.classifier_.languages_
+        rest = ordered({code for code in languages if language_code(code)} - set(calibrated))
+        if self.classifier_.accuracy_ is None or not rest:
+            return ()
+        return (
+            f"The labelled sentences do not suffice to calibrate {listed(map(language_name, rest), 6)}: confidence and "
+            f"threshold there are those of all labelled sentences together, and hold less well.",
+        )
+
+    def predict(
+        self, texts: Sequence[str], *, vectors: Vectors | None = None, languages: Sequence[str] = ()
+    ) -> pd.DataFrame:
         """Predict the intent of each sentence, in any language that the encoder knows.
 
         Args:
             texts: N sentences.
             vectors: (N, dim), the encoder's vectors for them, if they are known already.
+            languages: N language codes, "" for an unknown one, with which the answers are calibrated by language.
 
         Returns:
             N rows with the columns `text`; `intent`, or "no known intent"; `confidence`, the probability that the
             intent is right given that the pool has the sentence's intent, NaN if it can't be calibrated; `margin`, the
             highest cosine to a sentence of the predicted intent minus the highest to one of another intent; and for
             the k nearest sentences in the pool `nearest_1`, `nearest_1_intent`, `nearest_1_language`,
-            `nearest_1_cosine`, and so on.
+            `nearest_1_cosine`, and so on. Its `attrs["facts"]` are the `facts`, with the notes on the languages.
 
         Raises:
             DataError: a sentence has no vector.
@@ -204,13 +247,15 @@ class Predictor:
         count = min(self.k, len(self.pool_))
         if not len(texts):
             return pd.DataFrame(columns=["text", *_columns(count)])
-        answers = self.classifier_.predict(self._encode(texts) if vectors is None else vectors, count)
-        known = self.classifier_.is_known(answers)
+        if vectors is None:
+            vectors = self._encode(texts)
+        answers = self.classifier_.predict(vectors, count, languages)
+        known = answers.is_known
         names = np.array(self.classifier_.intents_, dtype=object)
         table: dict[str, object] = {
             "text": list(texts),
             "intent": np.where(known, names[answers.labels], NO_INTENT),
-            "confidence": np.where(known, self.classifier_.confidence(answers), np.nan),
+            "confidence": np.where(known, answers.confidence, np.nan),
             "margin": answers.margins,
         }
         for rank in range(count):
@@ -218,7 +263,9 @@ class Predictor:
             for what in OF_A_NEIGHBOUR:
                 values = answers.cosines[:, rank] if what == "cosine" else rows[what].to_numpy()
                 table[_column(rank + 1, what)] = values
-        return pd.DataFrame(table)
+        frame, facts = pd.DataFrame(table), self.facts
+        frame.attrs["facts"] = {**facts, "notes": [*facts["notes"], *self.language_notes(set(languages))]}
+        return frame
 
     def predict_file(
         self,
@@ -248,14 +295,15 @@ class Predictor:
         """
         frame = _sentences(data, mapping, language)
         if on_note is not None:
-            for note in reading_notes(self.encoder, frame):
+            notes = (*reading_notes(self.encoder, frame), *self.language_notes(frame["language"].unique()))
+            for note in notes:
                 on_note(note)
         columns = ["id", "text", "language", *_columns(min(self.k, len(self.pool_)))]
         numbers = [name for name in columns if name in ("confidence", "margin") or name.endswith("_cosine")]
         schema = pa.schema([(name, pa.float32() if name in numbers else pa.string()) for name in columns])
         with writing(out, schema) as write:
             for rows in in_parts(frame, on_progress):
-                table = self.predict(rows["text"].tolist())
+                table = self.predict(rows["text"].tolist(), languages=rows["language"].tolist())
                 table = table.assign(id=rows["id"].to_numpy(), language=rows["language"].to_numpy())
                 write(table[columns])
         return len(frame)
@@ -306,7 +354,7 @@ def predict(
     predictor = Predictor(
         encoder if run is None else f"{RUN_SPEC}{run}", k=k, threshold=threshold, device=device
     )
-    texts = texts_of(data, mapping=mapping, language=language)
+    sentences = sentences_of(data, mapping=mapping, language=language)
     predictor.fit(
         pool,
         mapping=mapping,
@@ -315,13 +363,7 @@ def predict(
         no_intents=no_intents,
         real_intents=real_intents,
     )
-    return predictor.predict(texts)
-
-
-def texts_of(data: Files, *, mapping: ColumnMapping | None = None, language: str | None = None) -> list[str]:
-    """Return the given sentences, or those of the given files; see `sentences_of`."""
-    texts: list[str] = sentences_of(data, mapping=mapping, language=language)["text"].tolist()
-    return texts
+    return predictor.predict(sentences["text"].tolist(), languages=sentences["language"].tolist())
 
 
 def sentences_of(

@@ -24,8 +24,8 @@ def add_predict(verbs: Any) -> None:
     shared.add_intents(parser)
     option(parser, "-k N", "nearest labelled sentences to show (default: 3)", type=int, default=3)
     about = (
-        "no known intent if the nearest labelled sentence is less similar; -1 for never (default: the cosine that "
-        "95 %% of the correct predictions reach in a leave-one-out test on the pool)"
+        "no known intent if the nearest labelled sentence is less similar; -1 for never (default: learnt on the pool, "
+        "so that 95 %% of the correct predictions are kept)"
     )
     option(parser, "--threshold COSINE", about, type=float)
     about = f"{any_of(WRITTEN_ENDINGS)} (default: print; required for over {MOST_PRINTED:,} sentences)"
@@ -42,11 +42,11 @@ def _predict(options: argparse.Namespace) -> Output:
     predictor = Predictor(shared.encoder_of(options), k=options.k, threshold=options.threshold, device=device)
     if options.out:
         predictor.fit(options.pool, **about, **shared.intent_options(options))
-        notes: list[str] = []
+        file_notes: list[str] = []
         count = predictor.predict_file(
-            options.data, options.out, **about, on_progress=counter("sentences"), on_note=notes.append
+            options.data, options.out, **about, on_progress=counter("sentences"), on_note=file_notes.append
         )
-        facts = _with_notes(predictor.facts, notes)
+        facts = _with_notes(predictor.facts, file_notes)
         if not options.json:
             _print_facts(facts)
             print(f"{count:,} predictions in {options.out}")
@@ -55,8 +55,10 @@ def _predict(options: argparse.Namespace) -> Output:
     if len(sentences) > MOST_PRINTED:
         raise DataError(f"{len(sentences):,} predictions are too many to print; name a file with --out")
     predictor.fit(options.pool, **about, **shared.intent_options(options))
-    table = predictor.predict(sentences["text"].tolist())
-    facts = _with_notes(predictor.facts, reading_notes(predictor.encoder, sentences))
+    languages = sentences["language"].tolist()
+    table = predictor.predict(sentences["text"].tolist(), languages=languages)
+    notes = (*reading_notes(predictor.encoder, sentences), *predictor.language_notes(languages))
+    facts = _with_notes(predictor.facts, notes)
     table = table.astype(object).where(table.notna(), None)
     if not options.json:
         rows = []
@@ -74,18 +76,8 @@ def _with_notes(facts: "PredictorFacts", notes: Iterable[str]) -> "PredictorFact
 
 
 def _print_facts(facts: "PredictorFacts") -> None:
-    if facts["accuracy"] is not None:
-        print(
-            f"\nleave-one-out accuracy on the pool: {facts['accuracy']:.1f} % (nearest sentences that vote: "
-            f"{facts['votes']})"
-        )
-    if facts["threshold"] is not None:
-        new_found = facts["new_found"]
-        share = (
-            ""
-            if new_found is None
-            else f", which holds for {new_found:.0f} % of the sentences of new intents"
-        )
-        print(f"no known intent below cosine {facts['threshold']:.3f}{share}")
-    for note in facts["notes"]:
+    from emu_core.reports.prediction_notes import prediction_notes
+
+    print()
+    for note in prediction_notes(facts):
         print(f"note: {note}")

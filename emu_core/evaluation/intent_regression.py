@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from emu_core.evaluation.classifier import regression
+from emu_core.evaluation.arrays import Vectors
+from emu_core.evaluation.classifier import TOLERANCE, regression
 
 if TYPE_CHECKING:
     from sklearn.linear_model import LogisticRegression
@@ -38,11 +39,14 @@ def sampled_rows(labels: Sequence[int], most: int = REGRESSION_MAX_SENTENCES) ->
     return rows
 
 
-def weights_of_all(x: Matrix, classes: Classes, inverse_penalty: float) -> tuple[Matrix, Matrix]:
+def weights_of_all(
+    x: Vectors, classes: Classes, inverse_penalty: float, tolerance: float = TOLERANCE
+) -> tuple[Matrix, Matrix]:
     """Return weights (k, d) and biases (k,) of a regression over all intents, or over random groups of many intents.
 
     A group's regression only distinguishes its own intents, like a sampled softmax: the work grows linearly with the
     sentences, and not with their square. The weights sum to 0 over a group, so that those of different groups compare.
+    The search for them ends when the gradient is smaller than the tolerance.
     """
     k = int(classes.max()) + 1
     groups = [np.arange(k)]
@@ -51,7 +55,9 @@ def weights_of_all(x: Matrix, classes: Classes, inverse_penalty: float) -> tuple
     weight, bias = np.zeros((k, x.shape[1])), np.zeros(k)
     for group in map(np.sort, groups):
         rows = np.flatnonzero(np.isin(classes, group))
-        weight[group], bias[group] = weights(regression(inverse_penalty).fit(x[rows], classes[rows]))
+        weight[group], bias[group] = weights(
+            regression(inverse_penalty).set_params(tol=tolerance).fit(x[rows], classes[rows])
+        )
     return weight, bias
 
 

@@ -7,15 +7,19 @@ from dataclasses import fields
 from functools import partial, wraps
 from typing import Concatenate, ParamSpec, TypeVar
 
+import pandas as pd
+
 from emu_core.api import compare as _compare
 from emu_core.api import export as _export
 from emu_core.api import forgetting as _forgetting
+from emu_core.api import predict as _predict
 from emu_core.api import pretrain as _pretrain
 from emu_core.api import resume as _resume
 from emu_core.api import train as _train
 from emu_core.api.compare import RunComparison
 from emu_core.api.execute import Face
 from emu_core.notebook.comparison import NotebookComparison
+from emu_core.notebook.predictions import Predictions, shown
 from emu_core.notebook.run import NotebookRun
 from emu_core.notebook.training import live_progress
 from emu_core.reports.card import write_card
@@ -64,9 +68,19 @@ def _shown_comparison(
     return shown
 
 
+def _shown_predictions(verb: Callable[Parameters, pd.DataFrame]) -> Callable[Parameters, Predictions]:
+    @wraps(verb)
+    def with_notes(*args: Parameters.args, **options: Parameters.kwargs) -> Predictions:
+        return shown(verb(*args, **options))
+
+    with_notes.__module__ = __name__
+    return with_notes
+
+
 train = _shown_run(_with(FACE, _train.train))
 pretrain = _shown_run(_with(FACE, _pretrain.pretrain))
 resume = _shown_run(_with(FACE, _resume.resume))
 forgetting = _with(FACE, _forgetting.forgetting)
 export = _with(write_readme, _export.export)
 compare = _shown_comparison(_compare.compare)
+predict = _shown_predictions(_predict.predict)

@@ -1,146 +1,24 @@
-"""Predictions from a labelled pool: the classifier by independent arithmetic, the command and the library."""
+"""Predictions from a labelled pool: the command and the library."""
 
 import csv
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from sklearn.isotonic import IsotonicRegression
 
 from emu_core import Predictor, predict
 from emu_core.api.predict import NO_INTENT
 from emu_core.cli import main
+from emu_core.data.demo import load_demo
 from emu_core.data.labelled import LabelledSet
 from emu_core.errors import DataError
-from emu_core.evaluation import nearest_intent, retrieval
-from emu_core.evaluation.nearest_intent import VOTES, NearestIntent
-from tests.support.sentences import Sentences, random_sentences
+from emu_core.reports.prediction_notes import prediction_notes
 from tests.support.small import small_file, small_set
 from tests.support.small_run import small_run
-
-
-def plain_answer(
-    query: np.ndarray, data: Sentences, met: list[int], votes: int
-) -> tuple[str, float, list[tuple[float, int]]]:
-    """The elected intent, its margin, and (cosine, row) of all that is met, the nearest first."""
-
-    def cosine(row: int) -> float:
-        other = data.vectors[row].astype(float)
-        return float(query @ other) / math.sqrt(float(query @ query) * float(other @ other))
-
-    near = sorted(((cosine(row), row) for row in met), key=lambda pair: (-pair[0], pair[1]))
-    totals: dict[str, float] = {}
-    for value, row in near[:votes]:
-        totals[data.intents[row]] = totals.get(data.intents[row], 0.0) + max(0.0, value)
-    elected = max(totals, key=lambda intent: totals[intent])
-    own = max(value for value, row in near if data.intents[row] == elected)
-    others = [value for value, row in near if data.intents[row] != elected]
-    return elected, own - max(others) if others else math.nan, near
-
-
-def strangers(data: Sentences, query: int) -> list[int]:
-    """Rows that leave-one-out lets a row meet: neither itself nor a translation."""
-    own = data.ids[query]
-    return [row for row in range(len(data.ids)) if row != query and not (own and data.ids[row] == own)]
-
-
-@pytest.fixture(scope="module")
-def data() -> Sentences:
-    return random_sentences(90, ("fr", "en", "zh-tw"), seed=1)
-
-
-@pytest.fixture(scope="module")
-def fitted(data: Sentences) -> NearestIntent:
-    return NearestIntent().fit(data.vectors, data.intents, data.ids)
-
-
-@pytest.mark.parametrize("block", [7, 2**22])
-def test_votes_margins_and_neighbours_are_those_of_plain_loops(
-    block: int, data: Sentences, fitted: NearestIntent, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(retrieval, "BLOCK", block)  # 7: one query at a time
-    queries = np.random.default_rng(5).standard_normal((20, data.vectors.shape[1])).astype(np.float32)
-    for fitted.votes_ in VOTES:  # whatever leave-one-out chose
-        answers = fitted.predict(queries, 4)
-        for query, label, margin, rows, cosines in zip(
-            queries.astype(float),
-            answers.labels,
-            answers.margins,
-            answers.rows,
-            answers.cosines,
-            strict=True,
-        ):
-            intent, gap, near = plain_answer(query, data, list(range(90)), fitted.votes_)
-            assert fitted.intents_[label] == intent
-            assert margin == pytest.approx(gap, abs=1e-5)
-            assert rows.tolist() == [row for _, row in near[:4]]
-            assert cosines == pytest.approx([value for value, _ in near[:4]], abs=1e-5)
-
-
-def test_leave_one_out_chooses_votes_threshold_and_confidence(data: Sentences) -> None:
-    fitted = NearestIntent().fit(data.vectors, data.intents, data.ids)
-    outcomes = {
-        votes: [
-            plain_answer(data.vectors[row].astype(float), data, strangers(data, row), votes)
-            for row in range(90)
-        ]
-        for votes in VOTES
-    }
-    right = {
-        votes: np.array([found[0] == data.intents[row] for row, found in enumerate(answers)])
-        for votes, answers in outcomes.items()
-    }
-    best = max(VOTES, key=lambda votes: (right[votes].sum(), -votes))
-    assert fitted.votes_ == best
-    assert fitted.accuracy_ == pytest.approx(100 * right[best].mean())
-    nearest = sorted(
-        found[2][0][0] for found, is_right in zip(outcomes[best], right[best], strict=True) if is_right
-    )
-    assert fitted.threshold_ == pytest.approx(nearest[math.floor(0.05 * (len(nearest) - 1))], abs=1e-6)
-    left_out = [
-        plain_answer(
-            data.vectors[row].astype(float),
-            data,
-            [other for other in range(90) if data.intents[other] != data.intents[row]],
-            1,
-        )[2][0][0]
-        for row in range(90)
-    ]
-    assert fitted.new_found_ == pytest.approx(100 * np.mean(np.array(left_out) < fitted.threshold_), abs=1e-6)
-    margins = [found[1] for found in outcomes[best]]
-    expected = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip").fit(margins, right[best])
-    answers = fitted.predict(data.vectors + 0.3, 1)
-    np.testing.assert_allclose(fitted.confidence(answers), expected.predict(answers.margins), atol=1e-3)
-
-
-def test_a_translation_does_not_vote_for_its_sentence() -> None:
-    """Pairs of equal vectors: with the ids, each meets the other intent only; without, its own translation."""
-    vectors = np.repeat(np.eye(40, dtype=np.float32) + 0.01, 2, axis=0)
-    intents = [f"intent {row // 2}" for row in range(80)]
-    ids = [str(row // 2) for row in range(80)]
-    assert NearestIntent().fit(vectors, intents, ids).accuracy_ == 0
-    assert NearestIntent().fit(vectors, intents, [""] * 80).accuracy_ == 100
-
-
-def test_only_rows_that_may_be_asked_are_asked(data: Sentences) -> None:
-    few = NearestIntent().fit(data.vectors, data.intents, data.ids, asked=np.arange(3))
-    assert (few.accuracy_, few.threshold_, few.calibration_, few.votes_) == (None, None, None, 3)
-    answers = few.predict(data.vectors[:2], 1)
-    assert np.isnan(few.confidence(answers)).all() and few.is_known(answers).all()
-
-
-def test_a_pool_of_one_intent_or_of_one_sentence_answers(data: Sentences) -> None:
-    one = NearestIntent().fit(data.vectors, ["only"] * 90, data.ids)
-    answers = one.predict(data.vectors[:3], 2)
-    assert np.isnan(answers.margins).all() and one.calibration_ is None and one.accuracy_ == 100
-    single = NearestIntent().fit(data.vectors[:1], ["only"], ["1"]).predict(data.vectors[:3], 5)
-    assert single.rows.tolist() == [[0]] * 3
-    with pytest.raises(DataError, match="ask for 1 or more"):
-        one.predict(data.vectors[:3], 0)
 
 
 @pytest.fixture(scope="module")
@@ -254,7 +132,10 @@ def test_the_command_predicts_sentences_and_files(
     assert told["threshold"] == -1 and told["pool"] == len(small_set())
     assert main(["predict", str(mails), *given]) == 0
     shown = capsys.readouterr().out
-    assert "Wo ist das Schwimmbad?" in shown and "leave-one-out accuracy on the pool" in shown
+    assert (
+        "Wo ist das Schwimmbad?" in shown
+        and "% of held-out labelled sentences are predicted correctly, by" in shown
+    )
     out = tmp_path / "deep" / "out.jsonl"
     assert main(["predict", str(mails), *given, "--out", str(out), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["sentences"] == 4 == len(out.read_text("utf-8").splitlines())
@@ -267,8 +148,50 @@ def test_many_sentences_need_a_file(mails: Path, monkeypatch: pytest.MonkeyPatch
     assert main(["predict", str(mails), "--pool", "demo"]) == 2
 
 
-def test_a_larger_pool_is_asked_in_a_sample(data: Sentences, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(nearest_intent, "MOST_ASKED", 40)
-    fitted = NearestIntent().fit(data.vectors, data.intents, data.ids)
-    assert fitted.accuracy_ is not None
-    assert (fitted.accuracy_ / 100 * 40) == pytest.approx(round(fitted.accuracy_ / 100 * 40))
+@pytest.fixture(scope="module")
+def with_none() -> LabelledSet:
+    """Six intents, and 36 sentences of two others as those with none of them."""
+    whole = small_set()
+    demo = load_demo().select(languages=whole.languages)
+    strange = demo.frame[demo.frame["intent"].isin(("airport", "breakfast", "checkout", "parking"))]
+    of_none = strange.assign(intent="oos").reset_index(drop=True)
+    assert len(of_none) > 30
+    return replace(whole, none_of_these=of_none)
+
+
+def test_sentences_with_none_of_the_intents_are_never_shown_and_are_measured(with_none: LabelledSet) -> None:
+    predictor = Predictor(device="cpu").fit(with_none)
+    facts = predictor.facts
+    assert facts["none_of_these"] == len(with_none.none_of_these) and facts["none_found"] is not None
+    texts = with_none.none_of_these["text"].tolist()
+    table = predictor.predict(texts, languages=with_none.none_of_these["language"].tolist())
+    assert set(table["intent"]) <= {*with_none.intents, NO_INTENT}
+    assert not set(table["nearest_1"]) & set(texts)
+    # Each of these is among those that are known to have no intent.
+    assert (table["intent"] == NO_INTENT).mean() >= facts["none_found"] / 100 > 0.5
+    line = next(line for line in prediction_notes(facts) if line.startswith("No known intent below a score"))
+    assert f"% of {facts['none_of_these']:,} sentences labelled as none of the intents" in line
+    assert "rejects at most 5 % of the right predictions" in line
+
+
+def test_what_the_threshold_finds_is_beside_every_table(
+    with_none: LabelledSet, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = predict(["Can I bring my dog?"], pool=with_none, device="cpu")
+    html = table[["text", "intent"]]._repr_html_()
+    assert "Can I bring my dog?" in html and "labelled as none of the intents" in html
+    assert "labelled as none" in repr(Predictor(device="cpu").fit(with_none))
+    pool = tmp_path / "pool.csv"
+    with_none.all_rows().to_csv(pool, index=False)
+    assert main(["predict", "Can I bring my dog?", "--pool", str(pool), "--device", "cpu"]) == 0
+    assert "sentences labelled as none of the intents" in capsys.readouterr().out
+
+
+def test_languages_without_a_calibration_of_their_own_are_named(pool: LabelledSet) -> None:
+    english = pool.select(languages=["en"])
+    predictor = Predictor(device="cpu").fit(english)
+    assert predictor.language_notes(["en", "", "en"]) == ()
+    (note,) = predictor.language_notes(["ja", "en", "de"])
+    assert "do not suffice to calibrate German, Japanese" in note
+    table = predictor.predict(["犬を連れて行けますか？"], languages=["ja"])
+    assert any("Japanese" in note for note in table.attrs["facts"]["notes"])

@@ -12,7 +12,7 @@ from emu_app.data.tables import read_texts, read_triples, read_upload
 from emu_app.data.tables import unlabelled_from_upload as read_unlabelled_box
 from emu_core.api.embed import read_inputs
 from emu_core.api.inputs import labelled_set
-from emu_core.api.predict import texts_of
+from emu_core.api.predict import sentences_of
 from emu_core.api.train import plan_training
 from emu_core.cli import main
 from emu_core.data.collections.read import read_tables
@@ -75,7 +75,7 @@ def test_unlabelled_sentences_as_a_file_and_as_a_folder(file: Path) -> None:
     for source in (file, file.parent):
         assert read_unlabelled([source]).frame["text"].tolist() == FRAME["text"].tolist()
         assert (
-            texts_of(str(source))
+            sentences_of(str(source))
             == read_inputs(source, None, None)["text"].tolist()
             == FRAME["text"].tolist()
         )
@@ -91,7 +91,7 @@ def test_a_folder_of_unlabelled_sentences_to_train_on(tmp_path: Path, ending: st
 @every_ending
 def test_a_name_of_a_file_is_never_a_sentence(ending: str) -> None:
     with pytest.raises(DataError, match="no such file"):
-        texts_of(f"missing{ending}")
+        sentences_of(f"missing{ending}")
 
 
 @every_ending
@@ -198,7 +198,7 @@ def test_a_plain_file_has_a_sentence_a_line_in_the_boxes_as_in_the_command(tmp_p
     for name, payload in (("mails.txt", text), ("mails.en.gz", gzip.compress(text))):
         expected = ["where is the pool", "where, please, is the shop"]
         (tmp_path / name).write_bytes(payload)
-        assert [line.strip() for line in texts_of(tmp_path / name)] == expected
+        assert [line.strip() for line in sentences_of(tmp_path / name)["text"]] == expected
         assert read_texts(name, payload) == expected
         assert read_unlabelled_box(name, payload, "en")["text"].tolist() == expected
 

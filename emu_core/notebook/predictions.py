@@ -1,0 +1,49 @@
+"""Predictions that say below their table how they were made and how far they hold."""
+
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+import pandas as pd
+
+from emu_core.api import predict as _predict
+from emu_core.evaluation.arrays import Vectors
+from emu_core.reports.prediction_notes import prediction_notes
+
+
+class Predictions(pd.DataFrame):
+    """A table of predictions, and of any of its columns or rows."""
+
+    @property
+    def _constructor(self) -> Any:
+        return Predictions
+
+    def _repr_html_(self) -> str:
+        """Return the table for Jupyter, with what its threshold finds."""
+        table = super()._repr_html_() or ""
+        lines = (
+            "<br>".join(map(escape, prediction_notes(self.attrs["facts"]))) if self.attrs.get("facts") else ""
+        )
+        return f"{table}<p>{lines}</p>" if lines else str(table)
+
+
+def shown(table: pd.DataFrame) -> Predictions:
+    """Return a table of predictions as one that says how far it holds."""
+    predictions = Predictions(table)
+    predictions.attrs = table.attrs
+    return predictions
+
+
+class Predictor(_predict.Predictor):
+    """`emu_core.api.predict.Predictor`, whose tables say how far they hold."""
+
+    def predict(
+        self, texts: Sequence[str], *, vectors: Vectors | None = None, languages: Sequence[str] = ()
+    ) -> Predictions:
+        """Predict the intent of each sentence; see `emu_core.api.predict.Predictor.predict`."""
+        return shown(super().predict(texts, vectors=vectors, languages=languages))
+
+    def __repr__(self) -> str:
+        """Return the encoder and, once it is fitted, how predictions are made and how far they hold."""
+        notes = prediction_notes(self.facts) if hasattr(self, "classifier_") else []
+        return "\n".join([f"Predictor({self.encoder!r})", *notes])
