@@ -17,6 +17,7 @@ from emu_core.evaluation.comparison import SIGNIFICANT, Comparison
 from emu_core.evaluation.guard import LanguageChange, Verdict
 from emu_core.evaluation.run_metrics import NewIntentMetrics
 from emu_core.reports.figures_as_text import (
+    RETRIEVAL,
     fallen_sentence,
     guard_sentences,
     new_intent_sentence,
@@ -144,20 +145,22 @@ def draw_guard(
     names: tuple[str, str] = ("base", "specialised"),
     *,
     seen: bool = False,
+    title: str = RETRIEVAL,
 ) -> None:
-    """Draw each language's gain or loss; no gain on sentences `seen` in training is green."""
+    """Draw each language's gain or loss below a title; no gain on sentences `seen` in training is green."""
     for verdict, text in guard_sentences(guard).items():
         _DRAW[verdict](sentence(text), icon=":material/trending_down:")
-    st.markdown("**Gains and losses by language**")
+    st.markdown(f"**{title}: gains and losses by language**")
     changes = pd.DataFrame([{"language": code, **asdict(change)} for code, change in guard.items()])
     draw_chart(
         charts.guard_intervals(changes, names, seen=seen),
-        "guard",
+        "guard" if title == RETRIEVAL else "guard-prediction",
         "The gain or loss of each language's queries: points of Acc@1 with 95 % intervals around zero.",
     )
+    pools = ", over all pools" if title == RETRIEVAL else ""
     st.caption(
-        f"Queries in each language, over all pools: points of Acc@1, {names[1]} minus {names[0]}, with 95 % intervals "
-        "over the queries. A language loses if its whole interval is below zero, and may lose if its estimate is."
+        f"Queries in each language{pools}: points of Acc@1, {names[1]} minus {names[0]}, with 95 % intervals over the "
+        "queries. A language loses if its whole interval is below zero, and may lose if its estimate is."
     )
 
 

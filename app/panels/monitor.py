@@ -41,7 +41,7 @@ from emu_core.data.languages import language_name, split_pair
 from emu_core.data.wording import counted
 from emu_core.errors import Message
 from emu_core.evaluation.run_metrics import Metrics
-from emu_core.reports.figures_as_text import cross_validation_sentence
+from emu_core.reports.figures_as_text import PREDICTION, cross_validation_sentence, prediction_sentence
 from emu_core.runs.log import Record
 from emu_core.runs.run import (
     BESIDE_STEPS,
@@ -247,6 +247,9 @@ def _draw_gain(run: Run) -> None:
             st.caption("Of the meaning embedding, which was trained on translations and not on intents.")
         if metrics.guard:
             draw_guard(metrics.guard)
+        if metrics.prediction is not None:
+            st.caption(literal(prediction_sentence(metrics.prediction)))
+            draw_guard(metrics.prediction.guard, title=PREDICTION)
     if not isinstance(metrics.new_intents, UnsetType):  # measured by fast methods only
         draw_new_intents(metrics.new_intents)
     draw_link("views/workbench.py", "Compare the two in detail", ":material/compare_arrows:", **as_b(run))

@@ -10,11 +10,12 @@ from emu_core.encoders.registry import load_encoder
 from emu_core.encoders.saved import write_checksums
 from emu_core.errors import Call, CancelledError, EmuError, Message, RunError, TrainingError
 from emu_core.evaluation.arrays import Encode
-from emu_core.evaluation.run_metrics import Measured, Metrics, labelled_metrics, measure_all, parallel_metrics
+from emu_core.evaluation.run_metrics import HeldOut, Metrics, labelled_metrics, measure_all, parallel_metrics
 from emu_core.files import disk_fault, remove_partial, whole_folder
 from emu_core.methods.registry import method_named
 from emu_core.processes import Processes
 from emu_core.runs.checkpoint import Checkpoint
+from emu_core.runs.config import RunConfig
 from emu_core.runs.progress import OnProgress, Progress
 from emu_core.runs.run import Run, RunState
 from emu_core.runs.snapshots import BEFORE, Snapshots
@@ -73,14 +74,16 @@ def execute(
                 remove_partial(run.folder)
             progress.phase("loading")
             held_out = data.labelled.held_out_part() if isinstance(data, LabelledData) else None
-            base: list[Measured] = []
+            base: list[HeldOut] = []
             snapshots = Snapshots(run, data, writes=processes.main) if config.snapshots else None
 
             def measure_base(encode: Encode) -> None:
                 if snapshots is not None:
                     snapshots.take(0, BEFORE, encode)
-                if held_out is not None:
-                    base.append(measure_all(held_out, encode))
+                if held_out is not None and isinstance(data, LabelledData):
+                    pool = data.learnt_rows(config)
+                    is_learnt = bool(trained_on(config.encoder).rows(pool.frame).any())
+                    base.append(measure_all(held_out, pool, encode, is_learnt=is_learnt))
 
             job = Job(
                 run=run,
@@ -102,7 +105,7 @@ def execute(
                 snapshots.finish()
             progress.phase("evaluating")
             metrics = replace(
-                _measured(data, base[0] if base else None, outcome),
+                _measured(data, config, base[0] if base else None, outcome),
                 selected_epoch=outcome.fitted.selected_epoch,
                 seconds=round(progress.seconds, 1),
                 new_intents=outcome.metrics.new_intents,
@@ -121,7 +124,9 @@ def execute(
     return run
 
 
-def _measured(data: LabelledData | ParallelData, base: Measured | None, outcome: Outcome) -> Metrics:
+def _measured(
+    data: LabelledData | ParallelData, config: RunConfig, base: HeldOut | None, outcome: Outcome
+) -> Metrics:
     """Return the warnings, and the figures of the trained encoder and of the base encoder."""
     warnings = outcome.fitted.warnings
     if isinstance(data, ParallelData):
@@ -131,7 +136,10 @@ def _measured(data: LabelledData | ParallelData, base: Measured | None, outcome:
             measured_on="the test pairs" if data.test else "pairs held out, which chose the epoch",
         )
     held_out = data.labelled.held_out_part()
-    specialised = None if held_out is None else measure_all(held_out, outcome.encode)
+    specialised = None
+    if held_out is not None:
+        pool, is_learnt = data.learnt_rows(config), bool(config.train_languages)
+        specialised = measure_all(held_out, pool, outcome.encode, is_learnt=is_learnt)
     return replace(labelled_metrics(held_out, base, specialised), warnings=warnings)
 
 

@@ -16,14 +16,15 @@ def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         print("  ".join([first.ljust(widths[0]), *cells]))
 
 
-def print_guard(guard: "Mapping[str, LanguageChange] | None", reason: str = "") -> None:
-    """Print what each language gained or lost, or the reason why that was not measured."""
+def print_guard(guard: "Mapping[str, LanguageChange] | None", reason: str = "", *, title: str = "") -> None:
+    """Print what each language gained or lost, below a title, or the reason why that was not measured."""
     if guard is None:
         print(f"\nNot guarded: {reason}")
         return
     from emu_core.reports.figures_as_text import guard_sentences, guard_table
 
-    print("\nWhat each language's queries gained or lost, points of Acc@1\n")
+    heading = f"{title}: what" if title else "What"
+    print(f"\n{heading} each language's queries gained or lost, points of Acc@1\n")
     print_table(*guard_table(guard))
     print("\n" + ("\n".join(guard_sentences(guard).values()) or "No language is seen to lose."))
 

@@ -215,7 +215,10 @@ def _print_accuracy(metrics: "Metrics") -> None:
         print_table(("direction", "before", "after", "difference"), rows)
         before, after = metrics.mean_base, metrics.mean_specialised
         print(f"\nmean over the {metrics.mean_over}: {before:.1f} -> {after:.1f} ({after - before:+.1f})")
-        print_guard(metrics.guard or None)
+        print_guard(metrics.guard or None, title=metric_rows.RETRIEVAL)
+        if metrics.prediction is not None:
+            print(f"\n{metric_rows.prediction_sentence(metrics.prediction)}")
+            print_guard(metrics.prediction.guard, title=metric_rows.PREDICTION)
         if metrics.leakage:
             print("\nLanguage leakage\n")
             print_table(*metric_rows.leakage_table(metrics.leakage))

@@ -121,6 +121,15 @@ class _Found:
     signs: NDArray[np.float64]  # (Q, s) signs of a known intent, see `IntentClassifier._signs`
 
 
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """Rows of the pool that are asked, all that are hidden meanwhile, and a regression on the others."""
+
+    rows: NDArray[np.int64]
+    is_hidden: NDArray[np.bool_]
+    regression: _Regression | None
+
+
 @dataclass(frozen=True)
 class _Calibration:
     """The threshold below which no intent is known, and the probabilities by certainty; None for what is unknown."""
@@ -220,17 +229,27 @@ class IntentClassifier:
         # First some folds are held out in turn, and the rule with the most right answers is chosen.
         count = min(PENALTY_FOLDS, max(1, FITTED // len(self._units)))
         drawn = np.random.default_rng(0).permutation(rows[folds[rows] < count])[:MOST_ASKED]
-        parts = [np.sort(drawn[folds[drawn] == fold]) for fold in range(count)]
-        regressions = [self._fitted(folds != fold) if len(part) else None for fold, part in enumerate(parts)]
-        asked = np.concatenate(parts)
+        parts = [
+            _Part(np.sort(part), folds == fold, self._fitted(folds != fold))
+            for fold in range(count)
+            if len(part := drawn[folds[drawn] == fold])
+        ]
+        self.rule_, self.votes_ = self._chosen(parts)
+        found = _joined(
+            [
+                self._search(
+                    self._units[part.rows],
+                    NEAR,
+                    self.rule_,
+                    self.votes_,
+                    regression=part.regression,
+                    is_hidden=part.is_hidden,
+                )
+                for part in parts
+            ]
+        )
+        asked = np.concatenate([part.rows for part in parts])
         truth = self._labels[asked]
-        right = {
-            (rule, votes): self._held_out(parts, regressions, folds, rule, votes, margins=False).labels
-            == truth
-            for rule, votes in self._candidates(regressions)
-        }
-        self.rule_, self.votes_ = max(right, key=lambda candidate: int(right[candidate].sum()))
-        found = self._held_out(parts, regressions, folds, self.rule_, self.votes_)
         is_right = found.labels == truth
         self.accuracy_ = 100 * float(is_right.mean())
         self._regression = self._fitted(np.ones(len(self._units), dtype=bool))
@@ -266,33 +285,24 @@ class IntentClassifier:
         """Whether there are probabilities of right answers."""
         return self._calibrations[""].probability is not None
 
-    def _candidates(self, regressions: Sequence[_Regression | None]) -> list[tuple[Rule, int]]:
-        """Return the rules to choose from, each with a number of votes, the simplest first."""
+    def _chosen(self, parts: Sequence[_Part]) -> tuple[Rule, int]:
+        """Return the rule with the most right answers to held-out sentences, and the number of neighbours that vote."""
         candidates = [(Rule.NEIGHBOURS, votes) for votes in VOTES]
-        if all(regression is not None for regression in regressions):
+        if all(part.regression is not None for part in parts):
             candidates += [(Rule.BOTH, NEAR), (Rule.REGRESSION, NEAR)]
-        return candidates
+        right = dict.fromkeys(candidates, 0)
+        for part in parts:
+            units, is_met = self._units[part.rows], np.where(part.is_hidden, 0, 1)
+            none_met, k = np.zeros(len(units), dtype=np.int64), min(NEAR, len(self._units))
+            rows, cosines = nearest_rows(units, none_met, self._units, is_met, k)
+            logits = None if part.regression is None else part.regression.logits(units)
+            for rule, votes in candidates:
+                labels, _ = self._decided(rule, votes, rows, cosines, logits)
+                right[rule, votes] += int((labels == self._labels[part.rows]).sum())
+        return max(candidates, key=right.__getitem__)
 
     def _fitted(self, is_met: NDArray[np.bool_], most: int | None = None) -> _Regression | None:
         return _Regression.fit(self._units, self._labels, np.flatnonzero(is_met), most=most)
-
-    def _held_out(
-        self,
-        parts: Sequence[NDArray[np.int64]],
-        regressions: Sequence[_Regression | None],
-        folds: NDArray[np.int64],
-        rule: Rule,
-        votes: int,
-        *,
-        margins: bool = True,
-    ) -> _Found:
-        """Return what the rest of the pool answers to the rows of each fold, in their order."""
-        found = [
-            self._search(self._units[part], NEAR, rule, votes, regression=regression, is_hidden=folds == fold)
-            for fold, (part, regression) in enumerate(zip(parts, regressions, strict=True))
-            if len(part)
-        ]
-        return _joined(found)
 
     def _learn_known(self, rows: NDArray[np.int64], folds: NDArray[np.int64]) -> None:
         """Learn the weights of the signs from intents that are left out, and measure how many of them are found."""
@@ -383,6 +393,10 @@ class IntentClassifier:
         nearest, cosines = found.rows[:, :k], found.cosines[:, :k]
         return Answers(found.labels, found.margins, nearest, cosines, confidence, is_known)
 
+    def scores(self, vectors: Vectors) -> NDArray[np.float64]:
+        """Return how like the sentences of known intents each of (Q, d) is, (Q,), in any unit."""
+        return self._score(self._search(unit_vectors(vectors), 1, self.rule_, self.votes_).signs)
+
     def _score(self, signs: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return how like a known intent's sentences each is, (Q,): the nearest cosine, or the log-odds learnt."""
         if self._known is None:
@@ -465,7 +479,7 @@ class IntentClassifier:
 
         An intent without a sentence among them has half the kernel of the last: it can't have a nearer one.
         """
-        kernel = np.exp((cosines.astype(np.float64) - 1) / KERNEL_TEMPERATURE)  # 0 for no neighbour
+        kernel = np.exp((np.nan_to_num(cosines.astype(np.float64), nan=-np.inf) - 1) / KERNEL_TEMPERATURE)
         density = np.repeat(
             kernel.min(axis=1, keepdims=True, where=kernel > 0, initial=1) / 2, shape[1], axis=1
         )

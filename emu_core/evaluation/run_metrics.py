@@ -2,11 +2,12 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Self
 
 import msgspec
 import numpy as np
+import pandas as pd
 from msgspec import UNSET, UnsetType
 
 from emu_core.data.labelled import LabelledSet
@@ -18,8 +19,10 @@ from emu_core.evaluation.comparison import Measured, leakage_change, measure_enc
 from emu_core.evaluation.disentangled import DisentangledMetrics
 from emu_core.evaluation.eigen_similarity import eigen_similarity
 from emu_core.evaluation.guard import LanguageChange, LeftOut, guard
+from emu_core.evaluation.intent_regression import sampled_rows
 from emu_core.evaluation.leakage import LeakageChange
 from emu_core.evaluation.leave_one_out import LeaveOneOut, leave_one_out
+from emu_core.evaluation.prediction import Predicted, PredictionMetrics, predicted, prediction_metrics
 from emu_core.evaluation.translation_ranking import TranslationRanking, both_ways
 
 
@@ -93,6 +96,7 @@ class Metrics:
         mean_base: the mean of `base`; NaN if nothing was measured.
         mean_specialised: the mean of `specialised`.
         guard: the gain or loss of the queries in each language; None if there were no held-out sentences.
+        prediction: how predictions of the held-out sentences from those that were learnt gain or lose.
         leakage: how much language identity the vectors carry; None if it could not be measured.
         translation: translation ranking in each direction.
         eigen_similarity: of each language pair.
@@ -117,6 +121,7 @@ class Metrics:
     mean_base: float = math.nan
     mean_specialised: float = math.nan
     guard: Mapping[str, LanguageChange] | UnsetType | None = UNSET
+    prediction: PredictionMetrics | None = None
     leakage: LeakageChange | UnsetType | None = UNSET
     translation: Mapping[str, RankingMetrics] | None = None
     eigen_similarity: Mapping[str, EigenMetrics] | None = None
@@ -172,14 +177,36 @@ def measure_accuracy(labelled: LabelledSet, encode: Encode) -> LeaveOneOut:
     return leave_one_out(encode(texts), intents, languages, sentence_groups(frame))
 
 
-def measure_all(labelled: LabelledSet, encode: Encode) -> Measured:
-    """Encode the held-out sentences once and return all their measures."""
-    frame = labelled.frame
-    return measure_encoder(frame, encode(frame["text"].tolist()))
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """What was measured on held-out sentences: their retrieval among each other, and their prediction."""
+
+    measured: Measured
+    predicted: Predicted | None
+
+
+MOST_LABELLED = 5_000  # sentences to predict from; of more, this many are drawn
+
+
+def measure_all(
+    held_out: LabelledSet, labelled: LabelledSet, encode: Encode, *, is_learnt: bool = False
+) -> HeldOut:
+    """Encode the held-out sentences, and those that are learnt, and return all measures.
+
+    `is_learnt` says whether the encoder has learnt them by now.
+    """
+    rows = sampled_rows(pd.factorize(labelled.frame["intent"])[0].tolist(), MOST_LABELLED)
+    pool = replace(labelled, frame=labelled.frame.iloc[rows].reset_index(drop=True))
+    vectors = encode(held_out.frame["text"].tolist())
+    of_pool = encode(pool.frame["text"].tolist())
+    return HeldOut(
+        measure_encoder(held_out.frame, vectors),
+        predicted(pool, held_out, of_pool, vectors, is_learnt=is_learnt),
+    )
 
 
 def labelled_metrics(
-    held_out: LabelledSet | None, base: Measured | None, specialised: Measured | None
+    held_out: LabelledSet | None, base: HeldOut | None, specialised: HeldOut | None
 ) -> Metrics:
     """Return the accuracy of both encoders on held-out sentences, the language guard and the leakage."""
     if held_out is None or base is None or specialised is None:
@@ -191,7 +218,7 @@ def labelled_metrics(
         )
     # As in the paper, the mean is over the directions with English on one side, if there is English.
     average = "en" if "en" in held_out.languages and len(held_out.languages) > 1 else None
-    before, after = base.accuracy, specialised.accuracy
+    before, after = base.measured.accuracy, specialised.measured.accuracy
     return Metrics(
         split=held_out.splits[0],
         languages=held_out.languages,
@@ -202,7 +229,8 @@ def labelled_metrics(
         mean_base=before.mean_with(average) if average else before.mean,
         mean_specialised=after.mean_with(average) if average else after.mean,
         guard=guard(before, after),
-        leakage=leakage_change(base, specialised),
+        prediction=prediction_metrics(base.predicted, specialised.predicted),
+        leakage=leakage_change(base.measured, specialised.measured),
     )
 
 

@@ -1,6 +1,7 @@
 """Figures as text, in tables and sentences, for the model card, the command, the app and reports."""
 
 from collections.abc import Iterable, Mapping
+from statistics import fmean
 from typing import Any, NamedTuple, TypedDict
 
 import pandas as pd
@@ -10,7 +11,9 @@ from emu_core.data.wording import TextTable, counted
 from emu_core.evaluation.comparison import SIGNIFICANT, Comparison
 from emu_core.evaluation.forgetting import PARTS
 from emu_core.evaluation.guard import LanguageChange, LeftOut, Verdict, flagged
+from emu_core.evaluation.intent_classifier import Rule
 from emu_core.evaluation.leakage import LeakageChange
+from emu_core.evaluation.prediction import PredictionMetrics
 from emu_core.evaluation.run_metrics import EigenMetrics, Metrics, NewIntentMetrics, RankingMetrics
 from emu_core.evaluation.significance import binomial_interval
 
@@ -76,6 +79,27 @@ def directions_table(metrics: Metrics) -> TextTable:
         records, "{pair} | {base:.1f} | {new:.1f} | {gain:+.1f} | {interval.low:.1f} to {interval.high:.1f}"
     )
     return TextTable(("direction", "base %", "specialised %", "difference", "95 % interval"), rows)
+
+
+RETRIEVAL = "Retrieval among unseen sentences"
+PREDICTION = "Prediction from the labelled sentences"
+
+
+def prediction_sentence(measured: PredictionMetrics) -> str:
+    """Return how accurate predictions from the labelled sentences are by both encoders, the mean of the languages."""
+    base, specialised = (fmean(side.values()) for side in (measured.base, measured.specialised))
+    return (
+        f"{PREDICTION}: {base:.1f} -> {specialised:.1f} % right ({specialised - base:+.1f} points), the mean of the "
+        f"languages, from {measured.pool:,} sentences; {_RULES[measured.base_rule]} for the base encoder, and "
+        f"{_RULES[measured.specialised_rule]} for the specialised one, as predictions choose."
+    )
+
+
+_RULES = {
+    Rule.NEIGHBOURS.value: "nearest neighbours",
+    Rule.REGRESSION.value: "a logistic regression",
+    Rule.BOTH.value: "nearest neighbours and a regression together",
+}
 
 
 def guard_table(guard: Mapping[str, LanguageChange]) -> TextTable:

@@ -9,7 +9,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from emu_core import evaluate, load_encoder, train
+from emu_core import Predictor, evaluate, load_encoder, train
 from emu_core.data.labelled import LabelledSet, UnlabelledSet
 from emu_core.errors import CancelledError, DataError, EncoderError, RunError, TrainingError
 from emu_core.evaluation.leakage import language_leakage
@@ -99,6 +99,27 @@ def test_the_guard_and_the_leakage_are_those_of_both_encoders(run: Run) -> None:
         assert asdict(leakage) == pytest.approx(asdict(expected))
     measured = evaluate(small_set(), encoder=f"run:{run.folder}", split="test", device="cpu")
     assert measured["guard"] == {language: asdict(change) for language, change in metrics.guard.items()}
+
+
+def test_retrieval_and_prediction_are_reported_under_their_names(run: Run) -> None:
+    measured, asked = run.metrics().prediction, small_set().select(splits=["test"]).frame
+    assert measured is not None and list(measured.guard) == ["en", "de", "ja"]
+    pool = small_set().train_part().select(languages=["en"])
+    for spec, accuracies, rule in (
+        ("use", measured.base, measured.base_rule),
+        (f"run:{run.folder}", measured.specialised, measured.specialised_rule),
+    ):
+        predictor = Predictor(spec, threshold=-1, device="cpu").fit(pool)
+        right = predictor.predict(asked["text"].tolist())["intent"].to_numpy() == asked["intent"].to_numpy()
+        assert predictor.facts["rule"] == rule
+        assert accuracies == pytest.approx(
+            (100 * pd.Series(right).groupby(asked["language"]).mean()).to_dict()
+        )
+    card = (run.folder / "README.md").read_text("utf-8")
+    assert (
+        "**Retrieval among unseen sentences.**" in card
+        and "**Prediction from the labelled sentences.**" in card
+    )
 
 
 def test_training_changed_the_encoder_and_saved_it(run: Run) -> None:
