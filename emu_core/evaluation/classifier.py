@@ -1,5 +1,6 @@
 """A logistic regression on sentence vectors: what labels achieve with an unchanged encoder."""
 
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -49,10 +50,10 @@ def logistic_regression(
                 continue
             model = regression(C_VALUES[0])
             for value in C_VALUES:
-                model.set_params(C=value).fit(x[fitted_on], y[fitted_on])
+                fitted(model.set_params(C=value), x[fitted_on], y[fitted_on])
                 right[value] += int((model.predict(x[held]) == y[held]).sum())
         chosen = max(right, key=right.__getitem__) if any(right.values()) else USUAL_C
-        return regression(chosen).fit(x, y)
+        return fitted(regression(chosen), x, y)
 
 
 def held_out_folds(labels: Sequence[str], ids: Sequence[str] = ()) -> NDArray[np.int64]:
@@ -75,3 +76,12 @@ def regression(inverse_penalty: float) -> "LogisticRegression":
     from sklearn.linear_model import LogisticRegression
 
     return LogisticRegression(C=inverse_penalty, max_iter=MOST_ITERATIONS, tol=TOLERANCE, warm_start=True)
+
+
+def fitted(
+    model: "LogisticRegression", x: NDArray[np.floating], y: NDArray[np.int64] | NDArray[np.str_]
+) -> "LogisticRegression":
+    """Fit a regression, without scikit-learn's warning that a class has hardly more than one sentence."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
+        return model.fit(x, y)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emu_core.evaluation.arrays import Vectors
-from emu_core.evaluation.classifier import TOLERANCE, regression
+from emu_core.evaluation.classifier import TOLERANCE, fitted, regression
 
 if TYPE_CHECKING:
     from sklearn.linear_model import LogisticRegression
@@ -55,15 +55,14 @@ def weights_of_all(
     weight, bias = np.zeros((k, x.shape[1])), np.zeros(k)
     for group in map(np.sort, groups):
         rows = np.flatnonzero(np.isin(classes, group))
-        weight[group], bias[group] = weights(
-            regression(inverse_penalty).set_params(tol=tolerance).fit(x[rows], classes[rows])
-        )
+        model = regression(inverse_penalty).set_params(tol=tolerance)
+        weight[group], bias[group] = weights(fitted(model, x[rows], classes[rows]))
     return weight, bias
 
 
-def weights(fitted: "LogisticRegression") -> tuple[Matrix, Matrix]:
+def weights(model: "LogisticRegression") -> tuple[Matrix, Matrix]:
     """Return weights (k, d) and biases (k,) whose softmax is the fitted probability, also for two classes."""
-    weight, bias = fitted.coef_, fitted.intercept_
-    if len(fitted.classes_) == 2:  # scikit-learn gives the second class's log-odds
+    weight, bias = model.coef_, model.intercept_
+    if len(model.classes_) == 2:  # scikit-learn gives the second class's log-odds
         return np.concatenate([-weight, weight]) / 2, np.concatenate([-bias, bias]) / 2
     return weight, bias

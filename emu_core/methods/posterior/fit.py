@@ -19,7 +19,7 @@ from torch import Tensor
 
 from emu_core.encoders.base import FloatArray
 from emu_core.errors import Fix, TrainingError
-from emu_core.evaluation.classifier import regression
+from emu_core.evaluation.classifier import fitted, regression
 from emu_core.evaluation.guard import LeftOut, cross_validation, new_intent_guard
 from emu_core.evaluation.intent_regression import (
     GROUP,
@@ -378,10 +378,9 @@ def _held_out_scores(x: Matrix, classes: Classes, group: Classes, kernel_tempera
             continue
         kernel = np.exp((x[measured] @ x[others].T - 1) / kernel_temperature)
         density = np.log(kernel @ members(classes[others], k) + TINY)
-        fitted = regression(INVERSE_PENALTIES[0])
+        model = regression(INVERSE_PENALTIES[0])
         for penalty, penalty_scores in zip(INVERSE_PENALTIES, scores, strict=True):
-            fitted.set_params(C=penalty).fit(x[others], classes[others])
-            weight, bias = weights(fitted)
+            weight, bias = weights(fitted(model.set_params(C=penalty), x[others], classes[others]))
             of_all = np.full((len(measured), k), np.log(TINY))
             of_all[:, classes_there] = x[measured] @ weight.T + bias
             penalty_scores[measured] = of_all + density
@@ -429,8 +428,8 @@ def learn_known(
         known_classes, labels = np.unique(classes[is_fitted], return_inverse=True)
         if len(known_classes) < 2:
             continue
-        fitted = regression(inverse_penalty).fit(x[is_fitted].numpy().astype(np.float64), labels)
-        weight, bias = (torch.from_numpy(array.astype(np.float32)) for array in weights(fitted))
+        model = fitted(regression(inverse_penalty), x[is_fitted].numpy().astype(np.float64), labels)
+        weight, bias = (torch.from_numpy(array.astype(np.float32)) for array in weights(model))
         belongs = torch.from_numpy(members(labels, len(known_classes)).astype(np.float32))
         for is_query, is_known in ((is_new, False), (is_held_out & np.isin(classes, known_classes), True)):
             queries = x[is_query]

@@ -1,6 +1,5 @@
 """Embeddings moved towards their probable intents: a head on the encoder as it is, ours."""
 
-import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -102,9 +101,7 @@ def _fit_frozen(
 
     reference = {language: encode(sentences) for language, sentences in _reference(config).items()}
     examples = Examples(encode(texts), labels, reference, ids)
-    with warnings.catch_warnings():  # scikit-learn expects more than two sentences per intent
-        warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
-        return as_functions(fit_head(examples.take(sampled_rows(labels)), config))
+    return as_functions(fit_head(examples.take(sampled_rows(labels)), config))
 
 
 def _check(data: "LabelledData", config: "RunConfig", _settings: PosteriorConfig) -> None:

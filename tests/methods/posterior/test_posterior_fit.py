@@ -77,6 +77,12 @@ def test_one_intent_is_too_few() -> None:
         fit_head(Examples(np.eye(20, dtype=np.float32), [0] * 20), PLAIN)
 
 
+@pytest.mark.filterwarnings("error")
+def test_two_sentences_an_intent_are_no_reason_for_warnings() -> None:
+    x, labels = classes(8, 4, 6)
+    fit_head(Examples(x.astype(np.float32), labels), FULL)
+
+
 def test_as_few_sentences_as_intents_are_enough() -> None:
     """Nothing can be held out then: the usual penalty is taken."""
     x = np.eye(3, dtype=np.float32)
