@@ -28,6 +28,7 @@ class EmuPart(StrEnum):
     TABLE_5 = "5"
     PEERS = "peers"
     FIGURE_2 = "figure2"
+    FEW_SHOT = "few-shot"
 
 
 class Preset(StrEnum):
@@ -66,7 +67,11 @@ _EMU_PARTS = {
     EmuPart.TABLE_4: "Table 4: every pair of languages",
     EmuPart.TABLE_5: "Table 5: what each part adds",
     EmuPart.FIGURE_2: "Figure 2: maps of two languages",
+    EmuPart.FEW_SHOT: "Few-shot: with two labels an intent, and more",
 }
+USUAL_EMU_PARTS = tuple(
+    part for part in EmuPart if part is not EmuPart.FEW_SHOT
+)  # that takes as long as all others
 _FMDA_PARTS = {
     FmdaPart.TABLE_2: "Table 2: cross-lingual retrieval",
     FmdaPart.TABLE_3: "Table 3: template retrieval",
@@ -128,7 +133,13 @@ class EmuBench(BenchSettings):
     """The settings of Emu's benchmark."""
 
     parts: tuple[EmuPart, ...] = setting(
-        tuple(EmuPart), _PARTS_HELP, label="Tables", choices=_EMU_PARTS, common=True
+        USUAL_EMU_PARTS, _PARTS_HELP, label="Tables", choices=_EMU_PARTS, common=True
+    )
+    draws: int = setting(
+        10,
+        "How often the labels of the few-shot table are drawn; its intervals are over the draws.",
+        label="Draws of few labels",
+        low=1,
     )
     preset: Preset = setting(Preset.TUNED, _PRESET_HELP, label="Settings", choices=_PRESETS)
 

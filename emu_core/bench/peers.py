@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from sklearn.preprocessing import normalize
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -45,6 +46,7 @@ class Peer(StrEnum):
 
     LOGISTIC = "logistic-regression"
     LDA = "lda"
+    PROTOTYPES = "prototypes"
     SOFTMAX = "st-softmax"
     TRIPLET = "st-batch-all-triplet"
     RANKING = "st-multiple-negatives"
@@ -54,7 +56,7 @@ class Peer(StrEnum):
     @property
     def is_frozen(self) -> bool:
         """Whether the encoder is not trained, so that seed and learning rate have no effect."""
-        return self in (Peer.LOGISTIC, Peer.LDA)
+        return self in (Peer.LOGISTIC, Peer.LDA, Peer.PROTOTYPES)
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,29 @@ class System:
     classify: Classify | None = None  # sentences to intents; None if the system has no classifier
     took: Took = field(default_factory=Took)  # the time that training took
     facts: dict[str, object] = field(default_factory=dict)  # settings and counts for the report
+
+
+@dataclass(frozen=True, eq=False)
+class Prototypes:
+    """A classifier that takes the intent whose labelled sentences' mean is nearest by cosine."""
+
+    intents: NDArray[np.str_]  # (k,)
+    means: NDArray[np.float64]  # (k, d), of length 1
+
+    @classmethod
+    def of(cls, vectors: NDArray[np.floating], intents: NDArray[np.str_]) -> Self:
+        """Average the unit vectors (N, d) of each intent."""
+        names = np.unique(intents)
+        units = normalize(vectors.astype(np.float64))
+        return cls(names, normalize(np.stack([units[intents == name].mean(axis=0) for name in names])))
+
+    def cosines(self, vectors: NDArray[np.floating]) -> NDArray[np.float64]:
+        """Return the cosines (N, k) of vectors (N, d) to the means."""
+        return np.asarray(normalize(vectors.astype(np.float64)) @ self.means.T)
+
+    def predict(self, vectors: NDArray[np.floating]) -> NDArray[np.str_]:
+        """Return the intents (N,) of vectors (N, d)."""
+        return self.intents[self.cosines(vectors).argmax(axis=1)]
 
 
 @dataclass(frozen=True)
@@ -142,6 +167,8 @@ def peer_settings(peer: Peer, ours: Any, is_our_rate: bool) -> dict[str, object]
     """Return what a peer is trained with: epochs and batch size of `ours`, and its learning rate or the usual one."""
     if peer is Peer.LDA:
         return {"shrinkage": LDA_SHRINKAGE}
+    if peer is Peer.PROTOTYPES:
+        return {}
     if peer is Peer.LOGISTIC:
         return {"C": "chosen by cross-validation on the training sentences"}
     rate = ours.learning_rate if is_our_rate else THEIR_RATE
@@ -163,13 +190,14 @@ def trained_peer(
 def frozen_peer(peer: Peer, encode: _Encode, labelled: LabelledSet) -> System:
     """Fit a classifier on the base encoder's vectors of labelled sentences. Raises TrainingError if it can't be fitted.
 
-    For retrieval, a sentence's vector is its class probabilities (logistic regression) or its discriminant scores
-    (LDA).
+    For retrieval, a sentence's vector is its class probabilities (logistic regression), its discriminant scores (LDA)
+    or its cosines to the intents' mean vectors, the prototypes (Snell et al. 2017).
     """
     from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
     intents = labelled.frame["intent"].to_numpy(dtype=str)
     counts = Counter(intents)
+    model: Any
     if len(counts) < 2:
         raise TrainingError(
             "the training sentences have a single intent; add sentences of another, or choose another language"
@@ -183,6 +211,9 @@ def frozen_peer(peer: Peer, encode: _Encode, labelled: LabelledSet) -> System:
             raise TrainingError("LDA needs more sentences than intents; add a second sentence to some")
         model = LinearDiscriminantAnalysis(solver="eigen", shrinkage=LDA_SHRINKAGE)
         space = model.fit(vectors.astype(np.float64), intents).transform
+    elif peer is Peer.PROTOTYPES:
+        model = Prototypes.of(vectors, intents)
+        space = model.cosines
     else:
         model = logistic_regression(vectors, intents.tolist(), sentence_groups(labelled.frame))
         space, facts["C"] = model.predict_proba, float(model.C)

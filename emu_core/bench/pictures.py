@@ -61,11 +61,13 @@ class WordMaps:
 
 @dataclass(frozen=True)
 class Curves:
-    """Accuracies by the number of training documents, with a panel for each title and a line for each system."""
+    """Accuracies by a number of training examples, with a panel for each title and a line for each system."""
 
     panels: Mapping[str, Mapping[str, Mapping[int, float]]]
     lines: Mapping[str, float]  # the position of each panel's dashed line
     names: Sequence[str]  # the systems in order
+    examples: str  # the title of the axis of numbers
+    dashed: str  # what the dashed line is
 
 
 Drawing = Bars | IntentMaps | GroupMaps | WordMaps | Curves

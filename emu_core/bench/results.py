@@ -39,6 +39,7 @@ class Cell:
     on: tuple[str, ...] = ()  # languages whose labels it is trained on, or pairs such as "en-de"; or none
     seed: int = 0
     variant: str = ""  # distinguishes cells of one system, for example by learning rate
+    labels: int = 0  # labelled sentences an intent, drawn with the seed; 0 for all
 
     @property
     def key(self) -> str:
@@ -46,7 +47,8 @@ class Cell:
         on = "+".join(self.on)
         if not re.fullmatch(r"[a-z0-9+-]{0,60}", on):
             on = "x" + hashlib.sha256("\0".join(self.on).encode()).hexdigest()[:12]
-        return ".".join(part for part in (self.system, self.variant, on, f"s{self.seed}") if part)
+        shots = f"{self.labels}-shot" if self.labels else ""
+        return ".".join(part for part in (self.system, self.variant, on, shots, f"s{self.seed}") if part)
 
     @property
     def label(self) -> str:
@@ -56,7 +58,8 @@ class Cell:
         variant = f" ({self.variant} learning rate)" if self.variant else ""
         if self.variant == PAPER:
             variant = " (the paper's settings)"
-        return f"{self.system.removeprefix('peer.')} on {', '.join(self.on)}{variant} seed {self.seed}"
+        shots = f", {self.labels} labels an intent," if self.labels else ""
+        return f"{self.system.removeprefix('peer.')} on {', '.join(self.on)}{shots}{variant} seed {self.seed}"
 
 
 def cells_of(systems: Iterable[str], on: Iterable[Sequence[str]], seeds: Sequence[int]) -> list[Cell]:
@@ -267,10 +270,18 @@ class Results:
     seeds: tuple[int, ...]
 
     def of(
-        self, system: str, on: Sequence[str] = (), variant: str = "", seeds: Sequence[int] | None = None
+        self,
+        system: str,
+        on: Sequence[str] = (),
+        variant: str = "",
+        seeds: Sequence[int] | None = None,
+        labels: int = 0,
     ) -> OverSeeds:
-        """Return a system over its seeds; for `on` and `variant` see `Cell`; seeds None takes the benchmark's."""
-        asked = [Cell(system, tuple(on), seed, variant) for seed in (self.seeds if seeds is None else seeds)]
+        """Return a system over its seeds; seeds None takes the benchmark's, for the other arguments see `Cell`."""
+        asked = [
+            Cell(system, tuple(on), seed, variant, labels)
+            for seed in (self.seeds if seeds is None else seeds)
+        ]
         finished = [self.cells[cell] for cell in asked if cell in self.cells]
         errors = [cell.error for cell in finished if cell.error]
         measured = tuple(cell for cell in finished if not cell.error)

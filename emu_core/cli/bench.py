@@ -1,11 +1,11 @@
 """`emu bench PAPER`: emu, fmda, bicvm, dual-encoder."""
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from emu_core.bench.papers import PAPERS, EmuPart, FmdaPart, Preset
+from emu_core.bench.papers import PAPERS, EmuBench, EmuPart, FmdaBench, FmdaPart, Preset
 from emu_core.cli import options as shared
 from emu_core.cli.printing import PrintedLine, print_table
 from emu_core.cli.verb import Output, add_verb, option
@@ -26,9 +26,11 @@ def add_bench(verbs: Any) -> None:
     emu, fmda, bicvm, dual = (
         add_verb(actions, name, partial(_run, name), paper.summary) for name, paper in PAPERS.items()
     )
-    _add_labelled(emu, "emu", EmuPart)
+    _add_labelled(emu, "emu", EmuPart, EmuBench().parts)
     shared.add_train_languages(emu)
-    _add_labelled(fmda, "fmda", FmdaPart)
+    about = "draws of the labels for the few-shot table (default: 10)"
+    option(emu, "--draws N", about, type=int, default=EmuBench().draws)
+    _add_labelled(fmda, "fmda", FmdaPart, FmdaBench().parts)
     which = "English, or else the set's first language, with each other one"
     option(
         fmda, "--pair en-de", f"two languages; repeatable (default: {which})", action="append", dest="pairs"
@@ -61,12 +63,19 @@ def _add_parallel(parser: argparse.ArgumentParser) -> None:
     _add_shared(parser)
 
 
-def _add_labelled(parser: argparse.ArgumentParser, paper: str, parts: type[EmuPart] | type[FmdaPart]) -> None:
-    """Add the options that the benchmarks on a labelled set share."""
+def _add_labelled(
+    parser: argparse.ArgumentParser,
+    paper: str,
+    parts: type[EmuPart] | type[FmdaPart],
+    usual: Sequence[EmuPart | FmdaPart],
+) -> None:
+    """Add the options that the benchmarks on a labelled set share; `usual` are the parts that are run by default."""
     shared.add_data(parser)
     shared.add_encoder(parser, default=PAPERS[paper].encoder, specs=shared.FRESH)
-    values: dict[str, Any] = {"nargs": "+", "default": list(parts), "choices": list(parts), "dest": "parts"}
-    option(parser, "--tables PART", f"some of {', '.join(parts)} (default: all)", **values)
+    others = ", ".join(part for part in parts if part not in usual)
+    which = f"all but {others}" if others else "all"
+    values: dict[str, Any] = {"nargs": "+", "default": list(usual), "choices": list(parts), "dest": "parts"}
+    option(parser, "--tables PART", f"some of {', '.join(parts)} (default: {which})", **values)
     _add_shared(parser)
 
 

@@ -130,7 +130,7 @@ def _curves(curves: Curves) -> str:
                 sizes_and_values = zip(*sorted(values.items()), strict=True)
                 axis.plot(*sizes_and_values, color=colours[name], marker="o", markersize=_DOT)
             axis.axhline(curves.lines[title], color="#888888", linestyle="--", linewidth=1)
-            axis.set(title=title, xlabel="training documents", ylabel="accuracy, %", xscale="log")
+            axis.set(title=title, xlabel=curves.examples, ylabel="accuracy, %", xscale="log")
             sizes = sorted({size for values in systems.values() for size in values})
             axis.set_xticks(sizes, [f"{size:,}" for size in sizes])
             axis.minorticks_off()
@@ -140,7 +140,7 @@ def _curves(curves: Curves) -> str:
             for name in names
             if name in seen
         ]
-        keys.append(Line2D([], [], color="black", linestyle="--", linewidth=0.8, label="majority class"))
+        keys.append(Line2D([], [], color="black", linestyle="--", linewidth=0.8, label=curves.dashed))
         _legend(figure, keys, 2)
         return _svg(figure)
 

@@ -154,7 +154,8 @@ def test_emus_form_says_what_would_be_done_and_starts_it(app: AppTest, root: Pat
         "emu",
         "use",
     )
-    assert config.hyperparameters == {"seeds": [0, 1], "epochs": 3, "parts": ["4"], "preset": "tuned"}
+    chosen = {"seeds": [0, 1], "epochs": 3, "parts": ["4"], "preset": "tuned"}
+    assert config.hyperparameters == {**chosen, "draws": 10}
     data = EmuExperiment.open(run).data
     assert len(data.train.frame) + len(data.test.frame) == 36
     measured(run)

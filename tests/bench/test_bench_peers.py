@@ -115,19 +115,34 @@ def test_logistic_regression_gives_its_class_probabilities() -> None:
     assert system.facts["C"] in C_VALUES
 
 
+def test_prototypes_are_the_means_of_unit_vectors() -> None:
+    labelled, vectors = blobs(90, 1)
+    texts, intents = labelled.frame["text"].tolist(), labelled.frame["intent"].tolist()
+    system = frozen_peer(Peer.PROTOTYPES, encoder_of(vectors), labelled)
+    units = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    means = [
+        np.mean([unit for unit, of in zip(units, intents, strict=True) if of == name], axis=0)
+        for name in labelled.intents
+    ]
+    cosines = np.array([[unit @ mean / np.linalg.norm(mean) for mean in means] for unit in units])
+    np.testing.assert_allclose(np.asarray(system.encode(texts)), cosines, atol=1e-6)
+    assert system.classify is not None
+    assert list(system.classify(texts)) == [labelled.intents[row.argmax()] for row in cosines]
+
+
 def test_a_frozen_peer_takes_an_intent_of_one_sentence_and_refuses_a_single_intent() -> None:
     labelled, vectors = blobs(30, 2)
     frame = labelled.frame
     frame.loc[0, "intent"] = "alone"
     alone = LabelledSet(frame, "x")
-    for peer in (Peer.LOGISTIC, Peer.LDA):
+    for peer in (Peer.LOGISTIC, Peer.LDA, Peer.PROTOTYPES):
         assert len(frozen_peer(peer, encoder_of(vectors), alone).encode(["sentence 3"])) == 1
     one = LabelledSet(frame.assign(intent="pool"), "x")
     with pytest.raises(TrainingError, match="single intent"):
         frozen_peer(Peer.LDA, encoder_of(vectors), one)
 
 
-@pytest.mark.parametrize("peer", [Peer.LDA, Peer.LOGISTIC])
+@pytest.mark.parametrize("peer", [Peer.LDA, Peer.LOGISTIC, Peer.PROTOTYPES])
 def test_a_frozen_peer_is_a_cell(peer: Peer, tiny: str) -> None:
     result = measure_cell(planned("emu", encoder=tiny), Cell(f"peer.{peer}", ("en",)))
     assert set(result.wheres("correct")) == {"en-en", "en-de", "de-en", "de-de"}

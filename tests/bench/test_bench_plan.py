@@ -58,10 +58,42 @@ def test_peers_that_train_are_run_with_both_rates_and_the_frozen_once() -> None:
     found = cells("peers", seeds=(0, 1))
     for peer in Peer:
         own = [(cell.seed, cell.variant) for cell in found if cell.system == f"peer.{peer}"]
-        if peer in (Peer.LDA, Peer.LOGISTIC):
+        if peer in (Peer.LDA, Peer.LOGISTIC, Peer.PROTOTYPES):
             assert own == [(0, "")]
         else:
             assert own == [(0, "theirs"), (0, "ours"), (1, "theirs"), (1, "ours")]
+
+
+def test_few_labels_are_drawn_anew_for_every_system() -> None:
+    """The tests' set has four sentences of each intent in a language to train on."""
+    found = cells("few-shot", draws=3)
+    assert found[0] == Cell("base")
+    numbers = {cell.labels for cell in found[1:]}
+    assert numbers == {2, 4}  # eight would be no more
+    systems = {(cell.system, cell.variant) for cell in found[1:]}
+    assert systems == {
+        ("posterior", ""), ("emu", ""), ("peer.logistic-regression", ""), ("peer.prototypes", ""),
+        ("peer.setfit", "theirs"), ("peer.setfit", "ours"),
+        ("peer.st-multiple-negatives", "theirs"), ("peer.st-multiple-negatives", "ours"),
+    }  # fmt: skip
+    assert len(found) == 1 + 3 * len(numbers) * len(systems) == len({cell.key for cell in found})
+    assert "few-shot" not in planned("emu").settings.parts
+
+
+def test_drawn_labels_keep_translations_together_and_other_languages_whole() -> None:
+    experiment = planned("emu", bench_set(SIX))
+    assert isinstance(experiment, EmuExperiment)
+    data, both = experiment.data, ("en", "de")
+    drawn_rows = data.few_shot(both, 2, seed=1).frame
+    assert drawn_rows.equals(data.few_shot(both, 2, seed=1).frame)
+    assert not drawn_rows.equals(data.few_shot(both, 2, seed=2).frame)
+    labelled = drawn_rows[drawn_rows["language"].isin(both)]
+    assert (labelled.groupby(["intent", "language"]).size() == 2).all()
+    assert set(labelled[labelled["language"] == "en"]["id"]) == set(
+        labelled[labelled["language"] == "de"]["id"]
+    )
+    others = data.train.frame[~data.train.frame["language"].isin(both)]
+    assert len(drawn_rows) - len(labelled) == len(others)
 
 
 def test_a_language_that_is_not_there_is_refused() -> None:

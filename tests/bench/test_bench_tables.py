@@ -13,6 +13,7 @@ from scipy import stats
 from emu_core.bench.emu.experiment import PAPER_ORDER, benchmarked_methods
 from emu_core.bench.emu.report import (
     Accuracies,
+    few_shot_table,
     level_above,
     level_of,
     paper_mean,
@@ -302,3 +303,36 @@ def test_the_peers_row_is_the_better_of_its_two_rates() -> None:
     assert "with 3.0 s" in table.verdict[1] and "Emu trains in 7.0 s" in table.verdict[1]
     assert table.verdict[0].endswith("(+0.0).")
     assert all(len(row) == len(table.head) for row in table.texts)
+
+
+def test_the_few_shot_table_is_the_mean_over_draws_with_students_interval() -> None:
+    draws = {
+        ("posterior", "", 2): (0.5, 0.6, 0.7),
+        ("posterior", "", 4): (0.8, 0.7, 0.9),
+        ("peer.st-multiple-negatives", "theirs", 2): (0.3, 0.2, 0.3),
+        ("peer.st-multiple-negatives", "ours", 2): (0.4, 0.6, 0.5),
+    }
+    cells = {
+        Cell(system, ("en",), draw, rate, labels): drawn_result(TWO, 100 * draw + labels, right)
+        for (system, rate, labels), shares in draws.items()
+        for draw, right in enumerate(shares)
+    }
+    cells[Cell("peer.setfit", ("en",), 0, "theirs", 2)] = CellResult(error="no setfit")
+    table = few_shot_table(found_of(drawn_result(TWO, 0, 0.4), cells))
+    assert table.head == ("system", "2 labels", "4 labels")
+    rows = {row[0]: row for row in table.texts}
+
+    def expected(system: str, rate: str, labels: int) -> str:
+        measured = [cells[Cell(system, ("en",), draw, rate, labels)] for draw in range(3)]
+        means = [
+            statistics.mean(100 * right(cell, way).mean() for way in ("en-en", "en-de", "de-en"))
+            for cell in measured
+        ]
+        half = stats.t.ppf(0.975, 2) * statistics.stdev(means) / math.sqrt(3)
+        return f"{statistics.mean(means):.1f} ±{half:.1f}"
+
+    assert rows["posterior"][1:] == (expected("posterior", "", 2), expected("posterior", "", 4))
+    ranking = rows["sentence-transformers, MultipleNegativesRankingLoss"]
+    assert ranking[1:] == (expected("peer.st-multiple-negatives", "ours", 2), "")
+    assert rows["SetFit"][1] == "not measured: no setfit"
+    assert rows["base encoder"][1] == rows["base encoder"][2]

@@ -175,7 +175,8 @@ class DocumentResults:
                     if score := system.score(way, size):
                         panel.setdefault(system.label, {})[size] = score.mean
         lines = dict(zip(panels, (self.majority[way] for way in self.ways), strict=True))
-        return Curves(panels, lines, [system.label for system in self.systems])
+        names = [system.label for system in self.systems]
+        return Curves(panels, lines, names, "training documents", "majority class")
 
     def _verdict(self, scores: Mapping[str, Mapping[str, Score]]) -> tuple[str, ...]:
         """Compare BiCVM with the majority class, glosses and the sum of words, and BiCVM+ with BiCVM."""

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property, partial
 from itertools import combinations, product
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 import pandas as pd
@@ -33,7 +33,7 @@ from emu_core.errors import DataError, EmuError, Fix, TrainingError, in_words
 from emu_core.evaluation.arrays import pair_name, rows_by_language
 from emu_core.evaluation.leave_one_out import leave_one_out
 from emu_core.evaluation.projection import Projection, project, stratified_sample
-from emu_core.methods.registry import configure, method_named, methods_that_need
+from emu_core.methods.registry import configure, default_method, method_named, methods_that_need
 from emu_core.runs.config import RunConfig
 from emu_core.runs.data_facts import LabelledFacts
 from emu_core.runs.stored_data import LabelledData
@@ -55,6 +55,8 @@ PAPER_ORDER = (
 THEIRS, OURS = "theirs", "ours"  # whose learning rate a tuned peer is trained with
 MAP_SENTENCES = 1000
 _PEER = "peer."
+FEW_SHOT_LABELS = (2, 4, 8, 16, 32, 64)  # an intent
+FEW_SHOT_PEERS = (Peer.LOGISTIC, Peer.PROTOTYPES, Peer.SETFIT, Peer.RANKING)
 _ABLATION = ("emu", "emu-without-ld", "emu-without-ld-cl")
 _TABLE_3 = ("en", "de", "fr")
 _TEST_SHARE = 0.3
@@ -110,6 +112,34 @@ class BenchData(LabelledData):
             super().load(folder, name),
             note=str(json.loads((folder / _NOTE).read_text("utf-8"))),
             translations=dict(zip(rows["row"].tolist(), rows["text"].tolist(), strict=True)),
+        )
+
+    def few_shot(self, languages: Sequence[str], labels: int, seed: int) -> LabelledSet:
+        """Return the training rows with at most `labels` sentences of each intent in some languages.
+
+        Translations and repeats are drawn together, as one sentence. The rows of other languages, which only serve
+        as unlabelled sentences, are kept.
+        """
+        frame = self.train.frame
+        is_labelled = frame["language"].isin(languages)
+        labelled = frame[is_labelled]
+        groups = np.array([group or f"row {row}" for row, group in enumerate(sentence_groups(labelled))])
+        draws, drawn = np.random.default_rng(seed), list[str]()
+        for intent in self.train.intents:
+            of_intent = np.unique(groups[labelled["intent"] == intent])
+            drawn += draws.permutation(of_intent)[:labels].tolist()
+        keep = np.ones(len(frame), dtype=bool)
+        keep[is_labelled.to_numpy()] = np.isin(groups, drawn)
+        return LabelledSet(frame[keep].reset_index(drop=True), self.labelled.name)
+
+    def shots(self, languages: Sequence[str]) -> tuple[int, ...]:
+        """Return the numbers of labels an intent that can be drawn; of the last, some intent may have fewer."""
+        labelled = self.train.select(languages=languages).frame
+        most = int(labelled.groupby("intent")["id"].size().max()) // len(languages)
+        return tuple(
+            count
+            for count, fewer in zip(FEW_SHOT_LABELS, (0, *FEW_SHOT_LABELS), strict=False)
+            if fewer < most
         )
 
     def translated(self, language: str, of_text: Mapping[str, str]) -> Self:
@@ -168,6 +198,12 @@ def benchmarked_methods() -> tuple[str, ...]:
 def compared_with_peers() -> tuple[str, ...]:
     """Return Emu and every method that is not in the paper."""
     return tuple(name for name in benchmarked_methods() if name == "emu" or name not in PAPER_ORDER)
+
+
+def few_shot_systems() -> dict[str, tuple[str, ...]]:
+    """Return the systems of the few-shot table, each with the learning rates it is trained with; "" is its own."""
+    rates = {peer_system(peer): ("",) if peer.is_frozen else (THEIRS, OURS) for peer in FEW_SHOT_PEERS}
+    return {default_method(): ("",), "emu": ("",), **rates}
 
 
 def peer_system(peer: Peer) -> str:
@@ -271,16 +307,31 @@ class EmuExperiment(Experiment):
             for peer in Peer:
                 drawn = [(0, "")] if peer.is_frozen else product(self.seeds, (THEIRS, OURS))
                 cells += [Cell(peer_system(peer), train_on, seed, rate) for seed, rate in drawn]
+        if EmuPart.FEW_SHOT in parts:
+            cells += self._few_shot_cells()
         return tuple(dict.fromkeys(cells))
+
+    def _few_shot_cells(self) -> list[Cell]:
+        on, draws = self.config.train_languages, range(self.settings.draws)
+        return [
+            Cell(system, on, draw, rate, labels)
+            for labels in self.data.shots(on)
+            for system, rates in few_shot_systems().items()
+            for rate in rates
+            for draw in draws
+        ]
 
     def outlook(self) -> Outlook:
         """Estimate the benchmark. Raises DataError if the data is unsuitable."""
         self._check()
         cells = self.cells()
-        rows = self.data.train.frame["language"]
-        passes = [
-            int(self.hyperparameters(cell).get("epochs", 0) * rows.isin(cell.on).sum()) for cell in cells
-        ]
+        counts = self.data.train.frame.groupby(["language", "intent"]).size()
+        passes = []
+        for cell in cells:
+            labelled = counts[counts.index.get_level_values("language").isin(cell.on)]
+            sentences = labelled.clip(upper=cell.labels) if cell.labels else labelled
+            epochs = cast(int, self.hyperparameters(cell).get("epochs", 0))
+            passes.append(epochs * int(sentences.sum()))
         return Outlook(len(cells), sum(map(bool, passes)), sum(passes), self.data.note, self._missing(cells))
 
     def _check(self) -> None:
@@ -324,7 +375,7 @@ class EmuExperiment(Experiment):
             )
             for name in (cell.system for cell in cells if cell.system in known)
         }
-        if EmuPart.PEERS in parts:
+        if {EmuPart.PEERS, EmuPart.FEW_SHOT} & set(parts):
             checks |= {name: partial(check_packages, *packages) for name, packages in PACKAGES.items()}
         for title, check in checks.items():
             try:
@@ -368,7 +419,9 @@ class EmuExperiment(Experiment):
             right = np.asarray(system.classify(frame["text"].tolist())) == np.asarray(intents)
             for code, rows in rows_by_language(languages, len(frame)).items():
                 values["classified", "", code] = right[rows]
-        is_drawn = cell == Cell(BASE) or (cell.system in FIGURE_METHODS and not cell.variant)
+        is_drawn = cell == Cell(BASE) or (
+            cell.system in FIGURE_METHODS and not cell.variant and not cell.labels
+        )
         draw = partial(self._views, vectors) if is_drawn else None
         return CellResult(numbers(values), **system.took.costs(), facts=system.facts, draw=draw)
 
@@ -376,11 +429,12 @@ class EmuExperiment(Experiment):
         encoder, device = self.config.encoder, self.config.device
         if cell.system in (BASE, TRANSLATION):
             return System(load_encoder(encoder, device=device).encode)
+        labelled = self.data.few_shot(cell.on, cell.labels, cell.seed) if cell.labels else self.data.train
         if not cell.system.startswith(_PEER):
             options = {"train_languages": cell.on, "config": self._settings_of(cell.system, cell.variant)}
-            trained, took, facts = self.train(self.data.train, cell, folder, method=cell.system, **options)
+            trained, took, facts = self.train(labelled, cell, folder, method=cell.system, **options)
             return System(trained.encode, took=took, facts=facts)
-        peer, part = Peer(cell.system.removeprefix(_PEER)), self.data.train.select(languages=cell.on)
+        peer, part = Peer(cell.system.removeprefix(_PEER)), labelled.select(languages=cell.on)
         return trained_peer(peer, encoder, part, self.hyperparameters(cell), seed=cell.seed, device=device)
 
     def _views(self, vectors: NDArray[np.floating]) -> dict[str, View]:

@@ -1,7 +1,7 @@
 """The report on Emu: Tables 2 to 5, the peers, Figure 2, and what differs from the paper."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from typing import TypedDict
 
 import numpy as np
@@ -17,18 +17,19 @@ from emu_core.bench.emu.experiment import (
     EmuExperiment,
     benchmarked_methods,
     compared_with_peers,
+    few_shot_systems,
     peer_system,
     training_sets,
 )
 from emu_core.bench.paper import differences, paper_numbers, paper_table, paper_words
 from emu_core.bench.papers import EmuPart, Preset
 from emu_core.bench.peers import Peer
-from emu_core.bench.pictures import IntentMaps, Picture, bars_picture
+from emu_core.bench.pictures import Curves, IntentMaps, Picture, bars_picture
 from emu_core.bench.report import BenchReport
 from emu_core.bench.results import COSTS, PAPER, OverSeeds, Results, Score, deviation, mean_score, spread
 from emu_core.bench.tables import MEMORY_NOTE, Row, RowData, Show, Table, system_table, warnings_of
 from emu_core.evaluation.arrays import pair_name
-from emu_core.evaluation.significance import binomial_interval, wilcoxon
+from emu_core.evaluation.significance import binomial_interval, student_interval, wilcoxon
 
 _WORDS = paper_words("emu")
 LABELS, NOTES = _WORDS["labels"], _WORDS["notes"]
@@ -50,6 +51,8 @@ def report_of(experiment: EmuExperiment, results: Results) -> BenchReport:
     tables = {part: make(accuracies) for part, make in _TABLES.items() if part in wanted}
     base = float(accuracies.base_percent().mean())
     pictures = [_bars(tables[part], title, base) for part, title in _BARS.items() if part in tables]
+    if EmuPart.FEW_SHOT in tables:
+        pictures.append(_few_shot_picture(tables[EmuPart.FEW_SHOT], base))
     if EmuPart.FIGURE_2 in wanted:
         pictures += _figure_2(accuracies)
     return BenchReport(
@@ -362,12 +365,79 @@ def _peers_verdict(systems: Sequence[tuple[str, str, OverSeeds]], accuracies: Ac
     return tuple(sentences)
 
 
+def few_shot_table(accuracies: Accuracies) -> Table:
+    """Return the accuracies of methods and peers with few labels, each a mean over draws of the labels."""
+    experiment = accuracies.experiment
+    shots = experiment.data.shots(experiment.config.train_languages)
+    base = float(accuracies.base_percent().mean())
+    rows, data = [Row((LABELS[BASE], *[f"{base:.1f}"] * len(shots)))], dict[str, RowData]()
+    for system, rates in few_shot_systems().items():
+        key = system.removeprefix("peer.")
+        label = row_label(key)
+        measured = {count: _few_shot(accuracies, system, rates, count) for count in shots}
+        means = {count: figures for count, figures in measured.items() if isinstance(figures, FewShot)}
+        if means:
+            texts = (means[count].text if count in means else "" for count in shots)
+            rows.append(Row((label, *texts), key))
+            data[key] = {str(count): asdict(figures) for count, figures in means.items()}
+        else:
+            rows.append(Row((label,), key, str(measured[shots[0]])))
+            data[key] = {"not_measured": str(measured[shots[0]])}
+    head = ("system", *(f"{count} labels" for count in shots))
+    notes = (NOTES["few_shot"], NOTES["rates"])
+    return Table(
+        "few_shot", "Few labels an intent: Acc@1 in percent", head, tuple(rows), notes=notes, data=data
+    )
+
+
+@dataclass(frozen=True)
+class FewShot:
+    """A system's mean Acc@1 in percent over draws of the labels, with its 95 % interval; None for a single draw."""
+
+    mean: float
+    low: float | None
+    high: float | None
+    draws: int
+    learning_rate: str  # whose it is, of a peer that is trained
+
+    @property
+    def text(self) -> str:
+        """The mean, and half of the interval."""
+        return f"{self.mean:.1f}" + ("" if self.high is None else f" ±{self.high - self.mean:.1f}")
+
+
+def _few_shot(accuracies: Accuracies, system: str, rates: Sequence[str], labels: int) -> FewShot | str:
+    """Return a system's accuracies with the learning rate that is better on average, or why none was measured."""
+    experiment = accuracies.experiment
+    on, draws = experiment.config.train_languages, range(experiment.settings.draws)
+    rows = {rate: accuracies.results.of(system, on, rate, draws, labels) for rate in rates}
+    means = {rate: accuracies.percent(row).mean(axis=1) for rate, row in rows.items() if row.cells}
+    if not means:
+        return next(iter(rows.values())).reason
+    rate = max(means, key=lambda name: means[name].mean())
+    values = means[rate]
+    low, high = student_interval(values, 0.95) if len(values) > 1 else (None, None)
+    return FewShot(float(values.mean()), low, high, len(values), rate)
+
+
+def _few_shot_picture(table: Table, base: float) -> Picture:
+    title = "Acc@1 by the number of labels"
+    curves = {
+        row_label(key): {int(count): figures["mean"] for count, figures in data.items()}
+        for key, data in table.data.items()
+        if "not_measured" not in data
+    }
+    drawing = Curves({title: curves}, {title: base}, list(curves), "labels an intent", LABELS[BASE])
+    return Picture("figure_few_shot", title, NOTES["few_shot"], drawing)
+
+
 _TABLES: Mapping[EmuPart, Callable[[Accuracies], Table]] = {
     EmuPart.TABLE_2: table_2,
     EmuPart.TABLE_3: table_3,
     EmuPart.TABLE_4: table_4,
     EmuPart.TABLE_5: table_5,
     EmuPart.PEERS: peers_table,
+    EmuPart.FEW_SHOT: few_shot_table,
 }
 
 
