@@ -28,10 +28,9 @@ def add_intents(parser: argparse.ArgumentParser) -> None:
     """Add the merging of intents, and which of them stand for "none of these"."""
     about = "merge those that differ only in: case, language (at their end)"
     option(parser, "--merge-intents HOW", about, type=comma_list, default=[])
-    about = "an intent that means none of these, beside usual names such as out_of_scope; repeatable"
+    about = "means none of these; repeatable (--real-intent: it does not)"
     option(parser, "--no-intent NAME", about, action="append", dest="no_intents", default=[])
-    about = "an intent that does not, though it has such a name; repeatable"
-    option(parser, "--real-intent NAME", about, action="append", dest="real_intents", default=[])
+    option(parser, "--real-intent NAME", argparse.SUPPRESS, action="append", dest="real_intents", default=[])
 
 
 def intent_options(options: argparse.Namespace) -> dict[str, Any]:

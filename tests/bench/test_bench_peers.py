@@ -119,7 +119,8 @@ def test_prototypes_are_the_means_of_unit_vectors() -> None:
     labelled, vectors = blobs(90, 1)
     texts, intents = labelled.frame["text"].tolist(), labelled.frame["intent"].tolist()
     system = frozen_peer(Peer.PROTOTYPES, encoder_of(vectors), labelled)
-    units = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    x = np.array([vectors[text] for text in texts])
+    units = x / np.linalg.norm(x, axis=1, keepdims=True)
     means = [
         np.mean([unit for unit, of in zip(units, intents, strict=True) if of == name], axis=0)
         for name in labelled.intents

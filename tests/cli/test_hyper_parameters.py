@@ -15,7 +15,7 @@ from emu_core.methods.registry import method_named, methods
 from emu_core.settings import SettingInfo, Settings, infos, setting
 from emu_core.training.method import Needs
 
-SCREEN = 40  # lines
+SCREEN = 42  # lines
 
 
 def verb_of(method: str) -> str:
