@@ -2,13 +2,16 @@
 
 Prints one JSON object for each candidate: the base encoder, the method with its default settings, and with each setting
 named on the command line. English labels; the sentences are encoded once and their vectors stored, so that a candidate
-takes seconds. `measure` takes any function that fits a map of vectors.
+takes seconds. `measure` takes any function that fits a map of vectors. Of joined encoders (`use+e5-small`), each has a
+head of its own, as `emu train` fits them; `--weights` are the parts' shares of the cosine, `--one-head` adds a single
+head on the joined vectors, and `--cpu` the time to encode a sentence.
 """
 
 import argparse
 import json
+import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -24,10 +27,12 @@ from scipy.stats import spearmanr
 from emu_core.api.inputs import labelled_set
 from emu_core.data.demo import load_demo, reference_texts
 from emu_core.encoders.registry import load_encoder
+from emu_core.encoders.specs import parts_of
 from emu_core.evaluation.guard import Verdict, language_change
 from emu_core.methods.posterior.fit import Examples, fit_head
 from emu_core.methods.posterior.settings import PosteriorConfig
 from emu_core.methods.registry import configure
+from emu_core.settings import Settings, settings_by_part
 
 LABELLED = "en"
 HALVES = 4  # random halves of the intents
@@ -44,17 +49,32 @@ Fit = Callable[[Examples], Map]
 class Vault:
     """The data in a folder, and each set's vectors by one encoder, which are stored in another folder."""
 
-    def __init__(self, data: Path, folder: Path, encoder: str) -> None:
+    def __init__(self, data: Path, folder: Path, encoder: str, weights: Sequence[float] = ()) -> None:
         self.data, self.folder, self.encoder = data, folder, encoder
+        names = parts_of(encoder)
+        self.parts = [Vault(data, folder, name) for name in names] if len(names) > 1 else []
+        self.weights = weights or [1 / len(names)] * len(names)
 
     def vectors(self, name: str, texts: Callable[[], Sequence[str]]) -> Vectors:
-        """Return the stored vectors of a set, encoding its texts if there are none."""
+        """Return the stored vectors of a set, encoding its texts if there are none; of joined encoders, joined."""
+        if self.parts:
+            return self.joined([part.vectors(name, texts) for part in self.parts])
         path = self.folder / f"{self.encoder}_{name}.npy"
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
             np.save(path, load_encoder(self.encoder).encode(list(texts())))
         found: Vectors = np.load(path)
         return found
+
+    def joined(self, vectors: Sequence[Vectors]) -> Vectors:
+        """Join the vectors of the parts."""
+        units = zip(map(unit, vectors), self.weights, strict=True)
+        return np.concatenate([part * np.float32(np.sqrt(weight)) for part, weight in units], axis=1)
+
+    def split(self, vectors: Vectors) -> list[Vectors]:
+        """Return the vectors of each part of joined ones."""
+        dims = [part.reference[LABELLED].shape[1] for part in self.parts]
+        return list(map(unit, np.split(vectors, np.cumsum(dims)[:-1], axis=1)))
 
     def labelled(self, name: str, paths: Sequence[Path]) -> tuple[pd.DataFrame, Vectors]:
         """Return a set's rows and their vectors."""
@@ -253,6 +273,37 @@ def posterior(config: PosteriorConfig) -> Fit:
     return fit
 
 
+def of_each_part(fits: Sequence[Fit], vault: Vault) -> Fit:
+    """Return a function that fits each part of joined encoders by itself, and joins the results."""
+
+    def fit(examples: Examples) -> Map:
+        vectors = vault.split(examples.vectors)
+        reference = [dict[str, Vectors]() for _ in fits]
+        for language, of_all in examples.reference.items():
+            for part, of_part in zip(reference, vault.split(of_all), strict=True):
+                part[language] = of_part
+        parts = zip(fits, vectors, reference, strict=True)
+        maps = [fit(replace(examples, vectors=part, reference=known)) for fit, part, known in parts]
+
+        def apply(asked: Vectors) -> Vectors:
+            of_parts = zip(maps, vault.split(asked), strict=True)
+            return vault.joined([of_part(part) for of_part, part in of_parts])
+
+        return apply
+
+    return fit
+
+
+def cpu_ms(vault: Vault, sentences: int = 200) -> float:
+    """Return the CPU milliseconds to encode a sentence of SIB-200, the encoder being loaded."""
+    texts = vault.sib[0]["text"].sample(sentences, random_state=0).tolist()
+    encoder = load_encoder(vault.encoder)
+    encoder.encode(texts[:10])
+    began = time.process_time()
+    encoder.encode(texts)
+    return 1000 * (time.process_time() - began) / sentences
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -262,20 +313,36 @@ def main() -> None:
     parser.add_argument(
         "--seed", type=int, default=0, help="of quarters and halves; settings were chosen with 0"
     )
+    parser.add_argument(
+        "--weights", type=float, nargs="+", default=(), help="of the parts of joined encoders"
+    )
+    parser.add_argument("--one-head", action="store_true", help="also on the joined vectors")
+    parser.add_argument("--cpu", action="store_true", help="measure the time to encode a sentence")
     for field in fields(PosteriorConfig):
         kind = type(getattr(PosteriorConfig(), field.name))
         parser.add_argument(f"--{field.name.replace('_', '-')}", type=kind, nargs="+", help="one or several")
     options = parser.parse_args()
-    vault = Vault(options.data, options.vectors, options.encoder)
+    vault = Vault(options.data, options.vectors, options.encoder, options.weights)
     asked = {field.name: getattr(options, field.name) or [] for field in fields(PosteriorConfig)}
     settings = [{}, *({name: value} for name, values in asked.items() for value in values)]
     candidates = [("base", base)] + [
-        (json.dumps(changes), posterior(configure("posterior", options.encoder, **changes)))
+        (json.dumps(changes), heads(vault, configure("posterior", options.encoder, **changes)))
         for changes in settings
     ]
+    if options.one_head:
+        candidates.append(("one head", posterior(configure("posterior", "joined"))))
+    cpu = {"cpu ms": cpu_ms(vault)} if options.cpu else {}
     for name, fit in candidates:
-        found = {part: round(value, 3) for part, value in measure(fit, vault, options.seed).items()}
+        found = {
+            part: round(value, 3) for part, value in {**measure(fit, vault, options.seed), **cpu}.items()
+        }
         print(json.dumps({"encoder": options.encoder, "candidate": name} | found), flush=True)
+
+
+def heads(vault: Vault, settings: Settings) -> Fit:
+    """Return a function that fits the method on the encoder, or on each part of joined ones, with its settings."""
+    fits = [posterior(part) for part in settings_by_part(settings) if isinstance(part, PosteriorConfig)]
+    return of_each_part(fits, vault) if vault.parts else fits[0]
 
 
 if __name__ == "__main__":

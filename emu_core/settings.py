@@ -96,10 +96,12 @@ class SettingInfo:
 
     def describe(self, start: "Settings", paper: "Settings") -> str:
         """Return help, default, range and source, given a run's default settings and those of the preset "paper"."""
-        default, papers = value_text(getattr(start, self.name)), value_text(getattr(paper, self.name))
+        of_parts = settings_by_part(start)
+        default = " or ".join(dict.fromkeys(value_text(getattr(part, self.name)) for part in of_parts))
+        papers = value_text(getattr(paper, self.name))
         facts = [f"Default: {default}" + (f" (preset paper: {papers})" if papers != default else "")]
         facts += [f"range: {self.range}"] if self.range else []
-        facts += [] if self.matters(start) else ["unused with the other defaults"]
+        facts += [] if any(map(self.matters, of_parts)) else ["unused with the other defaults"]
         return f"{self.help}\n{'; '.join(facts)}; source: {self.source}."
 
     def checked(self, value: Any) -> Any:
@@ -156,6 +158,21 @@ class Settings:
 
     def check_together(self) -> None:
         """Check conditions on several fields; overridden by subclasses. Raises TrainingError if one is violated."""
+
+
+@dataclass(frozen=True)
+class JoinedSettings(Settings):
+    """The settings that the parts of a joined encoder are trained with, in the parts' order."""
+
+    parts: tuple[Settings, ...]
+
+    def __post_init__(self) -> None:
+        """Check nothing: each part's settings are checked."""
+
+
+def settings_by_part(settings: Settings) -> tuple[Settings, ...]:
+    """Return the settings of each part, or the settings themselves where the encoder isn't joined."""
+    return settings.parts if isinstance(settings, JoinedSettings) else (settings,)
 
 
 def setting(default: Any, help: str, **described: Any) -> Any:

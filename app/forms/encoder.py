@@ -14,6 +14,7 @@ from emu_app.shell.widgets import KEPT, choose
 from emu_app.shell.wording import literal, worded
 from emu_core.data.wording import counted
 from emu_core.encoders.registry import EncoderInfo, available_encoders
+from emu_core.encoders.specs import parts_of
 from emu_core.errors import EncoderError, RunError
 from emu_core.runs.run import Run
 
@@ -75,8 +76,11 @@ def draw_other_encoder(column: Any, label: str, **about: Any) -> str | None:
 
 
 def is_transformer(encoder: str) -> bool:
-    """Return whether a spec names a transformer, which supports LoRA and has a state for each token."""
-    return encoder == READS_WORDS or encoder.startswith(HF)
+    """Return whether a spec names a transformer, which supports LoRA and has a state for each token.
+
+    Of a joined encoder, all parts must be transformers.
+    """
+    return all(part == READS_WORDS or part.startswith(HF) for part in parts_of(encoder))
 
 
 def of_run(run: Run) -> EncoderInfo:

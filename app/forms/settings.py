@@ -9,10 +9,10 @@ import streamlit as st
 
 from emu_app.forms.encoder import draw_other_encoder, is_transformer
 from emu_app.shell.widgets import KEPT, choose_one
-from emu_app.shell.wording import worded
-from emu_core.encoders.registry import encoder_kind
+from emu_app.shell.wording import literal, worded
+from emu_core.encoders.registry import kinds_of
 from emu_core.errors import EncoderError, TrainingError
-from emu_core.settings import OURS, SettingInfo, Settings, infos
+from emu_core.settings import OURS, JoinedSettings, SettingInfo, Settings, infos, settings_by_part
 from emu_core.training.method import Method
 
 PRESETS = {"tuned": "Tuned here", "paper": "From the paper"}
@@ -21,32 +21,43 @@ PRESETS = {"tuned": "Tuned here", "paper": "From the paper"}
 def draw_settings(method: Method, encoder: str) -> Settings | str:
     """Ask for a method's hyper-parameters, with defaults for the encoder; return them, or why they are invalid."""
     try:
-        kind = encoder_kind(encoder)
+        kinds = kinds_of(encoder)
     except EncoderError as error:
         return worded(error)
     first = st.container()
     with st.expander("More settings", icon=":material/tune:"):
         paper = method.configure()
-        preset = _draw_preset(method, kind)
-        start = paper if preset == "paper" else method.configure(kind)
+        preset = _draw_preset(method, kinds)
+        tuned = method.configure(kinds)
+        start, *others = (paper,) if preset == "paper" else settings_by_part(tuned)
         where = f"{method.name}-{encoder}-{preset}"
         fields = [info for info in infos(type(start)) if not info.fixed]
+        # A setting that is drawn holds for all parts of a joined encoder.
+        own = [
+            info
+            for info in fields
+            if any(getattr(start, info.name) != getattr(of, info.name) for of in others)
+        ]
+        fields = [info for info in fields if info not in own]
+        if own:
+            st.caption(f"Each encoder has its own: {', '.join(literal(info.label) for info in own)}.")
         more = [info for info in fields if not info.common]
         values = draw_fields(start, more, where, encoder, paper)
     with first:
         common = [info for info in fields if info.common]
         values |= draw_fields(start, common, where, encoder, paper)
     try:
-        return replace(start, **values)
+        of_parts = tuple(replace(part, **values) for part in (start, *others))
+        return JoinedSettings(of_parts) if others else of_parts[0]
     except TrainingError as error:
         return worded(error)
 
 
-def _draw_preset(method: Method, encoder: str) -> str:
+def _draw_preset(method: Method, kinds: Sequence[str]) -> str:
     """Ask for the defaults to start from, if the method's differ from its paper's."""
     if all(info.source.startswith(OURS) for info in infos(method.settings)):
         return "tuned"
-    if method.configure(encoder) == method.configure():
+    if all(part == method.configure() for part in settings_by_part(method.configure(kinds))):
         st.caption("Nothing was tuned for this encoder: these are the paper's values.")
         return "tuned"
     preset: str = choose_one(

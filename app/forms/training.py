@@ -89,7 +89,7 @@ def _draw_languages(chosen: ChosenData, method: Method, settings: Settings) -> d
         sentences = _draw_unlabelled(chosen.train_languages, f"sentences-{chosen.sha256}", about)
         return {"train_languages": [], "unlabelled_languages": sentences}
     train, unlabelled = draw_train_languages(chosen), None
-    if method.reads_unlabelled(settings):
+    if method.uses_unlabelled(settings):
         # If several languages have labels, each of them is another language to the rest.
         others = [code for code in chosen.train_languages if len(train) > 1 or code not in train]
         about = "The labels of these sentences are not read. The sentences keep the languages close to each other."

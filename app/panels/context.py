@@ -30,6 +30,7 @@ from emu_core.api.inputs import reading_notes
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.wording import shown
 from emu_core.encoders.registry import available_encoders
+from emu_core.encoders.specs import distinct_parts, is_run, joined_spec, parts_of
 from emu_core.errors import EncoderError, RunError
 from emu_core.runs.run import Run, list_runs
 from emu_core.runs.trained_on import trained_rows
@@ -59,12 +60,7 @@ class Context:
     def specs(self) -> dict[str, str]:
         """The specs for `load_encoder`: A's and, if there is an encoder B, B's."""
         values = {A: self.a} if self.b in (NONE, self.a) else {A: self.a, B: self.b}
-        return {
-            name: f"{RUN_PREFIX}{runs_root() / value.removeprefix(RUN_PREFIX)}"
-            if value.startswith(RUN_PREFIX)
-            else value
-            for name, value in values.items()
-        }
+        return {name: _with_folders(value) for name, value in values.items()}
 
     @property
     def titles(self) -> tuple[str, ...]:
@@ -88,14 +84,20 @@ class Context:
     @property
     def runs(self) -> tuple[Run, ...]:
         """The runs among A and B."""
-        return tuple(
-            Run(Path(spec[len(RUN_PREFIX) :])) for spec in self.specs.values() if spec.startswith(RUN_PREFIX)
-        )
+        return tuple(Run(Path(spec[len(RUN_PREFIX) :])) for spec in self.specs.values() if is_run(spec))
 
     @property
     def run(self) -> Run | None:
         """The run that is B; None if B is not a run."""
-        return self.runs[-1] if B in self.specs and self.b.startswith(RUN_PREFIX) else None
+        return self.runs[-1] if B in self.specs and is_run(self.b) else None
+
+
+def _with_folders(value: str) -> str:
+    """Return the spec for `load_encoder` of an encoder in the address, where runs have no folder."""
+    return joined_spec(
+        f"{RUN_PREFIX}{runs_root() / part.removeprefix(RUN_PREFIX)}" if is_run(part) else part
+        for part in parts_of(value)
+    )
 
 
 def notes_on_reading(
@@ -178,7 +180,7 @@ def _offered_encoders(choices: Mapping[str, str], runs: Mapping[str, Run]) -> li
 
 def _in_address(encoders: Sequence[str], value: str) -> str:
     """Return a chosen or typed encoder as in the address."""
-    is_known = value in (NONE, *encoders) or value.startswith(RUN_PREFIX)
+    is_known = value in (NONE, *encoders) or value.startswith(RUN_PREFIX) or len(parts_of(value)) > 1
     return value if is_known else f"{HF}{value.removeprefix(HF)}"
 
 
@@ -265,6 +267,14 @@ def _problem(value: str, runs: Mapping[str, Run], *, by_link: bool) -> str:
 
     A link neither downloads a model nor opens a folder of this machine.
     """
+    try:
+        parts = distinct_parts(value)
+    except EncoderError as error:
+        return sentence(error)
+    return next(filter(None, (_problem_of_part(part, runs, by_link=by_link) for part in parts)), "")
+
+
+def _problem_of_part(value: str, runs: Mapping[str, Run], *, by_link: bool) -> str:
     known = {encoder.spec: encoder for encoder in available_encoders() if encoder.spec != HF}
     if value in known and not known[value].available:
         return sentence(f"{known[value].name} is not available here: {known[value].reason}")
@@ -291,7 +301,7 @@ def _missing_run(name: str) -> str:
 
 
 def _run(value: str, runs: Mapping[str, Run]) -> Run | None:
-    return runs.get(value.removeprefix(RUN_PREFIX)) if value.startswith(RUN_PREFIX) else None
+    return runs.get(value.removeprefix(RUN_PREFIX)) if is_run(value) else None
 
 
 def _stranger(run: Run | None, chosen: ChosenData) -> str:

@@ -24,6 +24,7 @@ from emu_core.data.labelled import UnlabelledSet
 from emu_core.data.labelled.repeats import is_repeat, repeat_keys
 from emu_core.data.languages import language_name
 from emu_core.data.wording import counted, listed
+from emu_core.encoders.specs import is_run
 from emu_core.runs.run import Run
 
 LABELLING = "Label more sentences"  # the tab of the Data page
@@ -119,8 +120,8 @@ def _suggested(now: Context, rows: pd.DataFrame, count: int) -> tuple[pd.DataFra
 def _encoder(now: Context) -> str:
     """Return encoder A or, if that is a run, the encoder that it was trained from."""
     spec = now.specs[A]
-    base = base_of(Run(Path(spec.removeprefix(RUN_PREFIX)))) if spec.startswith(RUN_PREFIX) else spec
-    return base if base and not base.startswith(RUN_PREFIX) else USUAL_ENCODER
+    base = base_of(Run(Path(spec.removeprefix(RUN_PREFIX)))) if is_run(spec) else spec
+    return base if base and RUN_PREFIX not in base else USUAL_ENCODER
 
 
 def _draw_table(chosen: ChosenData, rows: pd.DataFrame, suggested: pd.DataFrame) -> None:

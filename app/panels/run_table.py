@@ -39,11 +39,14 @@ def progress_line(status: Status, config: RunConfig | None = None) -> str:
         # The base encoder alone, which is not trained, does not predict the time of the others.
         return line if left is None or status.step < 2 else f"{line}, about {time_span(left)} left"
     line = PHASES.get(status.phase, "Starting")
+    line = f"{literal(status.part, 80)}: {line}" if status.part else line
     if status.phase != "training":
         # Counts down between two batches.
         left = 0 if left is None else left - (time.time() - status.updated_at)
         return f"{line}, about {time_span(left)} left" if left > 0 else f"{line} ..."
-    may_end_early = config is not None and "patience" in config.hyperparameters
+    may_end_early = config is not None and any(
+        "patience" in part.hyperparameters for part in config.by_part()
+    )
     most = "at most " if may_end_early else ""
     line += f": step {status.step:,} of {most}{status.steps:,}, epoch {max(1, status.epoch)} of {most}{status.epochs}"
     return line if left is None else f"{line}, {'at most' if most else 'about'} {time_span(left)} left"

@@ -7,6 +7,8 @@ import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from emu_core.encoders.specs import RUN_SPEC, joined_spec, parts_of
+
 _RUNS = {"a", "b", "run", "watched", "pretrain-watched", "bench-watched"}  # parameters that may name a run
 # Parameters of a single page are the keys of its choosers.
 _PARAMS = _RUNS | {"data", "on", "tab", "part", "encoder", "method", "pretrain-method"}
@@ -95,10 +97,13 @@ def keep_renamed(name: str, new: str = "") -> None:
     """Rename a run in every choice; without a new name, drop the choices of that run."""
     choices = choices_of_session()
     for param in _RUNS & choices.keys():
-        prefix, _, last = choices[param].rpartition(":")
-        if last == name and prefix in ("", "run"):
-            if new:
-                choices[param] = f"{prefix}:{new}".lstrip(":")
+        spec = f"{RUN_SPEC}{name}"
+        parts = parts_of(choices[param])
+        if choices[param] == name or spec in parts:
+            if new and spec in parts:
+                choices[param] = joined_spec(f"{RUN_SPEC}{new}" if part == spec else part for part in parts)
+            elif new:
+                choices[param] = new
             else:
                 del choices[param]
                 st.query_params.pop(param, None)

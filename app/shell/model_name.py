@@ -4,11 +4,12 @@ import re
 from pathlib import Path
 
 from emu_core.data.wording import shown
+from emu_core.encoders.specs import RUN_SPEC, is_run, joined_spec, parts_of
 from emu_core.encoders.transformer.hf import as_folder, in_cache
 from emu_core.errors import EncoderError
 
 HF = "hf:"
-RUN_PREFIX = "run:"
+RUN_PREFIX = RUN_SPEC
 EXAMPLE_MODEL = "intfloat/multilingual-e5-small"
 # On the hub: an owner and a name, or only the name of one of the oldest models.
 _PART = r"[A-Za-z0-9](?:[A-Za-z0-9_]|[.-](?![.-])){0,95}"
@@ -50,6 +51,8 @@ def model_spec(typed: str, *, folders: bool = True) -> str:
 
 def short_name(spec: str) -> str:
     """Return a short name for an encoder's spec: the run's name, or the last part of the model's."""
+    if len(parts := parts_of(spec)) > 1:
+        return joined_spec(map(short_name, parts))
     if spec.startswith(RUN_PREFIX):
         return Path(spec.removeprefix(RUN_PREFIX)).name
     return f"hf-{Path(spec.removeprefix(HF)).name}" if spec.startswith(HF) else spec
@@ -57,11 +60,13 @@ def short_name(spec: str) -> str:
 
 def in_address(spec: str) -> str:
     """Return an encoder's spec as in the address of a page, where a run has no folder."""
-    return f"{RUN_PREFIX}{short_name(spec)}" if spec.startswith(RUN_PREFIX) else spec
+    return joined_spec(f"{RUN_PREFIX}{short_name(part)}" if is_run(part) else part for part in parts_of(spec))
 
 
 def must_be_fetched(spec: str) -> bool:
     """Return whether opening an encoder starts with a download from the hub."""
+    if len(parts := parts_of(spec)) > 1:
+        return any(map(must_be_fetched, parts))
     name = spec.removeprefix(HF)
     return spec.startswith(HF) and as_folder(name) is None and not any(map(in_cache, hub_names(name)))
 

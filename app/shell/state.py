@@ -6,7 +6,7 @@ from typing import TypeVar
 import streamlit as st
 
 from emu_app.shell.users import runs_root, server
-from emu_core.encoders.registry import BASE
+from emu_core.encoders.registry import BASE, PARTS
 from emu_core.errors import RunError
 from emu_core.evaluation.run_metrics import Metrics
 from emu_core.runs.config import RunConfig, RunTask
@@ -39,8 +39,16 @@ def finished_runs() -> dict[str, Run]:
 
 
 def runs_to_specialise() -> list[Run]:
-    """Return the finished runs whose encoder can be fine-tuned: it has no head or layers on top of a base."""
-    return [run for run in finished_runs().values() if not (run.encoder_folder / BASE).is_dir()]
+    """Return the finished runs whose encoder can be fine-tuned: it has no head or layers on top of a base.
+
+    Nor has any part of a joined one.
+    """
+    heads = (BASE, f"{PARTS}/*/{BASE}")
+    return [
+        run
+        for run in finished_runs().values()
+        if not any(found for head in heads for found in run.encoder_folder.glob(head))
+    ]
 
 
 def _read(read: Callable[[], _T], damaged: _T) -> _T:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from emu_app.shell.model_name import HF, RUN_PREFIX, must_be_fetched
+from emu_app.shell.model_name import HF, must_be_fetched
 from emu_app.shell.users import all_runs_root, check_upload
 from emu_app.shell.wording import literal, sentence
 from emu_app.work.background import Background, Done, Failed, Pending, TaskOutcome
@@ -17,6 +17,7 @@ from emu_app.work.tasks import encode_to_file, fetch, parts_to_file
 from emu_app.work.vectors import vectors_path, weights_of
 from emu_core.data.wording import counted
 from emu_core.encoders.base import FloatArray
+from emu_core.encoders.specs import is_run
 from emu_core.errors import DataError, EmuError, EncoderError
 
 _POLL_S = 0.5
@@ -83,7 +84,7 @@ def _doing(pending: Pending, name: str, spec: str, sentences: int) -> str:
     if pending.key.startswith(FETCH):
         model = literal(spec.removeprefix(HF), 80)
         return f"Encoder {name}: downloading {model} from the Hugging Face hub, only this once"
-    which = "" if name == spec or spec.startswith(RUN_PREFIX) else f" ({literal(spec, 80)})"
+    which = "" if name == spec or is_run(spec) else f" ({literal(spec, 80)})"
     return f"Encoder {name}{which}: opening it and encoding {counted(sentences, 'sentence')}"
 
 

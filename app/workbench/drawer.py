@@ -11,7 +11,6 @@ from emu_app.panels.accuracy import draw_accuracy
 from emu_app.panels.context import Context
 from emu_app.panels.run_table import run_facts
 from emu_app.shell.address import draw_tabs
-from emu_app.shell.model_name import RUN_PREFIX
 from emu_app.shell.widgets import (
     KEPT,
     choose,
@@ -35,6 +34,7 @@ from emu_core import charts
 from emu_core.charts.style import short
 from emu_core.data.languages import language_name
 from emu_core.data.wording import counted
+from emu_core.encoders.specs import is_run
 from emu_core.evaluation.comparison import Change
 from emu_core.evaluation.projection import stratified_sample
 from emu_core.evaluation.similarity import cosine_matrix, heat_map_order
@@ -216,7 +216,7 @@ def _offered(subject: Subject) -> tuple[dict[str, int], list[str]]:
 def _draw_training(now: Context) -> None:
     """Draw the curves of the runs among A and B in one chart."""
     specs = zip(now.titles, now.specs.values(), strict=True)
-    titles, histories = [title for title, spec in specs if spec.startswith(RUN_PREFIX)], {}
+    titles, histories = [title for title, spec in specs if is_run(spec)], {}
     for title, run in zip(titles, now.runs, strict=True):
         st.caption(f"{literal(title)}: {run_facts(run)}")
         if history := run.history():

@@ -16,6 +16,7 @@ from emu_core.data.labelled.columns import ColumnMapping
 from emu_core.data.wording import counted
 from emu_core.devices import pick_device
 from emu_core.encoders.registry import load_encoder
+from emu_core.encoders.specs import joined_spec, parts_of
 from emu_core.errors import DataError, Fix
 from emu_core.evaluation.arrays import DistinctTexts
 from emu_core.evaluation.comparison import Comparison
@@ -287,5 +288,7 @@ def _specs(runs: Sequence[Run], encoders: Sequence[str]) -> tuple[str, str]:
 
 def _names(specs: tuple[str, str]) -> tuple[str, str]:
     """Return short names of two encoders, or their specs if the names are equal."""
-    first, second = (Path(spec.partition(":")[2] or spec).name for spec in specs)
+    first, second = (
+        joined_spec(Path(part.partition(":")[2] or part).name for part in parts_of(spec)) for spec in specs
+    )
     return specs if first == second else (first, second)

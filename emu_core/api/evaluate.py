@@ -8,7 +8,7 @@ import msgspec
 import pandas as pd
 
 from emu_core.api.compare import ALL, MOST_COMPARED, divided_as, training_notes
-from emu_core.api.inputs import DataSource, labelled_set, reading_notes, run_of
+from emu_core.api.inputs import DataSource, labelled_set, load_base, reading_notes, runs_of
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.columns import ColumnMapping
 from emu_core.data.labelled.intent_names import Difference, spelt_as
@@ -25,7 +25,6 @@ from emu_core.evaluation.leave_one_out import LeaveOneOut, NeighbourAccuracy, Po
 from emu_core.evaluation.projection import stratified_sample
 from emu_core.evaluation.run_metrics import measure_accuracy
 from emu_core.evaluation.significance import accuracy_interval
-from emu_core.runs.run import Run
 from emu_core.runs.trained_on import trained_rows
 
 POOL_NOTE = (
@@ -124,7 +123,9 @@ def evaluate(
         DataError: the data can't be read or measured.
         EncoderError: the encoder can't be opened.
     """
-    run = run_of(encoder)
+    runs = runs_of(encoder)
+    named, was = ("run", "was") if len(runs) == 1 else ("runs", "were")
+    named += f" {listed(run.name for run in runs)}"
     read = partial(
         labelled_set,
         mapping=mapping,
@@ -134,17 +135,16 @@ def evaluate(
         real_intents=real_intents,
     )
     labelled, audit = read(data)
-    if run is not None:
-        labelled = divided_as([run], labelled)
+    labelled = divided_as(runs, labelled)
     pooled, pool_audit = (None, ()) if pool is None else read(pool)
     findings = dict.fromkeys([*audit[1:], *pool_audit[1:]])
     asked = labelled.selected(languages=languages, splits=None if split in (None, ALL) else [split])
     query_rows, notes = asked, list[str]()
     seen, unknown = trained_rows(encoder, labelled)
-    if run is not None and split is None and (asked & seen).any() and (asked & ~seen).any():
+    if runs and split is None and (asked & seen).any() and (asked & ~seen).any():
         query_rows = asked & ~seen
         notes.append(
-            f"Left out: {counted(int((asked & seen).sum()), 'sentence')} that the run {run.name} was trained on, or "
+            f"Left out: {counted(int((asked & seen).sum()), 'sentence')} that the {named} {was} trained on, or "
             f"translations of such. The split {ALL} has them, too."
         )
     notes += training_notes(encoder, seen[query_rows], unknown)
@@ -193,16 +193,16 @@ def evaluate(
         if repeats := int(is_repeat(part.frame, pooled.frame).sum()):
             queries = counted(len(part), "query", "queries")
             notes.append(f"{repeats:,} of {queries} are in the pool, too: no query is an answer to itself.")
-        if run is not None and (of_pool := trained_rows(encoder, pooled)[0]).any():
+        if runs and (of_pool := trained_rows(encoder, pooled)[0]).any():
             notes.append(
-                f"The run {run.name} was trained on {int(of_pool.sum()):,} of the pool's {len(pooled):,} sentences."
+                f"The {named} {was} trained on {int(of_pool.sum()):,} of the pool's {len(pooled):,} sentences."
             )
         out["by_language"] = accuracies.by_language
         out["classifier"] = _classifier(part, pooled, model)
     elif isinstance(accuracies, LeaveOneOut) and "en" in part.languages:
         out["mean_with_en"] = accuracies.mean_with("en")
     notes += findings
-    return out if run is None else {**out, **_guarded(run, chosen_device, measure, accuracies)}
+    return {**out, **_guarded(encoder, chosen_device, measure, accuracies)} if runs else out
 
 
 def _foreign_intents(queries: LabelledSet, pool: LabelledSet) -> list[str]:
@@ -223,17 +223,15 @@ def _foreign_intents(queries: LabelledSet, pool: LabelledSet) -> list[str]:
 
 
 def _guarded(
-    run: Run, device: str, measure: Callable[[Encoder], NeighbourAccuracy], accuracies: NeighbourAccuracy
+    encoder: str, device: str, measure: Callable[[Encoder], NeighbourAccuracy], accuracies: NeighbourAccuracy
 ) -> GuardResult:
     """Return the guard of what was found with a run's encoder, or why there is none; nothing for a run from scratch."""
     try:
-        if not (spec := run.config().encoder):
-            return {}
-        base = load_encoder(spec, device=device)
+        base = load_base(encoder, device=device)
     except EmuError as error:
         reason = f"the encoder it was trained from can't be opened: {error.message.worded(in_words)}"
         return {"guard": None, "guard_note": reason}
-    return {"guard": msgspec.to_builtins(guard(measure(base), accuracies))}
+    return {} if base is None else {"guard": msgspec.to_builtins(guard(measure(base), accuracies))}
 
 
 def _classifier(queries: LabelledSet, pool: LabelledSet, model: Encoder) -> ClassifierFigures | None:

@@ -23,6 +23,7 @@ from emu_core.runs.stored_data import LabelledData, ParallelData, load_data
 from emu_core.runs.trained_on import TrainedOn, trained_on
 from emu_core.training.fit import ran_out
 from emu_core.training.job import Job, Outcome
+from emu_core.training.joined import train_parts
 
 CHECKPOINT_S = 30.0
 
@@ -67,7 +68,7 @@ def execute(
     with run.locked() if processes.main else nullcontext():
         config = run.config()
         method = method_named(config.method)
-        settings = method.settings_from(config.hyperparameters)
+        parts = method.by_part(config)
         data = load_data(run.training_folder, config.data)
         with record_failure(run, on_progress or face.listener(run), writes=processes.main) as progress:
             if processes.main:
@@ -97,7 +98,7 @@ def execute(
                 measure_base=measure_base,
                 snapshots=snapshots,
             )
-            outcome = method.train(job, settings)
+            outcome = train_parts(job, parts)
             if snapshots is not None:
                 # No epochs, or no snapshots of them.
                 if not (snapshots.last and outcome.fitted.selected_epoch):
@@ -116,7 +117,12 @@ def execute(
             progress.phase("saving")
             if processes.main:
                 known = trained_on(config.encoder)
-                for other in method.other_encoders(config.hyperparameters):
+                others = (
+                    other
+                    for part in parts
+                    for other in part.method.other_encoders(part.config.hyperparameters)
+                )
+                for other in others:
                     known = known.with_those_of(trained_on(other))
                 if isinstance(data, LabelledData):
                     known = known.joined(data.learnt_sentences(config))

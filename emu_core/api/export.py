@@ -7,6 +7,7 @@ from pathlib import Path
 from emu_core.api.inputs import RUN_SPEC, finished_run
 from emu_core.encoders.base import Encoder, ReportProgress
 from emu_core.encoders.registry import available_encoders, load_encoder
+from emu_core.encoders.specs import parts_of
 from emu_core.errors import EmuError, EncoderError, Fix, RunError
 from emu_core.exporting import ExportFormat
 from emu_core.exporting.writers import Export, write_onnx, write_sentence_transformers
@@ -58,7 +59,9 @@ def export(
     tell = on_progress or (lambda done, parts: None)
     specs, title, card = [RUN_SPEC, *(info.spec for info in available_encoders())], str(source), ""
     if isinstance(source, str) and any(
-        source.startswith(spec) if spec.endswith(":") else source == spec for spec in specs
+        part.startswith(spec) if spec.endswith(":") else part == spec
+        for spec in specs
+        for part in parts_of(source)[:1]
     ):
         encoder = load_encoder(source)
     else:

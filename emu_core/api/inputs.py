@@ -13,15 +13,16 @@ from emu_core.data.labelled.load import Sources, read_labelled
 from emu_core.data.languages import language_code
 from emu_core.data.wording import shown
 from emu_core.devices import pick_device
-from emu_core.encoders.base import FloatArray
+from emu_core.encoders.base import Encoder, FloatArray
+from emu_core.encoders.joined import JoinedEncoder
 from emu_core.encoders.reading import languages_note, long_texts
 from emu_core.encoders.registry import available_encoders, load_encoder, open_tokens
+from emu_core.encoders.specs import RUN_SPEC, is_run, parts_of
 from emu_core.errors import EncoderError, RunError
 from emu_core.runs.run import Run, RunState
 
 Files = Sources
 DataSource = LabelledSet | Files
-RUN_SPEC = "run:"  # begins the spec of a run's encoder
 
 
 def labelled_set(
@@ -66,7 +67,29 @@ def finished_run(source: Run | str | Path, purpose: str) -> Run:
 
 def run_of(spec: str) -> Run | None:
     """Return the run that an encoder's spec names, if it names one."""
-    return Run(Path(spec.removeprefix(RUN_SPEC))) if spec.startswith(RUN_SPEC) else None
+    return Run(Path(spec.removeprefix(RUN_SPEC))) if is_run(spec) else None
+
+
+def runs_of(spec: str) -> list[Run]:
+    """Return the runs that an encoder's spec names, of a joined one several."""
+    return [run for part in parts_of(spec) if (run := run_of(part)) is not None]
+
+
+def load_base(spec: str, *, device: str) -> Encoder | None:
+    """Open the encoder that a run specialised; of a joined encoder, each run's is joined instead of the run.
+
+    Returns:
+        None if a run was trained from scratch.
+
+    Raises:
+        EncoderError: an encoder can't be opened.
+        RunError: a run's folder is damaged.
+    """
+    bases = [part if (run := run_of(part)) is None else run.config().encoder for part in parts_of(spec)]
+    if not all(bases):
+        return None
+    encoders = [load_encoder(base, device=device) for base in bases]
+    return encoders[0] if len(encoders) == 1 else JoinedEncoder(encoders)
 
 
 def encoder_title(spec: str) -> str:
@@ -76,7 +99,7 @@ def encoder_title(spec: str) -> str:
 
 
 def languages_of(spec: str) -> tuple[str, ...]:
-    """Return the languages that an encoder knows; () if they are unknown.
+    """Return the languages that an encoder knows, of a joined one those in common; () if they are unknown.
 
     Raises:
         RunError: the run's folder is damaged.
@@ -84,6 +107,9 @@ def languages_of(spec: str) -> tuple[str, ...]:
     if (run := run_of(spec)) is not None:
         config = run.config()
         return config.languages or languages_of(config.encoder)
+    if len(parts := parts_of(spec)) > 1:
+        known = [languages for part in parts if (languages := languages_of(part))]
+        return tuple(code for code in known[0] if all(code in of for of in known)) if known else ()
     return next((info.languages for info in available_encoders() if info.spec == spec), ())
 
 
@@ -95,12 +121,16 @@ def reading_notes(spec: str, sentences: pd.DataFrame, title: str = "") -> tuple[
         sentences: with the columns text and language, "" for an unknown one.
         title: the encoder's name at the start of a sentence; "" takes that of `encoder_title`.
     """
+    if len(parts := parts_of(spec)) > 1:
+        of_parts = (reading_notes(part, sentences) for part in parts)
+        return tuple(dict.fromkeys(note for notes in of_parts for note in notes))
     title, notes = title or encoder_title(spec), []
     with suppress(RunError):  # the folder has only an encoder
         languages = [code for code in sentences["language"].unique() if language_code(code)]
         notes.append(languages_note(title, languages_of(spec), languages))
     with suppress(EncoderError):  # what opens the encoder says why it can't be opened
-        notes.append(long_texts(open_tokens(spec), sentences["text"]).note(title))
+        cut = [long_texts(tokens, sentences["text"]) for tokens in open_tokens(spec)]
+        notes.append(max(cut, key=lambda texts: texts.count).note(title))
     return tuple(filter(None, notes))
 
 

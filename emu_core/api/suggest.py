@@ -11,6 +11,7 @@ from emu_core.data.labelled import LabelledSet, UnlabelledSet
 from emu_core.data.labelled.columns import ColumnMapping
 from emu_core.data.labelled.load import read_unlabelled
 from emu_core.data.labelled.repeats import is_repeat, repeat_keys, sentence_groups
+from emu_core.encoders.specs import parts_of
 from emu_core.errors import TrainingError
 from emu_core.evaluation.active_learning import Uncertainty, choose_sentences, uncertainty
 from emu_core.evaluation.arrays import Encode
@@ -36,7 +37,9 @@ class Suggester:
         method = method_named(default_method())
         if method.fit_frozen is None:
             raise TrainingError(f"the default method {method.name} can't be fitted in seconds")
-        self._method, self.settings = method.fit_frozen, method.configure(encoder)
+        # On a joined encoder, the method is fitted once, on the joined vectors.
+        kind = encoder if len(parts_of(encoder)) == 1 else "joined"
+        self._method, self.settings = method.fit_frozen, method.configure(kind)
         self._encode = encode or lazy_encode(encoder, device)
 
     def reference(self) -> dict[str, list[str]]:

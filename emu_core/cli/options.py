@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from emu_core.data.labelled.columns import ColumnMapping
 
 FRESH = "use, e5-small, laser, hf:NAME_OR_PATH"
-SPECS = f"{FRESH} or run:DIR"
+SPECS = f"{FRESH} or run:DIR, or several joined by +"
 COLUMN_ROLES = ("intent", "language", "id", "split")  # roles of columns, beside the text
 
 

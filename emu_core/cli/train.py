@@ -48,7 +48,7 @@ def add_train(verbs: Any) -> None:
 def _train(options: argparse.Namespace) -> Output:
     from emu_core.api.execute import Face
     from emu_core.api.train import train
-    from emu_core.encoders.registry import encoder_kind
+    from emu_core.encoders.registry import kinds_of
     from emu_core.reports.card import write_card
 
     method = method_named(options.method)
@@ -57,9 +57,7 @@ def _train(options: argparse.Namespace) -> Output:
         Face(write_card),
         options.data,
         encoder=encoder,
-        config=method.configure(
-            encoder_kind(encoder) if options.preset == "tuned" else None, **changed(options)
-        ),
+        config=method.configure(kinds_of(encoder) if options.preset == "tuned" else None, **changed(options)),
         train_languages=options.train_languages or ["en"],
         **shared.taken(options, "unlabelled_languages", "unlabelled", "pairs", "hold_out"),
         **shared.taken(options, "cache", "precision"),
@@ -169,7 +167,8 @@ def _training_line() -> Callable[[Status], None]:
             left = status.seconds_left
             pace = "" if left is None else f", {left:.0f} s left"
             steps = f": step {status.step} of {status.steps}" if status.phase == "training" else ""
-            line.show(f"{status.phase}{steps}{pace}", status.progress)
+            part = f"{status.part}: " if status.part else ""
+            line.show(f"{part}{status.phase}{steps}{pace}", status.progress)
 
     return show
 

@@ -82,6 +82,11 @@ class Encoder(nn.Module, ABC):
         """Return `token_ids` of texts without blanks at either end, which are no part of a sentence."""
         return self.token_ids(clean(texts))
 
+    def combined_ids(self, ids: Sequence[TokenIds], most: int) -> TokenIds:
+        """Return the token ids of a sentence that combines all, repeated up to `most` or `max_tokens`."""
+        together, most = [token for sentence in ids for token in sentence], min(most, self.max_tokens)
+        return (together * most)[:most]
+
     def collate(self, ids: Sequence[TokenIds]) -> Features:
         """Return a batch for `forward`: `input_ids` and `attention_mask`, both (B, T); the mask is True on tokens."""
         tokens, mask = pad(ids, self.pad_id)

@@ -6,6 +6,7 @@ from functools import cache
 import numpy as np
 
 from emu_core.encoders.base import Encoder, FloatArray, ReportProgress
+from emu_core.encoders.joined import JoinedEncoder
 from emu_core.evaluation.arrays import Encode
 from emu_core.processes import Processes
 
@@ -20,6 +21,9 @@ def shared_encode(
     """
     if processes.count == 1:
         return lambda texts: encoder.encode(texts, on_progress=on_progress)
+    if isinstance(encoder, JoinedEncoder):
+        joined, encodes = encoder, [shared_encode(part, processes) for part in encoder.parts]
+        return lambda texts: joined.joined_arrays([part_encode(texts) for part_encode in encodes])
 
     def encode(texts: Sequence[str]) -> FloatArray:
         ids = encoder.ids_of(texts)

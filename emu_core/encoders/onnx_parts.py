@@ -52,3 +52,4 @@ class OnnxParts:
     token_ids: str  # lines that define `token_ids(text) -> list[int]`, from the folder's files alone
     check_ids: Sequence[list[int]]  # token ids of sentences on which the graph is compared with torch
     counted: str = "tokens"  # the unit of the encoder's `max_tokens`
+    alternating: int = 1  # encoders whose tokens alternate in a sentence

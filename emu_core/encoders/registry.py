@@ -1,39 +1,17 @@
-"""The registry of encoders: their kinds, whether they can be used here, and how they are opened.
+"""The registry of encoders: whether they can be used here, and how they are opened; `specs` has their names."""
 
-A published encoder is a row of `_PUBLISHED`. Those that methods make, and those of other packages, are entry points of
-the group `emu.encoders`, such as
-
-    [project.entry-points."emu.encoders"]
-    letters = "letters.encoder:LettersEncoder"
-
-The name is the kind: the class's `spec`, which is also in the config.json of its saved folders.
-"""
-
-from collections.abc import Mapping
-from functools import cache
+from collections.abc import Iterator
 from importlib import import_module
-from importlib.metadata import entry_points
 from pathlib import Path
 
 from emu_core.encoders.base import Encoder, EncoderInfo, Tokens
 from emu_core.encoders.saved import CONFIG, check_files, read_config
+from emu_core.encoders.specs import RUN_SPEC, distinct_parts, encoder_kinds, is_run, parts_of
 from emu_core.errors import EncoderError, in_words
 
-_ENTRY_POINTS = "emu.encoders"
 BASE = "base"  # the folder of the encoder under a saved encoder's own layers
-_PUBLISHED = {  # in the order of lists, those with published weights first
-    "use": "emu_core.encoders.use.encoder:UseEncoder",
-    "e5-small": "emu_core.encoders.e5:E5SmallEncoder",
-    "laser": "emu_core.encoders.laser.encoder:LaserEncoder",
-    "hf": "emu_core.encoders.transformer.hf:HfEncoder",
-}
-
-
-@cache  # reading the entry points of all installed packages is slow
-def encoder_kinds() -> Mapping[str, str]:
-    """Return the class of each kind of encoder as "module:Class", the published ones first."""
-    declared = {point.name: point.value for point in entry_points(group=_ENTRY_POINTS)}
-    return _PUBLISHED | {kind: value for kind, value in declared.items() if kind not in _PUBLISHED}
+JOINED = "joined"  # the kind of several encoders
+PARTS = "parts"  # the folder of the encoders, by number, of a joined one
 
 
 def encoder_class(kind: str) -> type[Encoder]:
@@ -70,15 +48,18 @@ def load_encoder(spec: str, *, device: str = "cpu") -> Encoder:
     """Open an encoder.
 
     Args:
-        spec: `use`, `e5-small`, `laser`, `hf:NAME_OR_PATH` for a transformer by its name on the hub or its folder, or
-            `run:DIR` for the specialised encoder of a finished run.
+        spec: `use`, `e5-small`, `laser`, `hf:NAME_OR_PATH` for a transformer by its name on the hub or its folder,
+            `run:DIR` for the specialised encoder of a finished run, or several of these joined by "+", such as
+            `use+e5-small`: their unit vectors side by side, so that a cosine is the mean of theirs.
         device: for its weights, such as "cpu" or "cuda:0".
 
     Raises:
         EncoderError: the name is unknown, a package is missing, or the files are no encoder.
     """
+    if len(parts_of(spec)) > 1:
+        return encoder_class(JOINED).load(spec).to(device)
     kind, colon, name = spec.partition(":")
-    if kind + colon == "run:":
+    if is_run(spec):
         folder = Path(name) / "encoder"
         check_files(folder)
         return open_encoder(folder).to(device)
@@ -87,43 +68,71 @@ def load_encoder(spec: str, *, device: str = "cpu") -> Encoder:
         info = kind_class.info()
         if info is not None and info.spec == kind + colon:
             return kind_class.load(name).to(device)
-    names = [
-        f"{info.spec}NAME_OR_PATH" if info.spec.endswith(":") else info.spec for info in available_encoders()
-    ]
+    specs = [info.spec for info in available_encoders() if len(parts_of(info.spec)) == 1]
+    names = [f"{name}NAME_OR_PATH" if name.endswith(":") else name for name in specs]
     raise EncoderError(
-        f"no encoder '{spec}'; there are: {', '.join(names)}, run:DIR (a finished run's folder)"
+        f"no encoder '{spec}'; there are: {', '.join(names)}, run:DIR (a finished run's folder), and any of them "
+        "joined by +"
     )
 
 
 def encoder_kind(spec: str) -> str:
-    """Return the kind of encoder under all layers: the spec itself, or for `run:DIR` the kind that was specialised.
+    """Return the kind of an encoder, of a run the one under all layers; "joined" for several, and `hf:NAME` whole.
 
     Raises:
         EncoderError: the run's folder has no encoder.
     """
-    name, colon, where = spec.partition(":")
-    return spec if name + colon != "run:" else str(read_config(_bare_folder(where))["encoder"])
+    if len(parts_of(spec)) > 1:
+        return JOINED
+    return str(read_config(_bare_folder(_folder(spec)))["encoder"]) if is_run(spec) else spec
 
 
-def open_tokens(spec: str) -> Tokens:
-    """Open the tokenizer of an encoder, as `load_encoder` takes it, without the weights if they are separate.
+def kinds_of(spec: str) -> tuple[str, ...]:
+    """Return the kind of each part of an encoder, as `encoder_kind` does; a single one where it isn't joined.
+
+    Raises:
+        EncoderError: a run's folder has no encoder.
+    """
+    return tuple(kind for kind, _ in _leaves(spec))
+
+
+def open_tokens(spec: str) -> tuple[Tokens, ...]:
+    """Open the tokenizer of each part of an encoder, without the weights if they are separate.
 
     Raises:
         EncoderError: as `load_encoder`.
     """
-    kind, colon, name = spec.partition(":")
-    if kind + colon == "run:":
-        folder = _bare_folder(name)
-        return encoder_class(read_config(folder)["encoder"]).open_tokens(folder)
-    return encoder_class(kind).open_tokens(name)
+    return tuple(encoder_class(kind.partition(":")[0]).open_tokens(source) for kind, source in _leaves(spec))
 
 
-def _bare_folder(run: str) -> Path:
-    """Return the folder of the encoder under all layers of a run's."""
-    folder = Path(run) / "encoder"
+def _leaves(spec: str) -> Iterator[tuple[str, str | Path]]:
+    """Yield the kind of each encoder that has no encoders under it, and what its `open_tokens` takes."""
+    for part in distinct_parts(spec):
+        if is_run(part):
+            for folder in _leaf_folders(_folder(part)):
+                yield str(read_config(folder)["encoder"]), folder
+        else:
+            yield part, part.partition(":")[2]
+
+
+def _folder(run: str) -> Path:
+    return Path(run.removeprefix(RUN_SPEC)) / "encoder"
+
+
+def _bare_folder(folder: Path) -> Path:
+    """Return the folder of the encoder under all layers of a saved one."""
     while (folder / BASE / CONFIG).is_file():
         folder /= BASE
     return folder
+
+
+def _leaf_folders(folder: Path) -> Iterator[Path]:
+    """Yield the folder of each encoder under all layers of a saved one, of whose parts none is joined itself."""
+    bare = _bare_folder(folder)
+    parts = sorted(
+        (bare / PARTS).glob(f"*/{CONFIG}"), key=lambda path: (len(path.parent.name), path.parent.name)
+    )
+    yield from [_bare_folder(path.parent) for path in parts] or [bare]
 
 
 def has_word_vectors(spec: str) -> bool:

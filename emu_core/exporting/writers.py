@@ -67,7 +67,7 @@ def write_onnx(encoder: Encoder, folder: Path) -> OnnxExport:
     """
     with evaluation_mode(encoder):
         parts = encoder.onnx_parts(folder)
-        write_graph(encoder, parts.graph, folder / GRAPH)
+        write_graph(encoder, parts.graph, folder / GRAPH, parts.alternating)
         lowest = lowest_cosine(encoder, folder / GRAPH, parts.check_ids)
     config = {
         "encoder": encoder.spec,
@@ -94,11 +94,13 @@ class GraphModule(nn.Module):
         return self.graph(input_ids, attention_mask)
 
 
-def write_graph(encoder: Encoder, graph: Graph, path: Path) -> None:
+def write_graph(encoder: Encoder, graph: Graph, path: Path, alternating: int = 1) -> None:
     """Export the graph of an encoder in evaluation mode. Raises EncoderError if torch cannot trace it."""
-    tokens = torch.full((2, 5), 1)
+    tokens = torch.full(
+        (2, 5 * alternating), 1
+    )  # a single token of an encoder would be traced as the only size
     mask = torch.ones_like(tokens)
-    mask[1, 3:] = 0  # a graph traced without padding may omit the mask
+    mask[1, 3 * alternating :] = 0  # a graph traced without padding may omit the mask
     axes = {0: "batch", 1: "tokens"}
     try:
         # The exporter warns of missing packages and its own future.
@@ -138,8 +140,8 @@ def lowest_cosine(encoder: Encoder, path: Path, ids: Sequence[TokenIds]) -> floa
     options = SessionOptions()
     options.intra_op_num_threads = torch.get_num_threads()
     session = InferenceSession(path, options, providers=["CPUExecutionProvider"])
-    endless = [token for sentence in ids for token in sentence] * _MAX_COMPARED_TOKENS
-    long, by_length = endless[: min(_MAX_COMPARED_TOKENS, encoder.max_tokens)], sorted(ids, key=len)
+    long = encoder.combined_ids(ids, _MAX_COMPARED_TOKENS)
+    by_length = sorted(ids, key=len)
     mixed = [by_length[0], by_length[len(ids) // 2], long]
     batches = [ids, by_length[:1], by_length[-1:], [long], mixed]
     lowest = np.concatenate([_cosines(encoder, session, batch) for batch in batches]).min()

@@ -6,11 +6,12 @@ An entry point is the `METHODS` of a folder's method.py, or a single `Method`, s
     linear-map = "emu_linear.method:LINEAR_MAP"
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
+from emu_core.encoders.specs import RUN_SPEC
 from emu_core.errors import TrainingError
 from emu_core.settings import Settings
 from emu_core.training.method import Method, Needs
@@ -66,8 +67,15 @@ def method_named(name: str) -> Method:
         raise TrainingError(f"no method '{name}'; there are: {', '.join(methods())}") from None
 
 
-def configure(method: str, encoder: str | None = None, **changes: Any) -> Settings:
-    """Return a method's settings; see `Method.configure`."""
+def configure(method: str, encoder: str | Sequence[str] | None = None, **changes: Any) -> Settings:
+    """Return a method's settings; see `Method.configure`.
+
+    `encoder` may also be the spec of a run, or of encoders that are joined.
+    """
+    if isinstance(encoder, str) and RUN_SPEC in encoder:
+        from emu_core.encoders.registry import kinds_of  # imports torch
+
+        encoder = kinds_of(encoder)
     return method_named(method).configure(encoder, **changes)
 
 

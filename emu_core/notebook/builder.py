@@ -6,7 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from emu_core.data.demo import DEMO
-from emu_core.encoders.registry import encoder_kind
+from emu_core.encoders.registry import kinds_of
 from emu_core.methods.registry import method_named
 from emu_core.reports import views
 from emu_core.runs.config import RunConfig
@@ -74,10 +74,10 @@ def make_notebook(
 
 def _training(config: RunConfig) -> str:
     """Return the code that opens or trains the run, with those settings that differ from the defaults."""
-    kind = encoder_kind(config.encoder)
-    usual = json.loads(json.dumps(asdict(method_named(config.method).configure(kind))))
-    values = json.loads(json.dumps(dict(config.hyperparameters)))
-    changes = {name: value for name, value in values.items() if usual[name] != value}
+    settings = [
+        _settings(part, kind) for part, kind in zip(config.by_part(), kinds_of(config.encoder), strict=True)
+    ]
+    made = settings[0] if len(settings) == 1 else f"emu_core.settings.JoinedSettings(({', '.join(settings)}))"
     arguments = {
         "method": config.method,
         "encoder": config.encoder,
@@ -87,7 +87,6 @@ def _training(config: RunConfig) -> str:
         "seed": config.seed,
         "device": "cpu" if config.device == "cpu" else "auto",
     }
-    settings = "".join(f", {name}={value!r}" for name, value in changes.items())
     given = "".join(f"        {name}={value!r},\n" for name, value in arguments.items() if value is not None)
     return f"""\
 if RUN.exists():
@@ -96,6 +95,14 @@ else:
     run = emu_core.train(
         DATA,
         out=RUN,
-{given}        config=emu_core.configure({config.method!r}, {kind!r}{settings}),
+{given}        config={made},
     )
 run"""
+
+
+def _settings(config: RunConfig, kind: str) -> str:
+    """Return the code for a run's settings, which names those that differ from the defaults for the kind of encoder."""
+    usual = json.loads(json.dumps(asdict(method_named(config.method).configure(kind))))
+    values = json.loads(json.dumps(dict(config.hyperparameters)))
+    changes = "".join(f", {name}={value!r}" for name, value in values.items() if usual[name] != value)
+    return f"emu_core.configure({config.method!r}, {kind!r}{changes})"

@@ -104,4 +104,5 @@ def _line(status: Status) -> str:
     if status.phase == "training":
         line = f"step {status.step:,} of {status.steps:,}, epoch {max(1, status.epoch)} of {status.epochs}"
         end = ""
+    line = f"{status.part}: {line}" if status.part else line
     return f"{line}{end}" if status.seconds_left is None else f"{line}, {status.seconds_left:.0f} s left"

@@ -34,7 +34,7 @@ def model_card(
     `forgetting` is what `read_forgetting` returns.
     """
     method = methods().get(config.method)  # none if its package is no longer installed
-    settings = {**config.hyperparameters, "seed": config.seed, "device": config.device, **config.versions}
+    settings = {**_by_part(config), "seed": config.seed, "device": config.device, **config.versions}
     directions = text.directions(metrics)
     return render_markdown(
         "card.md.j2",
@@ -46,9 +46,26 @@ def model_card(
         text=text,
         directions=text.directions_table(metrics) if directions else None,
         worse=[direction["pair"] for direction in directions if direction["gain"] < 0],
-        unlabelled=config.unlabelled_languages if config.hyperparameters.get("adversary") != "none" else (),
-        learnt_from=() if method is None else method.other_encoders(config.hyperparameters),
+        unlabelled=config.unlabelled_languages
+        if any(part.hyperparameters.get("adversary") != "none" for part in config.by_part())
+        else (),
+        learnt_from=()
+        if method is None
+        else dict.fromkeys(
+            other for part in config.by_part() for other in method.other_encoders(part.hyperparameters)
+        ),
         others={what: count for kind, what in _OTHER_TEXTS.items() if (count := getattr(data, kind, 0))},
         settings=TextTable(("setting", "value"), [(key, str(value)) for key, value in settings.items()]),
         example="Where is the pool?" if config.encoder else "A dog runs along the beach.",
     )
+
+
+def _by_part(config: RunConfig) -> dict[str, str]:
+    """Return each hyper-parameter in words, with the part that has it where not all parts have the same."""
+    parts = config.by_part()
+    values: dict[str, str] = {}
+    for name in dict.fromkeys(name for part in parts for name in part.hyperparameters):
+        known = {part.encoder: str(part.hyperparameters.get(name, "")) for part in parts}
+        same = len(set(known.values())) == 1
+        values[name] = known[parts[0].encoder] if same else "; ".join(map(": ".join, known.items()))
+    return values

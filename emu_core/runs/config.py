@@ -2,7 +2,7 @@
 
 import platform
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from importlib.metadata import version
 from pathlib import Path
@@ -15,7 +15,7 @@ from emu_core.errors import RunError
 from emu_core.files import other_format
 from emu_core.runs.checked import fits
 
-FORMAT = 1  # the format of run folders; raised by a version that can't read those before it
+FORMAT = 2  # the format of run folders; raised by a version that can't read those before it
 Scalar = float | int | str | bool | None
 Hyperparameters = Mapping[str, Scalar | list[Scalar]]
 
@@ -28,15 +28,31 @@ class RunTask(StrEnum):
 
 
 @dataclass(frozen=True)
+class PartConfig:
+    """The training of a part of a joined encoder.
+
+    Attributes:
+        encoder: the kind of the part.
+        method: the name of its training method.
+        hyperparameters: the fields of the method's settings.
+    """
+
+    encoder: str
+    method: str
+    hyperparameters: Hyperparameters
+
+
+@dataclass(frozen=True)
 class RunConfig:
     """Everything that determines a run's result, apart from the data stored in its folder.
 
     Attributes:
         method: the name of the training method, or of the paper whose benchmark it is.
         data: the name of the data, for people.
-        hyperparameters: the fields of the method's settings, or of the benchmark's.
+        hyperparameters: the fields of the method's settings, or of the benchmark's; empty if there are parts.
         task: training or a benchmark.
         encoder: what `load_encoder` takes; "" where an encoder is trained from scratch.
+        parts: how each part of a joined encoder is trained, in their order; empty for any other encoder.
         train_languages: codes of the languages whose labels are used.
         unlabelled_languages: codes of the languages whose sentences are used without labels.
         languages: codes of the languages of an encoder that is trained from scratch.
@@ -54,6 +70,7 @@ class RunConfig:
     hyperparameters: Hyperparameters
     task: RunTask = RunTask.TRAIN
     encoder: str = ""
+    parts: tuple[PartConfig, ...] = ()
     train_languages: tuple[str, ...] = ()
     unlabelled_languages: tuple[str, ...] = ()
     languages: tuple[str, ...] = ()
@@ -64,6 +81,15 @@ class RunConfig:
     processes: int = 1
     snapshots: bool = False
     versions: Mapping[str, str] = field(default_factory=dict)
+
+    def by_part(self) -> "tuple[RunConfig, ...]":
+        """Return the configuration of each part's training, as of a run of its own; this one if there are no parts."""
+        return tuple(
+            replace(
+                self, parts=(), encoder=part.encoder, method=part.method, hyperparameters=part.hyperparameters
+            )
+            for part in self.parts
+        ) or (self,)
 
     def to_json(self) -> dict[str, object]:
         """Return the contents of config.json."""

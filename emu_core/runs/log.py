@@ -29,6 +29,8 @@ class Record:
         step: the step's number, from 1; of an epoch, the number of its last step.
         epoch: the epoch's number, from 1.
         loss: the loss that is minimised; of an epoch, its mean over the steps.
+        part: the part of a joined encoder that is trained, as in the status; "" for any other encoder. Steps and
+            epochs are counted over the parts.
         stage: the stage of training; "" if there is only one.
         dev_accuracy: the score by which epochs are selected; None if this one has none.
         seconds: since training began.
@@ -40,11 +42,17 @@ class Record:
     step: int
     epoch: int
     loss: float
+    part: str = ""
     stage: str = ""
     dev_accuracy: float | None = None
     seconds: float = 0.0
     figures: Mapping[str, float] = field(default_factory=dict)
     texts: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def title(self) -> str:
+        """The part and the stage in words; "" if there is one of each."""
+        return ", ".join(filter(None, (self.part, self.stage)))
 
     @property
     def is_step(self) -> bool:
@@ -53,7 +61,7 @@ class Record:
 
     def values(self) -> dict[str, float | int | str]:
         """Return the record as it is written: all figures and texts beside each other, without those it lacks."""
-        known = {"stage": self.stage} if self.stage else {}
+        known = {name: text for name, text in (("part", self.part), ("stage", self.stage)) if text}
         measured = {} if self.dev_accuracy is None else {"dev_accuracy": self.dev_accuracy}
         return {
             "kind": self.kind.value,

@@ -1,13 +1,14 @@
 """The progress of a run: status.json, the log, and a listener."""
 
 import json
+import math
 import os
 import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
 from typing import Any, TextIO
@@ -32,6 +33,7 @@ class Progress:
         """Mark the run as running."""
         self._run, self._listener, self._writes = run, listener, writes
         self._interrupted = False
+        self._earlier = Earlier()
         self.status = Status()
         self._change(state=RunState.RUNNING, started_at=time.time(), pid=os.getpid())
 
@@ -39,6 +41,10 @@ class Progress:
         """Begin a phase. Raises CancelledError if the run was asked to stop."""
         self._stop_if_asked()
         self._change(phase=name, done=0.0, phase_since=time.time())
+
+    def part(self, name: str) -> None:
+        """Begin a part of a joined encoder; "" after the last."""
+        self._change(when=False, part=name, step=0, steps=0, epoch=0, epochs=0)
 
     def counted(self, done: int, total: int) -> None:
         """Report how far a phase without steps is. Raises CancelledError if the run was asked to stop."""
@@ -57,7 +63,9 @@ class Progress:
         Training of at most `steps` and `epochs` begins or resumes in `epoch` (0 for the first), after `step` steps.
         Records of later steps are dropped from the log: these are repeated.
         """
-        before = _forget_after(self._run.folder / LOG_FILE, epoch, step) if self._writes else 0.0
+        before = 0.0
+        if self._writes:
+            self._earlier, before = _forget_after(self._run.folder / LOG_FILE, self.status.part, epoch, step)
         self._change(when=False, steps=steps, step=step, epochs=epochs, training_since=time.time() - before)
         self.phase("training")
         if not self._writes:
@@ -98,14 +106,24 @@ class Progress:
     @property
     def seconds(self) -> float:
         """Seconds since the run began, including the training before it was resumed."""
-        return time.time() - min(self.status.started_at, self.status.training_since or self.status.started_at)
+        training_since = self.status.training_since - self._earlier.seconds
+        return time.time() - min(
+            self.status.started_at, training_since if self.status.training_since else math.inf
+        )
 
     def _record(self, record: Record, log: TextIO) -> None:
-        record = replace(record, seconds=round(time.time() - self.status.training_since, 3))
+        earlier, step, epoch = self._earlier, record.step, record.epoch
+        record = replace(
+            record,
+            part=self.status.part,
+            step=earlier.steps + step,
+            epoch=earlier.epochs + epoch,
+            seconds=round(earlier.seconds + time.time() - self.status.training_since, 3),
+        )
         log.write(json.dumps(record.values()) + "\n")
         if due := self._due:
             log.flush()
-        self._change(when=due, step=record.step, epoch=record.epoch)
+        self._change(when=due, step=step, epoch=epoch)
 
     @property
     def _due(self) -> bool:
@@ -125,12 +143,33 @@ class Progress:
                 self._listener(self.status)
 
 
-def _forget_after(log: Path, epoch: int, step: int) -> float:
-    """Drop records of steps after `step` and of epochs from `epoch` on; return the seconds of the rest."""
+@dataclass(frozen=True)
+class Earlier:
+    """The training of the parts of a joined encoder before this one."""
+
+    steps: int = 0
+    epochs: int = 0
+    seconds: float = 0.0
+
+
+def _forget_after(log: Path, part: str, epoch: int, step: int) -> tuple[Earlier, float]:
+    """Drop a part's records of steps after `step` and of epochs from `epoch` on.
+
+    Returns:
+        The training of the parts before, and the seconds of the part's remaining records.
+    """
+    records = read_log(log)
+    before = [record for record in records if record.part != part]
+    earlier = Earlier(
+        max((record.step for record in before), default=0),
+        max((record.epoch for record in before), default=0),
+        max((record.seconds for record in before), default=0.0),
+    )
     kept = [
         record
-        for record in read_log(log)
-        if (record.step <= step if record.is_step else record.epoch < epoch)
+        for record in records
+        if record.part == part
+        and (record.step <= earlier.steps + step if record.is_step else record.epoch < earlier.epochs + epoch)
     ]
-    write_whole(log, "".join(json.dumps(record.values()) + "\n" for record in kept))
-    return max((record.seconds for record in kept), default=0.0)
+    write_whole(log, "".join(json.dumps(record.values()) + "\n" for record in (*before, *kept)))
+    return earlier, max((record.seconds - earlier.seconds for record in kept), default=0.0)

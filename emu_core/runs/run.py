@@ -17,10 +17,11 @@ import msgspec
 import psutil
 from filelock import FileLock, Timeout
 
+from emu_core.encoders.specs import RUN_SPEC, joined_spec, parts_of
 from emu_core.errors import Fix, Message, RunError
 from emu_core.files import disk_fault, read_json, remove_partial, whole_folder, write_json, write_whole
 from emu_core.runs.checked import exactly
-from emu_core.runs.config import RunConfig, RunTask
+from emu_core.runs.config import Hyperparameters, RunConfig, RunTask
 from emu_core.runs.data_facts import DataFacts, facts_of
 from emu_core.runs.log import LOG_FILE, Record, read_log
 
@@ -82,6 +83,8 @@ class Status:
         updated_at: unix seconds.
         pid: the training process.
         message: why the run failed, or another message for its user.
+        part: which part of a joined encoder is trained, such as "use (1 of 2)"; "" outside of that. Steps and epochs
+            are those of the part.
     """
 
     state: RunState = RunState.QUEUED
@@ -97,6 +100,7 @@ class Status:
     updated_at: _Number = 0.0
     pid: _Count = 0
     message: Message = field(default_factory=Message)
+    part: str = ""
 
     @property
     def progress(self) -> float:
@@ -239,29 +243,23 @@ class Run:
                 works in its folder.
         """
         check_name(name)
-        above, old_spec = [], f"run:{self.folder}"
+        above, old_spec = [], f"{RUN_SPEC}{self.folder}"
         for run in list_runs(self.folder.parent):
             try:
                 config = run.config()
             except RunError:  # damaged
                 continue
-            if old_spec not in (config.encoder, *config.hyperparameters.values()):
+            renamed = _with_renamed(config, old_spec, f"{RUN_SPEC}{self.folder.parent / name}")
+            if renamed == config:
                 continue
             if not run.status().state.is_over:
                 raise RunError(f"the run '{run.name}' is trained from it and is not over; cancel it first")
-            above.append((run, config))
+            above.append((run, renamed))
         new = self._move(self.folder.parent / name)
         for run, config in above:
             path = run.folder / "config.json"
             written = path.stat()
-            new_spec = f"run:{new.folder}"
-            hyperparameters = {
-                setting: new_spec if value == old_spec else value
-                for setting, value in config.hyperparameters.items()
-            }
-            encoder = new_spec if config.encoder == old_spec else config.encoder
-            changed = replace(config, encoder=encoder, hyperparameters=hyperparameters)
-            run.write("config.json", changed.to_json())
+            run.write("config.json", config.to_json())
             os.utime(path, ns=(written.st_atime_ns, written.st_mtime_ns))  # runs are listed by it
         with suppress(OSError):  # an unfinished run has no card
             card = (new.folder / "README.md").read_text("utf-8")
@@ -395,6 +393,27 @@ class Run:
             raise RunError(f"{self.folder / name} is damaged; {fix}") from None
         except (OSError, ValueError):
             raise RunError(f"{self.folder / name} can't be read; {fix}") from None
+
+
+def _with_renamed(config: RunConfig, old: str, new: str) -> RunConfig:
+    """Return a configuration in which an encoder has another spec, wherever it is named."""
+
+    def in_spec(value: Any) -> Any:
+        return (
+            joined_spec(new if part == old else part for part in parts_of(value))
+            if isinstance(value, str)
+            else value
+        )
+
+    def in_values(values: Hyperparameters) -> Hyperparameters:
+        return {setting: in_spec(value) for setting, value in values.items()}
+
+    return replace(
+        config,
+        encoder=in_spec(config.encoder),
+        hyperparameters=in_values(config.hyperparameters),
+        parts=tuple(replace(part, hyperparameters=in_values(part.hyperparameters)) for part in config.parts),
+    )
 
 
 class Storable(Protocol):

@@ -1,6 +1,8 @@
 """Snapshots: the vectors of some sentences before training and after each epoch, stored in the run's folder."""
 
 import math
+from collections.abc import Callable
+from copy import copy
 
 import numpy as np
 import pandas as pd
@@ -12,7 +14,7 @@ from emu_core.errors import Fix, RunError
 from emu_core.evaluation.arrays import Encode
 from emu_core.evaluation.film import Film, film
 from emu_core.evaluation.projection import sample_together
-from emu_core.files import write_whole
+from emu_core.files import remove_partial, write_whole
 from emu_core.runs.run import Run
 from emu_core.runs.stored_data import LabelledData, StoredData
 
@@ -40,18 +42,32 @@ class Snapshots:
         is measured on.
         """
         self.folder, self.last, self._writes = run.snapshots_folder, 0, writes
+        self._before, self._most_epochs, self._title = 0, MOST_EPOCHS, ""
+        self._whole: Callable[[Encode], Encode] = lambda encode: encode
         frame = _sentences(data)
         languages, intents, ids = (frame[column].tolist() for column in ("language", "intent", "id"))
         frame = frame.iloc[sample_together(languages, intents, ids, _MOST_SENTENCES)]
         self._texts: list[str] = frame["text"].tolist()
         if writes:
             self.folder.mkdir(exist_ok=True)
+            remove_partial(self.folder)  # of a process that was killed
             write_whole(self.folder / SENTENCES, frame[COLUMNS].reset_index(drop=True).to_parquet())
+
+    def of_part(self, title: str, count: int, whole: Callable[[Encode], Encode]) -> "Snapshots":
+        """Return snapshots while one of `count` parts of a joined encoder is trained, whose frames follow those so far.
+
+        `whole` returns the joined encoder's `encode`, given that of the part.
+        """
+        part = copy(self)
+        part._before, part._most_epochs, part._title = self.last, MOST_EPOCHS // count, f"{title}: "
+        part.last, part._whole = 0, whole
+        return part
 
     def take(self, number: int, title: str, encode: Encode) -> None:
         """Store the sentences' vectors as frame `number`; to be called by all processes."""
-        vectors = encode(self._texts)
+        vectors = self._whole(encode)(self._texts)
         self.last = max(self.last, number)
+        number, title = self._before + number, self._title + title
         if self._writes:
             length = np.linalg.norm(vectors, axis=1, keepdims=True)
             units = (vectors / np.where(length > 0, length, 1)).astype(np.float16)
@@ -62,7 +78,7 @@ class Snapshots:
         """Take the frame of an epoch (0 is before the first), unless it is one to skip of too many `epochs`."""
         if epoch == 0:
             self.take(0, BEFORE, encode)
-        elif epoch == epochs or epoch % math.ceil(epochs / MOST_EPOCHS) == 0:
+        elif epoch == epochs or epoch % math.ceil(epochs / self._most_epochs) == 0:
             self.take(epoch, f"epoch {epoch}", encode)
 
     def finish(self) -> None:

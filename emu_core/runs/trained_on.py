@@ -15,6 +15,7 @@ from safetensors.numpy import save_file
 
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.repeats import repeat_keys, sentence_groups
+from emu_core.encoders.specs import parts_of
 from emu_core.errors import RunError
 from emu_core.runs.run import Run
 
@@ -67,13 +68,17 @@ class TrainedOn:
 
 
 def trained_on(spec: str) -> TrainedOn:
-    """Return what an encoder, given as `load_encoder` takes it, was trained on.
+    """Return what an encoder, given as `load_encoder` takes it, or any part of a joined one was trained on.
 
     Nothing is known of a model of `hf:`, and of a folder without the file, or with one of another version's rule.
 
     Raises:
         RunError: the file is damaged.
     """
+    if len(parts := parts_of(spec)) > 1:
+        of_parts = [trained_on(part) for part in parts]
+        unknown = next((known.unknown for known in of_parts if known.unknown), "")
+        return TrainedOn(np.unique(np.concatenate([known.hashes for known in of_parts])), unknown)
     kind, _, name = spec.partition(":")
     nothing = np.empty(0, np.uint64)
     if kind != "run":
@@ -104,6 +109,11 @@ def trained_rows(spec: str, labelled: LabelledSet) -> tuple[NDArray[np.bool_], s
     Raises:
         RunError: the run's folder is damaged.
     """
+    if len(parts := parts_of(spec)) > 1:
+        of_parts = [trained_rows(part, labelled) for part in parts]
+        return np.logical_or.reduce([rows for rows, _ in of_parts]), next(
+            filter(None, (of for _, of in of_parts)), ""
+        )
     known, (kind, _, folder) = trained_on(spec), spec.partition(":")
     rows, unknown = known.rows(labelled.frame), known.unknown
     if kind == "run" and Run(Path(folder)).data().sha256 == labelled.sha256():

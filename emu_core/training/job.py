@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from emu_core.encoders.base import Encoder
-from emu_core.encoders.encode import shared_encode
+from emu_core.encoders.encode import cached_encode, shared_encode
 from emu_core.errors import TrainingError
 from emu_core.evaluation.arrays import Encode
 from emu_core.evaluation.run_metrics import Metrics
@@ -38,6 +38,8 @@ class Job:
         cache: folder for intermediate results that other runs on the same sentences can use.
         measure_base: must be called with the base encoder's `encode` after the data is checked and before training.
         snapshots: stores vectors after each epoch, if the run asks for that.
+        is_part: whether the encoder is a part of a joined one, which is measured as a whole.
+        part_encode: the `encode` of that part, which remembers its vectors, if the method does not change it.
     """
 
     run: Run
@@ -50,6 +52,8 @@ class Job:
     cache: Path
     measure_base: Callable[[Encode], None]
     snapshots: Snapshots | None = None
+    is_part: bool = False
+    part_encode: Encode | None = None
 
     @property
     def encoder(self) -> Encoder:
@@ -75,6 +79,10 @@ class Job:
     def encode_with(self, encoder: Encoder) -> Encode:
         """Return an encoder's `encode`, shared between processes; it records progress during evaluation."""
         return shared_encode(encoder, self.processes, on_progress=self.progress.measured)
+
+    def frozen_encode(self) -> Encode:
+        """Return the base encoder's `encode` for a method that does not change it; it remembers all lists of texts."""
+        return self.part_encode or cached_encode(self.encode_with(self.encoder))
 
     def fit(self, trainer: Trainer[Any], encode: Encode | None = None) -> Fitted:
         """Train, from the checkpoint if there is one.

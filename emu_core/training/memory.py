@@ -9,6 +9,7 @@ import psutil
 
 from emu_core.errors import TrainingError
 from emu_core.processes import is_main
+from emu_core.training.method import joined_memory
 
 if TYPE_CHECKING:
     from emu_core.runs.config import RunConfig
@@ -39,10 +40,14 @@ def forecast(
     Raises:
         TrainingError: less is available to the main process.
     """
-    settings = method.settings_from(config.hyperparameters)
-    needed = None if method.memory is None else method.memory(data, config, settings)
-    if needed is None:
+    of_parts = [
+        None if part.method.memory is None else part.method.memory(data, part.config, part.settings)
+        for part in method.by_part(config)
+    ]
+    measured = [needed for needed in of_parts if needed is not None]
+    if len(measured) < len(of_parts):
         return None
+    needed = joined_memory(measured)
     available = available_memory()
     needs, available_words = (f"{count / MEGABYTE:,.0f} MB" for count in (needed, available))
     line = f"{data.size(config)}: about {needs} of memory, of {available_words} available"

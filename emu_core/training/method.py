@@ -1,12 +1,13 @@
 """What defines a training method: its name, settings, data and training."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+from emu_core.encoders.specs import parts_of
 from emu_core.errors import TrainingError
-from emu_core.settings import Settings, infos
+from emu_core.settings import JoinedSettings, Settings, infos, settings_by_part
 
 if TYPE_CHECKING:
     from emu_core.runs.config import Hyperparameters, RunConfig
@@ -52,6 +53,20 @@ def scratch_memory(data: "ParallelData") -> tuple[int, int]:
     cells = (cell for text in texts for _, column in text.to_frame().items() for cell in column)
     characters = sum(len(cell) for cell in cells if isinstance(cell, str))
     return _PROCESS[""] + _ROW * sum(map(len, texts)), characters
+
+
+def joined_memory(needed: Sequence[int]) -> int:
+    """Return the bytes for training the parts of a joined encoder in turn, given those of runs of their own."""
+    return sum(needed) - (len(needed) - 1) * _PROCESS[""]  # one process, in which every part's encoder stays
+
+
+@dataclass(frozen=True)
+class Part:
+    """The training of a part of an encoder, or of the whole if it isn't joined, as of a run of its own."""
+
+    method: "Method"
+    settings: Settings
+    config: "RunConfig"
 
 
 @dataclass(frozen=True)
@@ -102,12 +117,12 @@ class Method:
     list_order: int = 100
     is_default: bool = False
 
-    def configure(self, encoder: str | None = None, **changes: Any) -> Settings:
-        """Return the method's settings.
+    def configure(self, encoder: str | Sequence[str] | None = None, **changes: Any) -> Settings:
+        """Return the method's settings, or those of each part of a joined encoder (`JoinedSettings`).
 
         Args:
-            encoder: start from the defaults measured for this kind of encoder ("" for training from scratch); None
-                starts from the paper's values.
+            encoder: start from the defaults measured for this kind of encoder ("" for training from scratch), or for
+                each of several that are joined; None starts from the paper's values.
             changes: settings that differ from these defaults.
 
         Raises:
@@ -118,7 +133,10 @@ class Method:
             raise TrainingError(
                 f"the method {self.name} has no setting {', '.join(unknown)}; leave it out, or use another method"
             )
-        tuned = {} if encoder is None else self.tuned(encoder, changes)
+        kinds = parts_of(encoder) if isinstance(encoder, str) else encoder
+        if kinds is not None and len(kinds) > 1:
+            return JoinedSettings(tuple(self.configure(kind, **changes) for kind in kinds))
+        tuned = {} if kinds is None else self.tuned(kinds[0], changes)
         return self.settings(**{**tuned, **self.variant, **changes})
 
     def other_encoders(self, values: "Hyperparameters") -> tuple[str, ...]:
@@ -138,6 +156,36 @@ class Method:
                 f"({', '.join(wrong)[:200]} missing or unknown); train again"
             )
         return self.settings(**values)
+
+    def uses_unlabelled(self, settings: Settings) -> bool:
+        """Return whether any part of the encoder is trained on unlabelled sentences."""
+        return any(map(self.reads_unlabelled, settings_by_part(settings)))
+
+    def configured(self, config: "RunConfig", kinds: Sequence[str], settings: Settings) -> "RunConfig":
+        """Return a run's configuration with the method's settings, given the kind of each part of its encoder.
+
+        Settings that are not each part's own are those of all parts.
+
+        Raises:
+            TrainingError: the settings belong to another method, or to another number of parts.
+        """
+        from emu_core.runs.config import PartConfig
+
+        by_part = settings_by_part(settings)
+        if len(by_part) not in (1, len(kinds)):
+            raise TrainingError(
+                f"the settings are those of {len(by_part)} encoders, and the encoder joins {len(kinds)}; make them "
+                "for it"
+            )
+        values = [self.check_settings(part) for part in by_part] * (len(kinds) // len(by_part))
+        if len(kinds) == 1:
+            return replace(config, hyperparameters=values[0])
+        parts = (PartConfig(kind, self.name, part) for kind, part in zip(kinds, values, strict=True))
+        return replace(config, hyperparameters={}, parts=tuple(parts))
+
+    def by_part(self, config: "RunConfig") -> tuple[Part, ...]:
+        """Return the training of each part of a run's encoder. Raises TrainingError as `settings_from`."""
+        return tuple(Part(self, self.settings_from(part.hyperparameters), part) for part in config.by_part())
 
     def check_settings(self, settings: Settings) -> "Hyperparameters":
         """Return settings as values for config.json.

@@ -1,5 +1,6 @@
 """Every encoder in the app: the list of them, the choice of one, and settings that hang on it."""
 
+import json
 import sys
 from collections.abc import Callable
 from dataclasses import asdict
@@ -13,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 from emu_app.forms import encoder as encoder_form
 from emu_app.panels import context
 from emu_app.shell import model_name
-from emu_app.shell.model_name import HF, model_spec, short_name
+from emu_app.shell.model_name import HF, in_address, model_spec, short_name
 from emu_app.work import cache, jobs, vectors
 from emu_app.work.background import Done, Failed, Pending, TaskOutcome
 from emu_app.work.jobs import JobManager
@@ -347,3 +348,95 @@ def test_an_address_that_names_no_encoder_is_said_and_the_usual_one_taken(
     open_page(app, "encoders")
     assert told in app.warning[0].value.replace("\\", "")
     assert app.selectbox(key="choose-a").value == "use" and app.query_params["a"] == "use"
+
+
+# ---------------------------------------------------------------------------------------- joined encoders
+
+
+def test_both_encoders_are_offered_and_a_run_trains_each_with_its_own_settings(app: AppTest) -> None:
+    with_encoder(open_page(app, "train"), "use+e5-small")
+    box = app.selectbox(key="encoder")
+    assert any(option.startswith("Best quality: both encoders, about ") for option in box.options)
+    app.selectbox(key="method").set_value("emu").run()
+    labels = {box.label for box in (*app.number_input, *app.selectbox)}
+    assert "Epochs" in labels and "Learning rate" not in labels
+    assert "Each encoder has its own: " in said(app) and "Learning rate" in said(app)
+    next(box for box in app.number_input if box.label == "Epochs").set_value(2).run()
+    start(app).click().run()
+    assert not app.exception
+    config = Run(cache.all_runs_root() / "emu-use-e5-small-1").config()
+    assert config.encoder == "use+e5-small" and config.hyperparameters == {}
+    expected = [asdict(configure("emu", kind, epochs=2)) for kind in ("use", "e5-small")]
+    assert [part.hyperparameters for part in config.parts] == expected
+
+
+def test_the_papers_settings_are_the_same_for_both(app: AppTest) -> None:
+    with_encoder(open_page(app, "train"), "use+e5-small")
+    app.selectbox(key="method").set_value("emu").run()
+    app.segmented_control(key="preset-EmuConfig").set_value("paper").run()
+    assert "Learning rate" in {box.label for box in app.number_input}
+    start(app).click().run()
+    config = Run(cache.all_runs_root() / "emu-use-e5-small-1").config()
+    assert [part.hyperparameters for part in config.parts] == [asdict(configure("emu"))] * 2
+
+
+@pytest.mark.parametrize(
+    ("spec", "short", "address"),
+    [
+        ("use+e5-small", "use+e5-small", "use+e5-small"),
+        ("run:/runs/a+run:/runs/b", "a+b", "run:a+run:b"),
+        ("hf:/models/tiny+use", "hf-tiny+use", "hf:/models/tiny+use"),
+    ],
+)
+def test_the_names_of_joined_encoders(spec: str, short: str, address: str) -> None:
+    assert short_name(spec) == short and in_address(spec) == address
+
+
+@pytest.mark.parametrize(
+    ("named", "told"),
+    [
+        ("use+use", "joins an encoder with itself"),
+        ("use+run:gone", "there is no finished run gone here."),
+        ("hf:someone/huge+use", "type its name above to download it"),
+    ],
+)
+def test_an_address_that_joins_what_is_not_there_is_said(app: AppTest, named: str, told: str) -> None:
+    app.query_params["a"] = named
+    open_page(app, "encoders")
+    assert told in app.warning[0].value.replace("\\", "")
+    assert app.selectbox(key="choose-a").value == "use"
+
+
+def test_joined_encoders_in_the_address_are_taken(app: AppTest) -> None:
+    app.query_params["a"] = "use+e5-small"
+    open_page(app, "encoders")
+    assert app.selectbox(key="choose-a").value == "use+e5-small"
+
+
+def test_other_weights_of_a_part_are_another_encoder(tmp_path: Path) -> None:
+    folder = tmp_path / "run" / "encoder" / "parts" / "0" / "base" / "model" / "1_Pooling"
+    folder.mkdir(parents=True)
+    specs = (f"run:{tmp_path / 'run'}", f"use+run:{tmp_path / 'run'}")
+    seen = set()
+    for text in ("one", "another"):
+        (folder / "config.json").write_text(text)
+        seen |= {weights_of(spec) for spec in specs}
+    assert len(seen) == 4
+
+
+def test_a_renamed_run_keeps_its_new_name_in_a_join() -> None:
+    def script() -> None:
+        import streamlit as st
+
+        from emu_app.shell.address import choices_of_session, keep, keep_renamed
+
+        for param, value in {"a": "run:a+use", "b": "run:other", "watched": "a"}.items():
+            keep(param, value)
+        keep_renamed("a", "b")
+        st.json(choices_of_session())
+        keep_renamed("b")
+        st.json(choices_of_session())
+
+    renamed, dropped = (json.loads(shown.value) for shown in AppTest.from_function(script).run().json)
+    assert renamed == {"a": "run:b+use", "b": "run:other", "watched": "b"}
+    assert dropped == {"b": "run:other"}

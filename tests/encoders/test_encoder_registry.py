@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from emu_core import load_encoder
-from emu_core.encoders import registry
+from emu_core.encoders import specs
 from emu_core.encoders.registry import available_encoders, encoder_kinds, has_word_vectors, open_encoder
 from emu_core.encoders.saved import write_encoder
 from emu_core.errors import EncoderError
@@ -87,7 +87,9 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
 @pytest.mark.usefixtures("installed")
 def test_an_encoder_of_another_package_is_listed_loaded_saved_and_opened(tmp_path: Path) -> None:
     listed = {info.spec: info for info in available_encoders()}
-    assert list(listed)[:4] == ["use", "e5-small", "laser", "hf:"] and listed["counts"].available
+    assert (
+        list(listed)[:5] == ["use", "e5-small", "use+e5-small", "laser", "hf:"] and listed["counts"].available
+    )
     encoder = load_encoder("counts")
     vectors = encoder.encode(["aab", ""])
     assert vectors.shape == (2, 256) and (vectors[0, 97], vectors[0, 98], vectors[1].sum()) == (2, 1, 0)
@@ -112,7 +114,7 @@ def test_a_broken_package_hides_no_other_and_none_replaces_ours() -> None:
 
 def test_the_entry_points_are_read_once_and_not_for_every_page(monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []
-    monkeypatch.setattr(registry, "entry_points", lambda group: read.append(group) or ())
+    monkeypatch.setattr(specs, "entry_points", lambda group: read.append(group) or ())
     encoder_kinds.cache_clear()
     try:
         assert available_encoders() == available_encoders()

@@ -91,7 +91,7 @@ def test_a_tokenizer_alone_makes_the_tokens_of_its_encoder(
         monkeypatch.setattr(opener, forbidden)
     monkeypatch.setattr(UseEncoder, "load", forbidden)
     monkeypatch.setattr(UseEncoder, "open", forbidden)
-    tokens = open_tokens(spec)
+    (tokens,) = open_tokens(spec)
     assert tokens.max_tokens == encoder.max_tokens and tokens.ids_of(TEXTS) == expected
 
 

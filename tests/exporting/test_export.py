@@ -10,7 +10,9 @@ from sentence_transformers import SentenceTransformer
 from emu_core import export, load_encoder
 from emu_core.encoders.base import Encoder
 from emu_core.encoders.e5 import E5File, E5SmallEncoder, bert, e5_tokenizer, sentence_transformer
+from emu_core.encoders.joined import JoinedEncoder
 from emu_core.encoders.laser.encoder import LaserEncoder
+from emu_core.encoders.onnx_parts import CHECK_TEXTS
 from emu_core.errors import EncoderError, RunError
 from emu_core.exporting import ExportFormat
 from emu_core.methods.posterior.encoder import PosteriorEncoder
@@ -172,3 +174,20 @@ def test_laser_opens_in_sentence_transformers_with_emu_core(
     expected = LaserEncoder.load().encode(TEXTS)
     monkeypatch.delenv("EMU_LASER_DIR")  # the folder is whole without it
     np.testing.assert_allclose(opened(out).encode(TEXTS), expected, rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("spec", [False, True])
+def test_joined_encoders_are_one_folder(spec: bool, transformer: tuple[Run, Encoder], tmp_path: Path) -> None:
+    run, encoder = transformer
+    joined = JoinedEncoder([encoder, load_encoder("use")])
+    if spec:
+        source: Run | str = f"run:{run.folder}+use"
+    else:
+        source = finished_run(tmp_path / "runs" / "joined", joined)
+    out = export(source, tmp_path / "out", format="sentence-transformers")
+    texts = [*TEXTS, *CHECK_TEXTS]
+    vectors = readme_vectors(out, texts, blocked=[])
+    np.testing.assert_allclose(vectors, joined.encode(texts), rtol=0, atol=1e-5)
+    model = SentenceTransformer(str(out), device="cpu", local_files_only=True, trust_remote_code=True)
+    np.testing.assert_allclose(model.encode(texts), joined.encode(texts), rtol=0, atol=1e-5)
+    assert {path.suffix for path in out.rglob("*") if path.is_file()} == {".json", ".safetensors", ".md"}

@@ -100,8 +100,8 @@ def test_a_damaged_configuration_names_its_fields(
             {"format": None, "versions": {"emu_core": "0.0.9"}},
             r"emu_core 0\.0\.9 in a format without a number",
         ),
-        ({"format": 2, "versions": {"emu_core": "9.1"}}, r"emu_core 9\.1 in format 2"),
-        ({"format": 2, "shape": "of tomorrow"}, "another version in format 2"),
+        ({"format": FORMAT + 1, "versions": {"emu_core": "9.1"}}, rf"emu_core 9\.1 in format {FORMAT + 1}"),
+        ({"format": FORMAT + 1, "shape": "of tomorrow"}, f"another version in format {FORMAT + 1}"),
     ],
 )
 def test_a_folder_of_another_format_names_the_version_that_opens_it(

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property, partial
 from itertools import combinations, product
 from pathlib import Path
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
@@ -28,7 +28,7 @@ from emu_core.data.labelled.columns import ColumnMapping
 from emu_core.data.labelled.load import read_machine_translations
 from emu_core.data.labelled.repeats import sentence_groups
 from emu_core.data.languages import language_code, language_name, ordered
-from emu_core.encoders.registry import encoder_kind, load_encoder
+from emu_core.encoders.registry import kinds_of, load_encoder
 from emu_core.errors import DataError, EmuError, Fix, TrainingError, in_words
 from emu_core.evaluation.arrays import pair_name, rows_by_language
 from emu_core.evaluation.leave_one_out import leave_one_out
@@ -37,7 +37,7 @@ from emu_core.methods.registry import configure, default_method, method_named, m
 from emu_core.runs.config import RunConfig
 from emu_core.runs.data_facts import LabelledFacts
 from emu_core.runs.stored_data import LabelledData
-from emu_core.settings import Settings, infos
+from emu_core.settings import Settings, infos, settings_by_part
 from emu_core.training.method import Needs
 
 BASE, TRANSLATION = "base", "translation"
@@ -330,8 +330,7 @@ class EmuExperiment(Experiment):
         for cell in cells:
             labelled = counts[counts.index.get_level_values("language").isin(cell.on)]
             sentences = labelled.clip(upper=cell.labels) if cell.labels else labelled
-            epochs = cast(int, self.hyperparameters(cell).get("epochs", 0))
-            passes.append(epochs * int(sentences.sum()))
+            passes.append(int(_epochs(self.hyperparameters(cell)) * sentences.sum()))
         return Outlook(len(cells), sum(map(bool, passes)), sum(passes), self.data.note, self._missing(cells))
 
     def _check(self) -> None:
@@ -386,13 +385,16 @@ class EmuExperiment(Experiment):
 
     @property
     def budget(self) -> Any:
-        """Emu's hyper-parameters, whose epochs, batch size and learning rate the peers share."""
-        return self._settings_of("emu")
+        """Emu's hyper-parameters, whose epochs, batch size and learning rate the peers share.
+
+        Of a joined encoder, which the peers train as a whole, they are those of the first part.
+        """
+        return settings_by_part(self._settings_of("emu"))[0]
 
     def _settings_of(self, method: str, variant: str = "") -> Settings:
         trains_in_epochs = any(info.name == "epochs" for info in infos(method_named(method).settings))
         changes = self.settings.changes if trains_in_epochs else {}
-        encoder = None if variant == PAPER else encoder_kind(self.config.encoder)
+        encoder = None if variant == PAPER else kinds_of(self.config.encoder)
         return configure(method, encoder, **changes)
 
     def hyperparameters(self, cell: Cell) -> dict[str, object]:
@@ -445,3 +447,8 @@ class EmuExperiment(Experiment):
         drawn = np.asarray(stratified_sample(languages, intents, MAP_SENTENCES))
         points = project(vectors[rows[drawn]], Projection.TSNE)
         return {"map": View.of(points, [intents[i] for i in drawn], [languages[i] for i in drawn])}
+
+
+def _epochs(hyperparameters: Mapping[str, Any]) -> int:
+    """Return the epochs of a training, of a joined encoder those of all parts."""
+    return sum(part.get("epochs", 0) for part in hyperparameters.get("parts", [hyperparameters]))

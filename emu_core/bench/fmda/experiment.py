@@ -22,7 +22,7 @@ from emu_core.data.labelled.pairs import LanguagePair, read_pairs
 from emu_core.data.slots.template_pairs import TemplatePairs, template_pairs
 from emu_core.data.slots.utterances import SlotPairs, Utterance, slot_pairs, utterances
 from emu_core.data.wording import listed, shown
-from emu_core.encoders.registry import encoder_kind, load_encoder
+from emu_core.encoders.registry import kinds_of, load_encoder
 from emu_core.encoders.transformer.token_states import require_transformer
 from emu_core.errors import DataError
 from emu_core.evaluation.arrays import pair_name
@@ -225,7 +225,7 @@ class FmdaExperiment(Experiment):
         if system is FmdaSystem.EQUATION_5:  # the plain sum of the paper's losses
             printed = asdict(configure(system.method))
             changes |= {name: weight for name, weight in printed.items() if name.endswith("_weight")}
-        encoder = None if system in PAPERS_OWN else encoder_kind(self.config.encoder)
+        encoder = None if system in PAPERS_OWN else kinds_of(self.config.encoder)
         return configure(system.method, encoder, **changes)
 
     def hyperparameters(self, cell: Cell) -> dict[str, object]:

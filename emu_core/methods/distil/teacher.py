@@ -12,13 +12,13 @@ from emu_core.encoders.base import Encoder, FloatArray, ReportProgress
 from emu_core.encoders.encode import shared_encode
 from emu_core.encoders.registry import available_encoders
 from emu_core.encoders.saved import CONFIG
+from emu_core.encoders.specs import RUN_SPEC, distinct_parts, is_run, parts_of
 from emu_core.errors import EncoderError, Fix, RunError, TrainingError
 from emu_core.files import whole_file
 from emu_core.processes import Processes
 from emu_core.runs.config import RunTask
 from emu_core.runs.run import Run
 
-_RUN = "run:"
 _PROBE = "Where is the pool?"
 _VECTORS = "vectors"
 
@@ -35,22 +35,29 @@ def check_teacher(teacher: str | None, student: str) -> None:
         raise TrainingError(
             "no teacher is named; name the encoder to learn from, such as run:DIR: ", Fix("teacher")
         )
-    if _identity(teacher) == _identity(student):
+    parts = distinct_parts(teacher)
+    if list(map(_identity, parts)) == list(map(_identity, parts_of(student))):
         raise TrainingError(
             f"the teacher {teacher} is also the encoder to train, which could learn nothing from itself; name another ",
             Fix("teacher"),
             " or another ",
             Fix("encoder"),
         )
-    if teacher.startswith(_RUN):
-        _check_run(Run(Path(teacher.removeprefix(_RUN))))
-        return
+    for part in parts:
+        if is_run(part):
+            _check_run(Run(Path(part.removeprefix(RUN_SPEC))))
+        else:
+            _check_published(part)
+
+
+def _check_published(teacher: str) -> None:
     kind, colon, name = teacher.partition(":")
     infos = {info.spec: info for info in available_encoders()}
     info = infos.get(kind + colon)
     if info is None or bool(colon) != bool(name):
         raise EncoderError(
-            f"there is no encoder '{teacher}' to learn from; name one of {', '.join(infos)} or run:DIR: ",
+            f"there is no encoder '{teacher}' to learn from; name one of {', '.join(infos)} or run:DIR, or several "
+            "joined by +: ",
             Fix("teacher"),
         )
     if not info.available:
@@ -58,7 +65,7 @@ def check_teacher(teacher: str | None, student: str) -> None:
 
 
 def _identity(spec: str) -> str | Path:
-    return Path(spec.removeprefix(_RUN)).resolve() if spec.startswith(_RUN) else spec
+    return Path(spec.removeprefix(RUN_SPEC)).resolve() if is_run(spec) else spec
 
 
 def _check_run(run: Run) -> None:

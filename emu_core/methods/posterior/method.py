@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 def _train(job: "Job", config: PosteriorConfig) -> "Outcome":
     """Fit the head on the base encoder's vectors; each sentence is encoded once."""
     from emu_core.data.labelled.repeats import sentence_groups
-    from emu_core.encoders.encode import cached_encode
     from emu_core.evaluation.intent_regression import sampled_rows
     from emu_core.evaluation.run_metrics import Metrics, NewIntentMetrics
     from emu_core.methods.posterior import fit as posterior
@@ -33,7 +32,7 @@ def _train(job: "Job", config: PosteriorConfig) -> "Outcome":
     from emu_core.training.job import Outcome
     from emu_core.training.labels import labelled_rows
 
-    encode = cached_encode(job.encode_with(job.encoder))  # the encoder under the head does not change
+    encode = job.frozen_encode()  # the encoder under the head does not change
     job.measure_base(encode)
     job.progress.phase("fitting")
     labelled = labelled_rows(job.labelled_data.labelled.train_part(), job.config.train_languages)
@@ -50,6 +49,8 @@ def _train(job: "Job", config: PosteriorConfig) -> "Outcome":
     fitted = as_functions(head)
     if job.snapshots is not None:
         job.snapshots.take(1, "after the map", lambda texts: fitted.mapped(encode(texts)))
+    if job.is_part:
+        return Outcome(specialised, fitted.encode_with(encode), Fitted(0, cautions))
     job.progress.phase("leaving intents out")
     new = posterior.new_intents(examples, languages, strength.settings, penalty)
     metrics = Metrics(

@@ -23,6 +23,7 @@ from emu_core.runs.config import RunConfig, RunTask
 from emu_core.runs.run import Run, RunState, Status, create_run
 from emu_core.runs.trained_on import trained_on, trained_rows
 from tests.support.small import small_set
+from tests.support.tiny_transformer import tiny_transformer
 
 TEXTS = ["Where is the pool?", "Wo ist der Pool?", "プールはどこですか", "Do you allow dogs?"]
 
@@ -266,3 +267,40 @@ def test_a_renamed_teacher_is_renamed_in_its_students(teacher: Run, tmp_path: Pa
     renamed = first.rename("second")
     assert run.config().hyperparameters["teacher"] == f"run:{renamed.folder}"
     assert run.config().encoder == "use"
+
+
+def test_joined_encoders_teach_and_learn(teacher: Run, tmp_path: Path) -> None:
+    """A teacher may be joined, and each part of a joined student learns by itself."""
+    tiny = f"hf:{tiny_transformer(tmp_path / 'tiny', letters=True)}"
+    joined = f"run:{teacher.folder}+{tiny}"
+    config = configure("distil", "use", teacher=joined, epochs=1)
+    student = train(small_set(), out=tmp_path / "student", method="distil", encoder="use", config=config)
+    assert load_encoder(f"run:{student.folder}").dim == 512
+    assert trained_on(f"run:{student.folder}").unknown == tiny
+    assert joined.partition("+")[0] in (student.folder / "README.md").read_text("utf-8")
+    spec = f"use+{tiny}"
+    config = configure("distil", spec, teacher=f"run:{teacher.folder}", epochs=1)
+    both = train(small_set(), out=tmp_path / "both", method="distil", encoder=spec, config=config)
+    taught = load_encoder(f"run:{both.folder}").parts[1].state_dict()  # type: ignore[union-attr]
+    config = configure("distil", tiny, teacher=f"run:{teacher.folder}", epochs=1)
+    alone = train(small_set(), out=tmp_path / "alone", method="distil", encoder=tiny, config=config)
+    weights = load_encoder(f"run:{alone.folder}").state_dict()
+    assert all(torch.equal(weight, weights[name]) for name, weight in taught.items())
+
+
+@pytest.mark.parametrize(
+    ("joined", "reason"),
+    [
+        ("use+word2vec", "no encoder 'use.word2vec' to learn from"),
+        ("use+run:gone", "there is no such run to learn from"),
+        ("use+use", "joins an encoder with itself"),
+    ],
+)
+def test_a_joined_teacher_with_a_part_that_is_not_there_is_refused(joined: str, reason: str) -> None:
+    with pytest.raises(EmuError, match=reason):
+        plan_training(
+            small_set(),
+            method="distil",
+            encoder="e5-small",
+            config=configure("distil", "use", teacher=joined),
+        )

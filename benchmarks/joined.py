@@ -1,0 +1,77 @@
+"""Measure joined runs: the default method and Emu on two encoders, alone and joined, on sentences and intents held out.
+
+Prints one JSON object for each division and combination. English labels; sentences in the other languages without. Each
+method is trained once on each encoder, and `run:A+run:B` joins what it left.
+"""
+
+import argparse
+import json
+import time
+from itertools import product
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import emu_core  # noqa: F401  - first: it sets how OpenMP threads wait, before torch starts them
+
+# isort: split
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.default_method import QUARTERS, Labelled, Vault, Vectors, unit
+from emu_core import load_encoder, train
+from emu_core.data.labelled import LabelledSet
+
+BASE = "base"
+ENCODERS, METHODS = ("use", "e5-small"), (BASE, "posterior", "emu")
+
+
+def divisions(data: Labelled) -> dict[str, tuple[NDArray[np.bool_], NDArray[np.bool_]]]:
+    """Return the rows to train on and to measure, with a quarter of the sentences or half of the intents left out.
+
+    New intents are measured on the test split, if there is one.
+    """
+    known, half, test = data.splits == "train", data.halves()[0], data.splits == "test"
+    ids = np.random.default_rng(0).permutation(np.unique(data.ids[known]))
+    quarter = np.isin(data.ids, np.array_split(ids, QUARTERS)[0])
+    return {
+        "quarter": (known & ~quarter, quarter),
+        "new intents": (known & half, ~half & (test | ~test.any())),
+    }
+
+
+def main() -> None:
+    """Train and measure."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("data", type=Path, help="a folder with sib200")
+    parser.add_argument("--vectors", type=Path, required=True, help="folder to store vectors in")
+    parser.add_argument("--set", choices=["sib", "demo"], default="sib")
+    options = parser.parse_args()
+    frame = getattr(Vault(options.data, options.vectors, ENCODERS[0]), options.set)[0]
+    for name, (learnt, asked) in divisions(Labelled(frame, np.empty((len(frame), 0)))).items():
+        part = LabelledSet(frame[learnt].assign(split="").reset_index(drop=True), options.set)
+        vectors: dict[tuple[str, str], Vectors] = {}
+        seconds: dict[tuple[str, str], float] = {}
+        for encoder, method in product(ENCODERS, METHODS):
+            began = time.process_time()
+            if method == BASE:
+                vault = Vault(options.data, options.vectors, encoder)
+                vectors[encoder, method] = getattr(vault, options.set)[1]
+            else:
+                with TemporaryDirectory() as folder:
+                    run = train(part, out=Path(folder) / "run", method=method, encoder=encoder, device="cpu")
+                    seconds[encoder, method] = time.process_time() - began
+                    specialised = load_encoder(f"run:{run.folder}")
+                vectors[encoder, method] = specialised.encode(frame["text"].tolist())
+        alone = [(key,) for key in vectors]
+        pairs = [pair for pair in product(vectors, repeat=2) if tuple(key[0] for key in pair) == ENCODERS]
+        for parts in (*alone, *pairs):
+            joined = np.concatenate([unit(vectors[key]) for key in parts], axis=1)
+            candidate = " + ".join(f"{method} on {encoder}" for encoder, method in parts)
+            accuracy = Labelled(frame, joined).accuracy(asked, lambda unchanged: unchanged)
+            took = sum(seconds.get(key, 0.0) for key in parts)
+            row = {"set": options.set, "division": name, "candidate": candidate}
+            print(json.dumps({**row, "accuracy": round(accuracy, 1), "cpu s": round(took, 1)}), flush=True)
+
+
+if __name__ == "__main__":
+    main()
