@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from emu_core.data.labelled.columns import ColumnMapping
 
 FRESH = "use, e5-small, laser, hf:NAME_OR_PATH"
-SPECS = f"{FRESH} or run:DIR, or several joined by +"
+SPECS = f"{FRESH}, run:DIR or A+B"
 COLUMN_ROLES = ("intent", "language", "id", "split")  # roles of columns, beside the text
 
 

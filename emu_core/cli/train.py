@@ -29,7 +29,7 @@ def add_train(verbs: Any) -> None:
     shared.add_data(parser)
     shared.add_intents(parser)
     add_method(parser, methods_that_need(Needs.INTENTS, Needs.SENTENCES, Needs.SLOTS), default_method())
-    option(parser, "--encoder SPEC", f"{shared.SPECS} (default: by method)")
+    option(parser, "--encoder SPEC", f"{shared.SPECS} (by method)")
     shared.add_train_languages(parser)
     about = "language of DATA used without labels; repeatable (default: all others)"
     option(parser, "--unlabelled-language CODE", about, action="append", dest="unlabelled_languages")
