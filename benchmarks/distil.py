@@ -37,11 +37,14 @@ from emu_core.encoders.base import Encoder
 from emu_core.encoders.registry import encoder_kind, load_encoder
 from emu_core.methods.distil.settings import DistilConfig
 from emu_core.methods.distil.trainer import DistilTrainer
+from emu_core.methods.posterior.encoder import PosteriorEncoder
+from emu_core.methods.posterior.fit import Examples, fit_head
 from emu_core.methods.registry import configure
 from emu_core.training.fit import fit
 
 Mask = NDArray[np.bool_]
 ENCODERS = ("use", "e5-small")
+DEFAULT, NOBODY = "default", "none"  # a student that starts with the default head on `use`; the teacher alone
 GENERAL = ("en", "de", "fr")  # languages of Multi30k's captions
 
 
@@ -58,14 +61,16 @@ class Rows:
         return self.frame["text"].to_numpy(dtype=object)
 
 
-Teacher = Callable[[Rows, Mask], Callable[[Mapping[str, Vectors]], Vectors]]
-"""Fits on labelled rows; returns a function from the vectors of any sentences by each encoder to the teacher's."""
+Embed = Callable[[Mapping[str, Vectors]], Vectors]
+"""From the vectors of sentences by each encoder to the teacher's."""
+Teacher = Callable[[Rows, Mask], Embed]
+"""Fits on the English rows among some rows."""
 
 
 def teacher_of(vaults: Mapping[str, Vault], encoders: Sequence[str], *, fitted: bool) -> Teacher:
     """Return encoders side by side, each as it is or with its own default head."""
 
-    def fit_heads(rows: Rows, labelled: Mask) -> Callable[[Mapping[str, Vectors]], Vectors]:
+    def fit_heads(rows: Rows, labelled: Mask) -> Embed:
         heads = {}
         for encoder in encoders:
             how = posterior(configure("posterior", encoder)) if fitted else base
@@ -97,14 +102,19 @@ def general_text(vaults: Mapping[str, Vault], count: int) -> tuple[list[str], di
 
 
 class Student:
-    """Trains students, and adds up the CPU time."""
+    """Trains students from the same start, and adds up the CPU time."""
 
     def __init__(self, spec: str, config: DistilConfig, seed: int) -> None:
         self.spec, self.config, self.seed, self.seconds, self.trained = spec, config, seed, 0.0, 0
 
-    def train(self, texts: Sequence[str], vectors: Vectors) -> Encoder:
-        """Return an encoder that has learnt the teacher's vectors (N, d) of N sentences."""
-        encoder = load_encoder(self.spec)
+    def start(self, examples: Examples) -> Encoder:
+        """Return the encoder to train; for the spec "default" `use` with its default head on the labels."""
+        if self.spec != DEFAULT:
+            return load_encoder(self.spec)
+        return PosteriorEncoder(load_encoder("use"), fit_head(examples, configure("posterior", "use")))
+
+    def train(self, encoder: Encoder, texts: Sequence[str], vectors: Vectors) -> Encoder:
+        """Train an encoder on the teacher's vectors (N, d) of N sentences, and return it."""
         began = time.process_time()
         trainer = DistilTrainer(encoder, encoder.ids_of(texts), vectors, self.config, seed=self.seed)
         fit(trainer, on_record=lambda _: None, should_stop=lambda: False)
@@ -114,7 +124,12 @@ class Student:
 
 
 def figures(
-    teacher: Teacher, student: Student | None, vaults: Mapping[str, Vault], general: int, parts: Sequence[str]
+    teacher: Teacher,
+    student: Student | None,
+    vaults: Mapping[str, Vault],
+    general: int,
+    parts: Sequence[str],
+    divisions: int,
 ) -> dict[str, float]:
     """Return every figure: Acc@1 in percent, Spearman's correlation, P@1 in percent; without a student the teacher's.
 
@@ -124,66 +139,60 @@ def figures(
         vaults: the vectors by each encoder.
         general: captions of each language mixed in.
         parts: of the sets to measure: dev, others, quarters, new, demo, demo-new.
+        divisions: how many of the quarters, and of the halves of the intents, are measured.
     """
     sib, demo = rows_of(vaults, "sib"), rows_of(vaults, "demo")
     texts, vectors = general_text(vaults, general)
-    found: dict[str, float] = {}
+    by_part: dict[str, float] = {}
 
-    def measured(rows: Rows, labelled: Mask, asked: Mask) -> float:
-        return _accuracy(rows, asked, *_trained(teacher, student, rows, labelled, texts, vectors))
+    def trained(rows: Rows, learnt: Mask) -> tuple[Embed, Encoder | None]:
+        """Fit the teacher on the English rows among those learnt from, and the student on all of them."""
+        embed = teacher(rows, learnt)
+        if student is None:
+            return embed, None
+        targets = [embed({name: labelled.vectors[learnt] for name, labelled in rows.by_encoder.items()})]
+        if texts:
+            targets.append(embed(vectors))
+        start = student.start(rows.by_encoder["use"].labels(learnt, vaults["use"].reference))
+        return embed, student.train(start, [*rows.texts[learnt], *texts], np.concatenate(targets))
+
+    def measured(rows: Rows, learnt: Mask, asked: Mask) -> float:
+        return _accuracy(rows, asked, *trained(rows, learnt))
+
+    def new_intents(rows: Rows, train: Mask, asked: Mask) -> float:
+        halves = rows.by_encoder["use"].halves()[:divisions]
+        return float(np.mean([measured(rows, train & half, asked & ~half) for half in halves]))
 
     train = _split(sib, "train")
     if {"dev", "others"} & set(parts):
-        maps, encoder = _trained(teacher, student, sib, train, texts, vectors)
+        embed, encoder = trained(sib, train)
     if "dev" in parts:
-        found["sib dev"] = _accuracy(sib, _split(sib, "dev"), maps, encoder)
+        by_part["sib dev"] = _accuracy(sib, _split(sib, "dev"), embed, encoder)
     if "others" in parts:
-        found |= _others(vaults, maps, encoder)
+        by_part |= _others(vaults, embed, encoder)
     if "quarters" in parts:
         ids = sib.frame["id"].to_numpy(dtype=str)
         order = np.random.default_rng(0).permutation(np.unique(ids[train]))
-        held = [np.isin(ids, part) for part in np.array_split(order, QUARTERS)]
-        found["sib quarters"] = float(np.mean([measured(sib, train & ~part, part) for part in held]))
+        held = [np.isin(ids, part) for part in np.array_split(order, QUARTERS)[:divisions]]
+        by_part["sib quarters"] = float(np.mean([measured(sib, train & ~part, part) for part in held]))
     if "new" in parts:
-        halves = sib.by_encoder["use"].halves()
-        found["sib new"] = float(np.mean([measured(sib, train & half, ~half) for half in halves]))
+        by_part["sib new"] = new_intents(sib, train, np.ones_like(train))
     train = _split(demo, "train")
     test = _split(demo, "test")
     if "demo" in parts:
-        found["demo test"] = measured(demo, train, test)
+        by_part["demo test"] = measured(demo, train, test)
     if "demo-new" in parts:
-        halves = demo.by_encoder["use"].halves()
-        found["demo new"] = float(np.mean([measured(demo, train & half, test & ~half) for half in halves]))
-    return found
+        by_part["demo new"] = new_intents(demo, train, test)
+    return by_part
 
 
 def _split(rows: Rows, split: str) -> Mask:
     return (rows.frame["split"] == split).to_numpy()
 
 
-def _trained(
-    teacher: Teacher,
-    student: Student | None,
-    rows: Rows,
-    learnt: Mask,
-    general: Sequence[str],
-    general_vectors: Mapping[str, Vectors],
-) -> tuple[Callable[[Mapping[str, Vectors]], Vectors], Encoder | None]:
-    """Fit the teacher on the English rows among those learnt from, and the student on all of them."""
-    maps = teacher(rows, learnt)
-    if student is None:
-        return maps, None
-    targets = [maps({name: labelled.vectors[learnt] for name, labelled in rows.by_encoder.items()})]
-    if general:
-        targets.append(maps(general_vectors))
-    return maps, student.train([*rows.texts[learnt], *general], np.concatenate(targets))
-
-
-def _accuracy(
-    rows: Rows, asked: Mask, maps: Callable[[Mapping[str, Vectors]], Vectors], encoder: Encoder | None
-) -> float:
+def _accuracy(rows: Rows, asked: Mask, embed: Embed, encoder: Encoder | None) -> float:
     if encoder is None:
-        vectors = maps({name: labelled.vectors[asked] for name, labelled in rows.by_encoder.items()})
+        vectors = embed({name: labelled.vectors[asked] for name, labelled in rows.by_encoder.items()})
     else:
         vectors = encoder.encode(list(rows.texts[asked]))
     return Labelled(rows.frame[asked], vectors).accuracy(np.ones(int(asked.sum()), dtype=bool), lambda v: v)
@@ -191,7 +200,7 @@ def _accuracy(
 
 def _others(
     vaults: Mapping[str, Vault],
-    maps: Callable[[Mapping[str, Vectors]], Vectors],
+    embed: Embed,
     encoder: Encoder | None,
 ) -> dict[str, float]:
     """Return similarity and translations, for whose texts the student encodes."""
@@ -199,7 +208,7 @@ def _others(
     for language in vaults["use"].similarity:
         scores = vaults["use"].similarity[language][1]
         if encoder is None:
-            vectors = maps({name: vault.similarity[language][0] for name, vault in vaults.items()})
+            vectors = embed({name: vault.similarity[language][0] for name, vault in vaults.items()})
         else:
             frame = pd.read_csv(vaults["use"].data / "stsb" / f"{language}.dev.csv", header=None)
             vectors = encoder.encode([*frame[0], *frame[1]])
@@ -209,7 +218,7 @@ def _others(
         sides = []
         for side, language in enumerate((pair, "eng")):
             if encoder is None:
-                vectors = maps({name: vault.translations[number][side] for name, vault in vaults.items()})
+                vectors = embed({name: vault.translations[number][side] for name, vault in vaults.items()})
             else:
                 path = vaults["use"].data / "tatoeba" / f"tatoeba.{pair}-eng.{language}"
                 vectors = encoder.encode(path.read_text("utf-8").splitlines())
@@ -224,12 +233,12 @@ def main() -> None:
     parser.add_argument("data", type=Path, help="a folder with sib200, multi30k, stsb and tatoeba")
     parser.add_argument("--vectors", type=Path, required=True, help="folder to store vectors in")
     parser.add_argument("--teachers", nargs="+", default=["use", "e5-small", "both"])
-    parser.add_argument(
-        "--students", nargs="+", default=["use"], help="specs of encoders; none measures teachers"
-    )
+    parser.add_argument("--students", nargs="+", default=["use"], help="encoders, or default, or none")
     parser.add_argument(
         "--parts", nargs="+", default=["dev", "others", "quarters", "new", "demo", "demo-new"]
     )
+    about = "how many of the quarters and halves of the intents to measure"
+    parser.add_argument("--divisions", type=int, default=QUARTERS, help=about)
     parser.add_argument("--general", type=int, default=0, help="captions of each language mixed in")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--set", nargs="*", default=[], help="settings, such as epochs=2")
@@ -240,12 +249,14 @@ def main() -> None:
         encoders = ENCODERS if name.removesuffix("-base") == "both" else (name.removesuffix("-base"),)
         teacher = teacher_of(vaults, encoders, fitted=not name.endswith("-base"))
         for spec in options.students:
-            config = configure("distil", encoder_kind(spec), **changes) if spec != "none" else None
-            student = Student(spec, config, options.seed) if config is not None else None
-            found = figures(teacher, student, vaults, options.general, options.parts)
+            student = None
+            if spec != NOBODY:
+                kind = "use" if spec == DEFAULT else encoder_kind(spec)
+                student = Student(spec, configure("distil", kind, **changes), options.seed)
+            by_part = figures(teacher, student, vaults, options.general, options.parts, options.divisions)
             cpu = {} if student is None else {"CPU s": student.seconds / student.trained}
             about = {"teacher": name, "student": spec, **changes, "general": options.general}
-            print(json.dumps(about | {part: round(v, 3) for part, v in (found | cpu).items()}), flush=True)
+            print(json.dumps(about | {part: round(v, 3) for part, v in (by_part | cpu).items()}), flush=True)
 
 
 if __name__ == "__main__":

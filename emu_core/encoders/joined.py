@@ -28,7 +28,7 @@ from emu_core.encoders.saved import opening, read_config, write_encoder
 from emu_core.encoders.specs import distinct_parts
 
 BOTH = ("use", "e5-small")  # the published encoders that are offered joined
-TIMES_SLOWER = 37  # both together than "use" (benchmarks/README.md)
+TIMES_SLOWER = 20  # both together than "use" (benchmarks/README.md)
 _IMPORTS = "from itertools import chain, zip_longest"
 NO_TOKEN = -1  # fills the places of a part that has fewer tokens than another
 _TO_IDS = """\
