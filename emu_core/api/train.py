@@ -198,6 +198,8 @@ def plan_training(
         raise TrainingError(
             f"the method {method} learns from parallel text; use ", Call("pretrain"), " for it"
         )
+    if chosen.needs is Needs.SLOTS:
+        labelled = labelled.with_every_row()
     encoder = encoder or chosen.encoder
     kinds = kinds_of(encoder)
     settings = config if config is not None else chosen.configure(kinds)

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from emu_core import resume, train
+from emu_core.api.train import plan_training
 from emu_core.data.labelled import LabelledSet
 from emu_core.encoders.registry import load_encoder
 from emu_core.errors import CancelledError, DataError, EncoderError
@@ -17,6 +18,7 @@ from emu_core.methods.fmda.settings import FmdaConfig
 from emu_core.runs import progress
 from emu_core.runs.checkpoint import Checkpoint, CheckpointPosition
 from emu_core.runs.run import Run, RunState, Status
+from tests.support.fmda_set import fmda_set
 from tests.support.slot_set import slot_set
 from tests.support.tiny_transformer import tiny_transformer
 
@@ -169,3 +171,13 @@ def test_what_is_wrong_is_said_before_a_run_is_made(spec: str, tmp_path: Path) -
     assert not (tmp_path / "r").exists()
     with pytest.raises(EncoderError, match="'use' has no token states"):
         train(labelled, out=tmp_path / "s", method="fmda", encoder="use", device="cpu")
+
+
+def test_sentences_with_none_of_the_intents_are_learnt_too() -> None:
+    """Templates and meanings are learnt without intents, so that it does not matter what a row's is."""
+    whole = fmda_set()
+    rows = whole.frame.assign(intent=whole.frame["intent"].replace("plain", "none"))
+    labelled = LabelledSet.divided(rows, "fmda", ["none"])
+    assert len(labelled) < len(whole)
+    _, stored = plan_training(labelled, method="fmda", encoder="e5-small", pairs=[("en", "de")])
+    assert len(stored.labelled) == len(whole) and not len(stored.labelled.none_of_these)

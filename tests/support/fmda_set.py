@@ -39,7 +39,7 @@ def fmda_set(languages: tuple[str, ...] = ("en", "de", "es"), name: str = "tiny"
             {
                 "id": f"plain{i}",
                 "text": text,
-                "intent": "none",
+                "intent": "plain",
                 "language": language,
                 "split": "train",
                 "annotated": "",

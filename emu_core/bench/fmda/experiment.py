@@ -152,7 +152,7 @@ class FmdaData(LabelledData):
 def fmda_data(labelled: LabelledSet, pairs: Sequence[LanguagePair]) -> FmdaData:
     """Return the rows that the benchmark uses. Raises DataError if a split or a translation is missing or misplaced."""
     codes = list(dict.fromkeys(code for pair in pairs for code in pair))
-    part = labelled.select(languages=codes)
+    part = labelled.with_every_row().select(languages=codes)
     if not {"train", "test"} <= set(part.splits):
         raise DataError(
             "the benchmark trains on split train, chooses the epoch on dev and measures on test, and "

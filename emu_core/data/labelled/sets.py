@@ -120,6 +120,10 @@ class LabelledSet(SentenceSet):
         """Return the rows with an intent, followed by those with none of them."""
         return pd.concat([self.frame, self.none_of_these], ignore_index=True)
 
+    def with_every_row(self) -> "LabelledSet":
+        """Return the set with all rows as labelled ones, for methods that do not learn intents."""
+        return replace(self, frame=self.all_rows(), none_of_these=_no_rows())
+
     @property
     def intents(self) -> tuple[str, ...]:
         """The intents, sorted."""
