@@ -10,18 +10,21 @@ import time
 from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import emu_core  # noqa: F401  - first: it sets how OpenMP threads wait, before torch starts them
 
 # isort: split
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from benchmarks.default_method import QUARTERS, Labelled, Vault, Vectors, unit
-from emu_core import load_encoder, train
+from emu_core import configure, load_encoder, train
 from emu_core.data.labelled import LabelledSet
 
 BASE = "base"
+TEACHER = (("use", "posterior"), ("e5-small", "emu"))
 ENCODERS, METHODS = ("use", "e5-small"), (BASE, "posterior", "emu")
 
 
@@ -45,32 +48,61 @@ def main() -> None:
     parser.add_argument("data", type=Path, help="a folder with sib200")
     parser.add_argument("--vectors", type=Path, required=True, help="folder to store vectors in")
     parser.add_argument("--set", choices=["sib", "demo"], default="sib")
+    about = "also train `use` by the default on it joined with Emu on the other, for so many epochs"
+    parser.add_argument("--distil", type=int, nargs="+", default=[], help=about)
     options = parser.parse_args()
     frame = getattr(Vault(options.data, options.vectors, ENCODERS[0]), options.set)[0]
     for name, (learnt, asked) in divisions(Labelled(frame, np.empty((len(frame), 0)))).items():
-        part = LabelledSet(frame[learnt].assign(split="").reset_index(drop=True), options.set)
-        vectors: dict[tuple[str, str], Vectors] = {}
-        seconds: dict[tuple[str, str], float] = {}
-        for encoder, method in product(ENCODERS, METHODS):
-            began = time.process_time()
-            if method == BASE:
-                vault = Vault(options.data, options.vectors, encoder)
-                vectors[encoder, method] = getattr(vault, options.set)[1]
-            else:
-                with TemporaryDirectory() as folder:
-                    run = train(part, out=Path(folder) / "run", method=method, encoder=encoder, device="cpu")
-                    seconds[encoder, method] = time.process_time() - began
-                    specialised = load_encoder(f"run:{run.folder}")
-                vectors[encoder, method] = specialised.encode(frame["text"].tolist())
-        alone = [(key,) for key in vectors]
-        pairs = [pair for pair in product(vectors, repeat=2) if tuple(key[0] for key in pair) == ENCODERS]
-        for parts in (*alone, *pairs):
-            joined = np.concatenate([unit(vectors[key]) for key in parts], axis=1)
-            candidate = " + ".join(f"{method} on {encoder}" for encoder, method in parts)
-            accuracy = Labelled(frame, joined).accuracy(asked, lambda unchanged: unchanged)
-            took = sum(seconds.get(key, 0.0) for key in parts)
-            row = {"set": options.set, "division": name, "candidate": candidate}
-            print(json.dumps({**row, "accuracy": round(accuracy, 1), "cpu s": round(took, 1)}), flush=True)
+        with TemporaryDirectory() as folder:
+            measure(options, frame, name, learnt, asked, Path(folder))
+
+
+def measure(
+    options: argparse.Namespace,
+    frame: pd.DataFrame,
+    name: str,
+    learnt: NDArray[np.bool_],
+    asked: NDArray[np.bool_],
+    folder: Path,
+) -> None:
+    """Train and measure on one division, with the runs in a folder."""
+    part = LabelledSet(frame[learnt].assign(split="").reset_index(drop=True), options.set)
+    vectors: dict[tuple[str, str], Vectors] = {}
+    seconds: dict[tuple[str, str], float] = {}
+
+    def trained(key: tuple[str, str], **how: Any) -> None:
+        began = time.process_time()
+        run = train(part, out=folder / "-".join(key), device="cpu", **how)
+        seconds[key] = time.process_time() - began
+        vectors[key] = load_encoder(f"run:{run.folder}").encode(frame["text"].tolist())
+
+    for encoder, method in product(ENCODERS, METHODS):
+        if method == BASE:
+            vectors[encoder, method] = getattr(Vault(options.data, options.vectors, encoder), options.set)[1]
+        else:
+            trained((encoder, method), method=method, encoder=encoder)
+    pairs = [pair for pair in product(vectors, repeat=2) if tuple(key[0] for key in pair) == ENCODERS]
+    alone = [(key,) for key in vectors]
+    students = []
+    teacher = "+".join(f"run:{folder / '-'.join(key)}" for key in TEACHER)
+    for (start, spec), epochs in product(
+        {"base": "use", "emu": f"run:{folder / 'use-emu'}"}.items(), options.distil
+    ):
+        key = ("use", f"student from {start}, {epochs} epochs")
+        trained(
+            key,
+            method="distil",
+            encoder=spec,
+            config=configure("distil", "use", teacher=teacher, epochs=epochs),
+        )
+        students.append((key,))
+    for parts in (*alone, *pairs, *students):
+        joined = np.concatenate([unit(vectors[key]) for key in parts], axis=1)
+        candidate = " + ".join(f"{method} on {encoder}" for encoder, method in parts)
+        accuracy = Labelled(frame, joined).accuracy(asked, lambda unchanged: unchanged)
+        took = sum(seconds.get(key, 0.0) for key in parts)
+        row = {"set": options.set, "division": name, "candidate": candidate}
+        print(json.dumps({**row, "accuracy": round(accuracy, 1), "cpu s": round(took, 1)}), flush=True)
 
 
 if __name__ == "__main__":
