@@ -1,4 +1,4 @@
-"""What the audit found in a set, with ways to fix it in the page; every fix makes a new version of the set."""
+"""The audit's findings on a set, with ways to fix it in the page; every fix makes a new version of the set."""
 
 from collections.abc import Iterable, Sequence
 from itertools import cycle

@@ -1,4 +1,4 @@
-"""What to label next: rank sentences without an intent, label them, and draw how the score changes."""
+"""The sentences to label next: rank those without an intent, label them, and draw how the score changes."""
 
 from pathlib import Path
 from typing import Any

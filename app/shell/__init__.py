@@ -1,1 +1,1 @@
-"""What every page stands on: the address, the users, the facts about runs, and the widgets."""
+"""The foundations of every page: the address, the users, the facts about runs, and the widgets."""

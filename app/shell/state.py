@@ -1,4 +1,4 @@
-"""What the pages know about runs: which are finished, what each is, and which session started it."""
+"""The facts about runs that pages show: which are finished, what each is, and which session started it."""
 
 from collections.abc import Callable
 from typing import TypeVar

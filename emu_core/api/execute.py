@@ -34,7 +34,7 @@ def _no_listener(run: Run) -> None:
 
 @dataclass(frozen=True)
 class Face:
-    """What the command, the app or a notebook does for the runs that it starts.
+    """The part of the command, the app or a notebook in the runs that it starts.
 
     Every function that writes a model card takes one first, since no module below the faces writes text for people.
 

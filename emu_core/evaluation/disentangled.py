@@ -23,7 +23,7 @@ from emu_core.evaluation.retrieval import (
 
 @dataclass(frozen=True)
 class EmbeddingMetrics:
-    """What one embedding encodes, in percent.
+    """The share of meaning, template and language that one embedding encodes, in percent.
 
     Attributes:
         translation: Acc@1 of retrieving translations by "s-t", queries in s.

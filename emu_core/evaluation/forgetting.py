@@ -88,7 +88,7 @@ class ForgettingFigures(TypedDict):
 
 @dataclass(frozen=True)
 class Forgetting:
-    """What a run's encoder has forgotten: the contents of forgetting.json.
+    """The changes of a run's encoder on other tasks: the contents of forgetting.json.
 
     Attributes:
         sts: the change of Spearman's correlation by language.

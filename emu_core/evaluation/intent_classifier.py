@@ -41,7 +41,7 @@ _MOST_OF_A_PART = 700  # sentences to ask then, of known and of new intents
 
 
 class Rule(StrEnum):
-    """What decides on the intent of a sentence."""
+    """The rule that decides on the intent of a sentence."""
 
     NEIGHBOURS = "neighbours"
     """The nearest labelled sentences vote, weighted by cosine."""
@@ -111,7 +111,7 @@ class _Regression:
 
 @dataclass(frozen=True, eq=False)
 class _Found:
-    """What was found for Q sentences, before calibration; see `Answers`."""
+    """The answers to Q sentences before calibration; see `Answers`."""
 
     labels: NDArray[np.int64]
     margins: NDArray[np.float32]

@@ -179,7 +179,7 @@ def measure_accuracy(labelled: LabelledSet, encode: Encode) -> LeaveOneOut:
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """What was measured on held-out sentences: their retrieval among each other, and their prediction."""
+    """The measurements of held-out sentences: their retrieval among each other, and their prediction."""
 
     measured: Measured
     predicted: Predicted | None

@@ -1,4 +1,4 @@
-"""What the cells of a notebook show, as HTML in the colours of its theme."""
+"""The contents of a notebook's cells, as HTML in the colours of its theme."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

@@ -14,7 +14,7 @@ LogValues = Mapping[str, float | str]
 
 
 class RecordKind(StrEnum):
-    """What a record is about."""
+    """The subject of a record."""
 
     STEP = "step"
     EPOCH = "epoch"

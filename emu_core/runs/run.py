@@ -126,7 +126,7 @@ class Status:
 
 @dataclass(frozen=True)
 class Remarks:
-    """What a user wrote about a run: the contents of remarks.json."""
+    """A user's remarks on a run: the contents of remarks.json."""
 
     note: str = ""
     tags: tuple[str, ...] = ()

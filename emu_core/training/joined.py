@@ -75,7 +75,7 @@ def train_parts(job: Job, parts: Sequence[Part]) -> Outcome:
 
 @dataclass(frozen=True)
 class _Result:
-    """What is stored of a finished part beside its encoder; `frames` is the number of its snapshots."""
+    """The facts of a finished part, stored beside its encoder; `frames` is the number of its snapshots."""
 
     selected_epoch: int
     warnings: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""What defines a training method: its name, settings, data and training."""
+"""The definition of a training method: its name, settings, data and training."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace

@@ -3,9 +3,11 @@
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from emu_core.bench.emu.experiment import EmuExperiment, bench_data, benchmarked_methods
+from emu_core.bench.emu.few_shot import FEW_SHOT_LABELS, drawn_labels, numbers_of_labels
 from emu_core.bench.experiment import measure_cell
 from emu_core.bench.papers import EmuPart
 from emu_core.bench.peers import Peer
@@ -69,7 +71,7 @@ def test_few_labels_are_drawn_anew_for_every_system() -> None:
     found = cells("few-shot", draws=3)
     assert found[0] == Cell("base")
     numbers = {cell.labels for cell in found[1:]}
-    assert numbers == {2, 4}  # eight would be no more
+    assert numbers == {2}  # with four there would be nothing to draw
     systems = {(cell.system, cell.variant) for cell in found[1:]}
     assert systems == {
         ("posterior", ""), ("emu", ""), ("peer.logistic-regression", ""), ("peer.prototypes", ""),
@@ -83,17 +85,31 @@ def test_few_labels_are_drawn_anew_for_every_system() -> None:
 def test_drawn_labels_keep_translations_together_and_other_languages_whole() -> None:
     experiment = planned("emu", bench_set(SIX))
     assert isinstance(experiment, EmuExperiment)
-    data, both = experiment.data, ("en", "de")
-    drawn_rows = data.few_shot(both, 2, seed=1).frame
-    assert drawn_rows.equals(data.few_shot(both, 2, seed=1).frame)
-    assert not drawn_rows.equals(data.few_shot(both, 2, seed=2).frame)
+    train, both = experiment.data.train, ("en", "de")
+    drawn_rows = drawn_labels(train, both, 2, seed=1).frame
+    assert drawn_rows.equals(drawn_labels(train, both, 2, seed=1).frame)
+    assert not drawn_rows.equals(drawn_labels(train, both, 2, seed=2).frame)
     labelled = drawn_rows[drawn_rows["language"].isin(both)]
     assert (labelled.groupby(["intent", "language"]).size() == 2).all()
     assert set(labelled[labelled["language"] == "en"]["id"]) == set(
         labelled[labelled["language"] == "de"]["id"]
     )
-    others = data.train.frame[~data.train.frame["language"].isin(both)]
+    others = train.frame[~train.frame["language"].isin(both)]
     assert len(drawn_rows) - len(labelled) == len(others)
+
+
+def test_numbers_of_labels_leave_something_to_draw() -> None:
+    train = bench_set(SIX).train_part()
+    frame = pd.concat(
+        [
+            train.frame.assign(id=train.frame["id"] + str(copy), text=train.frame["text"] + f" {copy}")
+            for copy in range(5)
+        ]
+    )
+    twenty = LabelledSet(frame.reset_index(drop=True), "twenty")
+    assert numbers_of_labels(twenty, ["en"]) == numbers_of_labels(twenty, ["en", "de"]) == (2, 4, 8, 16)
+    alone = LabelledSet(train.frame.drop_duplicates(["intent", "language"]).reset_index(drop=True), "alone")
+    assert numbers_of_labels(alone, ["en"]) == FEW_SHOT_LABELS[:1]
 
 
 def test_a_language_that_is_not_there_is_refused() -> None:

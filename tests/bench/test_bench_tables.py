@@ -10,16 +10,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from emu_core.bench.emu import few_shot
+from emu_core.bench.emu.accuracies import Accuracies, level_above, level_of, stars
 from emu_core.bench.emu.experiment import PAPER_ORDER, benchmarked_methods
+from emu_core.bench.emu.few_shot_table import few_shot_table
 from emu_core.bench.emu.report import (
-    Accuracies,
-    few_shot_table,
-    level_above,
-    level_of,
     paper_mean,
     peers_table,
     printed_tables,
-    stars,
     table_2,
     table_3,
     table_4,
@@ -305,10 +303,13 @@ def test_the_peers_row_is_the_better_of_its_two_rates() -> None:
     assert all(len(row) == len(table.head) for row in table.texts)
 
 
-def test_the_few_shot_table_is_the_mean_over_draws_with_students_interval() -> None:
+def test_the_few_shot_table_is_the_mean_over_draws_with_students_interval(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(few_shot, "FEW_SHOT_LABELS", (2, 3))
     draws = {
         ("posterior", "", 2): (0.5, 0.6, 0.7),
-        ("posterior", "", 4): (0.8, 0.7, 0.9),
+        ("posterior", "", 3): (0.8, 0.7, 0.9),
         ("peer.st-multiple-negatives", "theirs", 2): (0.3, 0.2, 0.3),
         ("peer.st-multiple-negatives", "ours", 2): (0.4, 0.6, 0.5),
     }
@@ -319,7 +320,7 @@ def test_the_few_shot_table_is_the_mean_over_draws_with_students_interval() -> N
     }
     cells[Cell("peer.setfit", ("en",), 0, "theirs", 2)] = CellResult(error="no setfit")
     table = few_shot_table(found_of(drawn_result(TWO, 0, 0.4), cells))
-    assert table.head == ("system", "2 labels", "4 labels")
+    assert table.head == ("system", "2 labels", "3 labels")
     rows = {row[0]: row for row in table.texts}
 
     def expected(system: str, rate: str, labels: int) -> str:
@@ -331,7 +332,7 @@ def test_the_few_shot_table_is_the_mean_over_draws_with_students_interval() -> N
         half = stats.t.ppf(0.975, 2) * statistics.stdev(means) / math.sqrt(3)
         return f"{statistics.mean(means):.1f} ±{half:.1f}"
 
-    assert rows["posterior"][1:] == (expected("posterior", "", 2), expected("posterior", "", 4))
+    assert rows["posterior"][1:] == (expected("posterior", "", 2), expected("posterior", "", 3))
     ranking = rows["sentence-transformers, MultipleNegativesRankingLoss"]
     assert ranking[1:] == (expected("peer.st-multiple-negatives", "ours", 2), "")
     assert rows["SetFit"][1] == "not measured: no setfit"

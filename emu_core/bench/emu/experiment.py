@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from emu_core.api.inputs import DataSource, as_list, labelled_set
 from emu_core.api.train import plan_training
 from emu_core.bench.emu.atis import ATIS, read_atis
+from emu_core.bench.emu.few_shot import drawn_labels, numbers_of_labels
 from emu_core.bench.emu.quora import QUORA, read_quora
 from emu_core.bench.experiment import DataFields, Experiment, Outlook
 from emu_core.bench.papers import EmuBench, EmuPart, Preset
@@ -55,7 +56,6 @@ PAPER_ORDER = (
 THEIRS, OURS = "theirs", "ours"  # whose learning rate a tuned peer is trained with
 MAP_SENTENCES = 1000
 _PEER = "peer."
-FEW_SHOT_LABELS = (2, 4, 8, 16, 32, 64)  # an intent
 FEW_SHOT_PEERS = (Peer.LOGISTIC, Peer.PROTOTYPES, Peer.SETFIT, Peer.RANKING)
 _ABLATION = ("emu", "emu-without-ld", "emu-without-ld-cl")
 _TABLE_3 = ("en", "de", "fr")
@@ -112,34 +112,6 @@ class BenchData(LabelledData):
             super().load(folder, name),
             note=str(json.loads((folder / _NOTE).read_text("utf-8"))),
             translations=dict(zip(rows["row"].tolist(), rows["text"].tolist(), strict=True)),
-        )
-
-    def few_shot(self, languages: Sequence[str], labels: int, seed: int) -> LabelledSet:
-        """Return the training rows with at most `labels` sentences of each intent in some languages.
-
-        Translations and repeats are drawn together, as one sentence. The rows of other languages, which only serve
-        as unlabelled sentences, are kept.
-        """
-        frame = self.train.frame
-        is_labelled = frame["language"].isin(languages)
-        labelled = frame[is_labelled]
-        groups = np.array([group or f"row {row}" for row, group in enumerate(sentence_groups(labelled))])
-        draws, drawn = np.random.default_rng(seed), list[str]()
-        for intent in self.train.intents:
-            of_intent = np.unique(groups[labelled["intent"] == intent])
-            drawn += draws.permutation(of_intent)[:labels].tolist()
-        keep = np.ones(len(frame), dtype=bool)
-        keep[is_labelled.to_numpy()] = np.isin(groups, drawn)
-        return LabelledSet(frame[keep].reset_index(drop=True), self.labelled.name)
-
-    def shots(self, languages: Sequence[str]) -> tuple[int, ...]:
-        """Return the numbers of labels an intent that can be drawn; of the last, some intent may have fewer."""
-        labelled = self.train.select(languages=languages).frame
-        most = int(labelled.groupby("intent")["id"].size().max()) // len(languages)
-        return tuple(
-            count
-            for count, fewer in zip(FEW_SHOT_LABELS, (0, *FEW_SHOT_LABELS), strict=False)
-            if fewer < most
         )
 
     def translated(self, language: str, of_text: Mapping[str, str]) -> Self:
@@ -315,7 +287,7 @@ class EmuExperiment(Experiment):
         on, draws = self.config.train_languages, range(self.settings.draws)
         return [
             Cell(system, on, draw, rate, labels)
-            for labels in self.data.shots(on)
+            for labels in numbers_of_labels(self.data.train, on)
             for system, rates in few_shot_systems().items()
             for rate in rates
             for draw in draws
@@ -431,7 +403,9 @@ class EmuExperiment(Experiment):
         encoder, device = self.config.encoder, self.config.device
         if cell.system in (BASE, TRANSLATION):
             return System(load_encoder(encoder, device=device).encode)
-        labelled = self.data.few_shot(cell.on, cell.labels, cell.seed) if cell.labels else self.data.train
+        labelled = (
+            drawn_labels(self.data.train, cell.on, cell.labels, cell.seed) if cell.labels else self.data.train
+        )
         if not cell.system.startswith(_PEER):
             options = {"train_languages": cell.on, "config": self._settings_of(cell.system, cell.variant)}
             trained, took, facts = self.train(labelled, cell, folder, method=cell.system, **options)

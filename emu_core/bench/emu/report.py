@@ -1,11 +1,18 @@
 """The report on Emu: Tables 2 to 5, the peers, Figure 2, and what differs from the paper."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import TypedDict
+from dataclasses import replace
 
-import numpy as np
-
+from emu_core.bench.emu.accuracies import (
+    HEAD,
+    LABELS,
+    NOTES,
+    PAPERS_SUFFIX,
+    Accuracies,
+    level_of,
+    row_label,
+    stars,
+)
 from emu_core.bench.emu.atis import ATIS_NAME, PAPER_COUNTS, selection
 from emu_core.bench.emu.experiment import (
     BASE,
@@ -17,30 +24,25 @@ from emu_core.bench.emu.experiment import (
     EmuExperiment,
     benchmarked_methods,
     compared_with_peers,
-    few_shot_systems,
     peer_system,
     training_sets,
 )
-from emu_core.bench.paper import differences, paper_numbers, paper_table, paper_words
-from emu_core.bench.papers import EmuPart, Preset
+from emu_core.bench.emu.few_shot_table import few_shot_picture, few_shot_table
+from emu_core.bench.paper import differences, paper_numbers, paper_table
+from emu_core.bench.papers import EmuPart
 from emu_core.bench.peers import Peer
-from emu_core.bench.pictures import Curves, IntentMaps, Picture, bars_picture
+from emu_core.bench.pictures import IntentMaps, Picture, bars_picture
 from emu_core.bench.report import BenchReport
-from emu_core.bench.results import COSTS, PAPER, OverSeeds, Results, Score, deviation, mean_score, spread
+from emu_core.bench.results import COSTS, OverSeeds, Results, Score, mean_score
 from emu_core.bench.tables import MEMORY_NOTE, Row, RowData, Show, Table, system_table, warnings_of
 from emu_core.evaluation.arrays import pair_name
-from emu_core.evaluation.significance import binomial_interval, student_interval, wilcoxon
+from emu_core.evaluation.significance import wilcoxon
 
-_WORDS = paper_words("emu")
-LABELS, NOTES = _WORDS["labels"], _WORDS["notes"]
-_HEAD = ("mean", "against base", "directions below base")
 _COSTS_HEAD = ("seconds of training", "CPU seconds", "seconds in all", "peak MB", "as classifier")
 _COMPONENTS = {
     "language discriminator": ("emu", "emu-without-ld"),
     "center loss": ("emu-without-ld", "emu-without-ld-cl"),
 }
-LEVELS = (("***", 0.01), ("**", 0.05), ("*", 0.10))
-_PAPERS = f".{PAPER}"  # the suffix of the key of a row with the paper's settings
 _DATASETS = ("HotelQA", "ATIS", "Quora")
 _BARS = {EmuPart.TABLE_2: "Table 2", EmuPart.PEERS: "Peers"}
 
@@ -52,7 +54,7 @@ def report_of(experiment: EmuExperiment, results: Results) -> BenchReport:
     base = float(accuracies.base_percent().mean())
     pictures = [_bars(tables[part], title, base) for part, title in _BARS.items() if part in tables]
     if EmuPart.FEW_SHOT in tables:
-        pictures.append(_few_shot_picture(tables[EmuPart.FEW_SHOT], base))
+        pictures.append(few_shot_picture(tables[EmuPart.FEW_SHOT], base))
     if EmuPart.FIGURE_2 in wanted:
         pictures += _figure_2(accuracies)
     return BenchReport(
@@ -65,105 +67,6 @@ def report_of(experiment: EmuExperiment, results: Results) -> BenchReport:
     )
 
 
-def level_above(accuracy: float, base_correct: int, queries: int) -> float | None:
-    """Return the significance level at which an accuracy, in percent, lies above the base's interval; None if at none.
-
-    The interval is binomial, of `base_correct` right answers to `queries` queries, also for a mean over seeds.
-    """
-    above = (
-        level for _, level in LEVELS if accuracy > binomial_interval(base_correct, queries, 1 - level).high
-    )
-    return next(above, None)
-
-
-def level_of(p_value: float) -> float | None:
-    """Return the smallest significance level above a p-value; None if there is none."""
-    return next((level for _, level in LEVELS if p_value < level), None)
-
-
-def stars(level: float | None) -> str:
-    """Return the marks of a significance level: "***", "**", "*" or ""."""
-    return next((marks for marks, marked in LEVELS if marked == level), "")
-
-
-class SystemFigures(TypedDict):
-    """A system's Acc@1 in percent, a mean over seeds, compared with that of the base encoder."""
-
-    accuracy: dict[str, float]  # by direction, as are deviation and significance
-    deviation: dict[str, float]
-    mean: float  # over the directions
-    mean_deviation: float
-    gain: float
-    least_gain: float
-    below_base: list[str]  # directions
-    significance: dict[str, float | None]
-    seeds: int
-    facts: list[dict[str, object]]  # of each seed's cell
-
-
-class Accuracies:
-    """The Acc@1 of the benchmark's systems in percent, by direction and over seeds."""
-
-    def __init__(self, experiment: EmuExperiment, results: Results) -> None:
-        self.experiment, self.results = experiment, results
-        self.directions = experiment.directions
-        self.base = results.of(BASE, seeds=(0,))
-        # Whether the paper's methods are also trained with the paper's settings.
-        self.with_papers = experiment.settings.preset is Preset.PAPER
-
-    def of(self, key: str, on: Sequence[str] | None = None) -> OverSeeds:
-        """Return the system of a row over its seeds, trained on the benchmark's languages or on others."""
-        trained_on = self.experiment.config.train_languages if on is None else on
-        return self.results.of(key.removesuffix(_PAPERS), trained_on, PAPER if key.endswith(_PAPERS) else "")
-
-    def percent(self, row: OverSeeds, directions: Sequence[str] | None = None) -> np.ndarray:
-        """Return accuracies (seeds, directions); `directions` None takes Table 2's."""
-        ways = self.directions if directions is None else directions
-        return np.array(
-            [[100 * cell.values["correct", "", way].mean() for way in ways] for cell in row.cells]
-        )
-
-    def base_percent(self, directions: Sequence[str] | None = None) -> np.ndarray:
-        """Return the base encoder's accuracies (directions,)."""
-        return np.asarray(self.percent(self.base, directions)[0])
-
-    def base_texts(self) -> tuple[str, ...]:
-        """Return the output of `texts` for the base encoder."""
-        base = self.base_percent()
-        return (f"{base.mean():.1f}", *[""] * (len(_HEAD) - 1), *(f"{value:.1f}" for value in base))
-
-    def numbers(self, row: OverSeeds) -> SystemFigures:
-        """Return a system's accuracies compared with the base, for JSON."""
-        values, base = self.percent(row), self.base_percent()
-        mean, means = values.mean(axis=0), values.mean(axis=1)
-        accuracy = dict(zip(self.directions, mean.tolist(), strict=True))
-        gains = dict(zip(self.directions, (mean - base).tolist(), strict=True))
-        right = {way: self.base.cells[0].values["correct", "", way] for way in accuracy}
-        return {
-            "accuracy": accuracy,
-            "deviation": dict(zip(self.directions, deviation(values).tolist(), strict=True)),
-            "mean": float(means.mean()),
-            "mean_deviation": float(deviation(means)),
-            "gain": float(means.mean() - base.mean()),
-            "least_gain": min(gains.values()),
-            "below_base": [way for way, gain in gains.items() if gain < -1e-9],
-            "significance": {
-                way: level_above(base_accuracy, int(right[way].sum()), len(right[way]))
-                for way, base_accuracy in accuracy.items()
-            },
-            "seeds": len(values),
-            "facts": [dict(cell.facts) for cell in row.cells],
-        }
-
-    def texts(self, row: OverSeeds, numbers: SystemFigures) -> tuple[str, ...]:
-        """Return the columns of _HEAD and each direction's accuracy with its marks; `numbers` are the row's."""
-        values = self.percent(row)
-        levels = numbers["significance"].values()
-        shown = [spread(column) + stars(level) for column, level in zip(values.T, levels, strict=True)]
-        below = ", ".join(numbers["below_base"]) or "none"
-        return (spread(values.mean(axis=1)), f"{numbers['gain']:+.1f}", below, *shown)
-
-
 def table_2(accuracies: Accuracies) -> Table:
     """Return our Table 2 with the paper's means."""
     encoder, translation = (
@@ -172,7 +75,10 @@ def table_2(accuracies: Accuracies) -> Table:
     )
     if not accuracies.experiment.data.translations:
         translation = OverSeeds((), NOTES["no_translations"])
-    keys = [*benchmarked_methods(), *(f"{name}{_PAPERS}" for name in PAPER_ORDER if accuracies.with_papers)]
+    keys = [
+        *benchmarked_methods(),
+        *(f"{name}{PAPERS_SUFFIX}" for name in PAPER_ORDER if accuracies.with_papers),
+    ]
     systems = [
         ("mt", f"MT + {encoder} as a monolingual encoder", translation),
         (BASE, f"{encoder} ({LABELS[BASE]})", accuracies.base),
@@ -182,22 +88,16 @@ def table_2(accuracies: Accuracies) -> Table:
     def show(name: str, row: OverSeeds) -> tuple[tuple[str, ...], RowData]:
         numbers = accuracies.numbers(row)
         texts = accuracies.base_texts() if name == BASE else accuracies.texts(row, numbers)
-        means, name = "not in the paper", name.removesuffix(_PAPERS)
+        means, name = "not in the paper", name.removesuffix(PAPERS_SUFFIX)
         if name in ("mt", BASE, *PAPER_ORDER):
             printed = "mt-sent2vec" if name == "mt" else name
             means = " / ".join(f"{paper_mean(dataset, printed):.1f}" for dataset in _DATASETS)
         return (*texts, means), numbers
 
-    head = ("method", *_HEAD, *accuracies.directions, f"paper's mean ({' / '.join(_DATASETS)})")
+    head = ("method", *HEAD, *accuracies.directions, f"paper's mean ({' / '.join(_DATASETS)})")
     warnings, notes = warnings_of([(label, row) for _, label, row in systems]), (NOTES["marks"],)
     title = "Table 2: Acc@1 in percent"
     return system_table("table2", title, head, systems, show, warnings=warnings, notes=notes)
-
-
-def row_label(key: str) -> str:
-    """Return the label of a row: of a system, a peer, or a system with the paper's settings."""
-    name = key.removesuffix(_PAPERS)
-    return LABELS.get(name, name) + (", the paper's settings" if name != key else "")
 
 
 def paper_mean(dataset: str, method: str) -> float:
@@ -254,14 +154,14 @@ def table_5(accuracies: Accuracies) -> Table:
     paper = paper_numbers("emu")
     pairs = {
         f"{name}{suffix}": [accuracies.of(f"{method}{suffix}") for method in with_and_without]
-        for suffix in ("", *[_PAPERS] * accuracies.with_papers)
+        for suffix in ("", *[PAPERS_SUFFIX] * accuracies.with_papers)
         for name, with_and_without in _COMPONENTS.items()
     }
 
     def show(component: str, _: OverSeeds) -> tuple[tuple[str, ...], RowData]:
         with_it, without = (accuracies.percent(row).mean(axis=0) for row in pairs[component])
         drops = with_it - without
-        test, printed = wilcoxon(drops), paper["table5"][component.removesuffix(_PAPERS)]
+        test, printed = wilcoxon(drops), paper["table5"][component.removesuffix(PAPERS_SUFFIX)]
         level = level_of(test.p_value)
         texts = (
             f"{drops.mean():+.2f}{stars(level)}",
@@ -305,7 +205,7 @@ def peers_table(accuracies: Accuracies) -> Table:
             f"{costs['peak_mb']:.0f}",
             "" if as_classifier is None else f"{as_classifier:.1f}",
         )
-        return (*texts[: len(_HEAD)], *shown, *texts[len(_HEAD) :]), {
+        return (*texts[: len(HEAD)], *shown, *texts[len(HEAD) :]), {
             **numbers,
             "learning_rate": peers[name][2] if name in peers else "",
             **costs,
@@ -315,13 +215,13 @@ def peers_table(accuracies: Accuracies) -> Table:
 
     title, head = (
         "Peers: Acc@1 in percent, time and memory",
-        ("system", *_HEAD, *_COSTS_HEAD, *accuracies.directions),
+        ("system", *HEAD, *_COSTS_HEAD, *accuracies.directions),
     )
     general_notes = [NOTES[name] for name in ("retrieval", "budget", "rates", "seconds")]
     notes = (*general_notes, f"{MEMORY_NOTE} {NOTES['memory']}", NOTES["marks"])
     table = system_table("peers", title, head, systems, show, notes=notes)
     texts, blank = accuracies.base_texts(), [""] * len(_COSTS_HEAD)
-    base = Row((LABELS[BASE], *texts[: len(_HEAD)], *blank, *texts[len(_HEAD) :]))
+    base = Row((LABELS[BASE], *texts[: len(HEAD)], *blank, *texts[len(HEAD) :]))
     return replace(table, rows=(base, *table.rows), verdict=_peers_verdict(systems, accuracies))
 
 
@@ -363,72 +263,6 @@ def _peers_verdict(systems: Sequence[tuple[str, str, OverSeeds]], accuracies: Ac
             f"{seconds[fastest]:.1f} s."
         )
     return tuple(sentences)
-
-
-def few_shot_table(accuracies: Accuracies) -> Table:
-    """Return the accuracies of methods and peers with few labels, each a mean over draws of the labels."""
-    experiment = accuracies.experiment
-    shots = experiment.data.shots(experiment.config.train_languages)
-    base = float(accuracies.base_percent().mean())
-    rows, data = [Row((LABELS[BASE], *[f"{base:.1f}"] * len(shots)))], dict[str, RowData]()
-    for system, rates in few_shot_systems().items():
-        key = system.removeprefix("peer.")
-        label = row_label(key)
-        measured = {count: _few_shot(accuracies, system, rates, count) for count in shots}
-        means = {count: figures for count, figures in measured.items() if isinstance(figures, FewShot)}
-        if means:
-            texts = (means[count].text if count in means else "" for count in shots)
-            rows.append(Row((label, *texts), key))
-            data[key] = {str(count): asdict(figures) for count, figures in means.items()}
-        else:
-            rows.append(Row((label,), key, str(measured[shots[0]])))
-            data[key] = {"not_measured": str(measured[shots[0]])}
-    head = ("system", *(f"{count} labels" for count in shots))
-    notes = (NOTES["few_shot"], NOTES["rates"])
-    return Table(
-        "few_shot", "Few labels an intent: Acc@1 in percent", head, tuple(rows), notes=notes, data=data
-    )
-
-
-@dataclass(frozen=True)
-class FewShot:
-    """A system's mean Acc@1 in percent over draws of the labels, with its 95 % interval; None for a single draw."""
-
-    mean: float
-    low: float | None
-    high: float | None
-    draws: int
-    learning_rate: str  # whose it is, of a peer that is trained
-
-    @property
-    def text(self) -> str:
-        """The mean, and half of the interval."""
-        return f"{self.mean:.1f}" + ("" if self.high is None else f" ±{self.high - self.mean:.1f}")
-
-
-def _few_shot(accuracies: Accuracies, system: str, rates: Sequence[str], labels: int) -> FewShot | str:
-    """Return a system's accuracies with the learning rate that is better on average, or why none was measured."""
-    experiment = accuracies.experiment
-    on, draws = experiment.config.train_languages, range(experiment.settings.draws)
-    rows = {rate: accuracies.results.of(system, on, rate, draws, labels) for rate in rates}
-    means = {rate: accuracies.percent(row).mean(axis=1) for rate, row in rows.items() if row.cells}
-    if not means:
-        return next(iter(rows.values())).reason
-    rate = max(means, key=lambda name: means[name].mean())
-    values = means[rate]
-    low, high = student_interval(values, 0.95) if len(values) > 1 else (None, None)
-    return FewShot(float(values.mean()), low, high, len(values), rate)
-
-
-def _few_shot_picture(table: Table, base: float) -> Picture:
-    title = "Acc@1 by the number of labels"
-    curves = {
-        row_label(key): {int(count): figures["mean"] for count, figures in data.items()}
-        for key, data in table.data.items()
-        if "not_measured" not in data
-    }
-    drawing = Curves({title: curves}, {title: base}, list(curves), "labels an intent", LABELS[BASE])
-    return Picture("figure_few_shot", title, NOTES["few_shot"], drawing)
 
 
 _TABLES: Mapping[EmuPart, Callable[[Accuracies], Table]] = {

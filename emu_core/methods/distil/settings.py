@@ -19,8 +19,8 @@ _STEPS, _LOSS = "Steps", "Loss"
 class DistilConfig(Settings):
     """Settings of the distillation of a teacher's similarities; see `emu_core.losses.relations` for the loss.
 
-    The teacher is not only cheaper to imitate than to run: any encoder and any run may be one, also a slow one (Reimers
-    and Gurevych 2020 distil one encoder's vectors into another, for which theirs must be of equal length).
+    Any encoder and any run may be the teacher, with vectors of any length. Reimers and Gurevych (2020) distil the
+    vectors themselves, which have to be of equal length for that.
     """
 
     teacher: str | None = setting(

@@ -80,7 +80,8 @@ def test_one_intent_is_too_few() -> None:
 @pytest.mark.filterwarnings("error")
 def test_two_sentences_an_intent_are_no_reason_for_warnings() -> None:
     x, labels = classes(8, 4, 6)
-    fit_head(Examples(x.astype(np.float32), labels), FULL)
+    head = fit_head(Examples(x.astype(np.float32), labels), FULL)
+    assert head(torch.from_numpy(x).float()).isfinite().all()
 
 
 def test_as_few_sentences_as_intents_are_enough() -> None:

@@ -1,0 +1,125 @@
+"""The accuracies of Emu's benchmark: of each system by direction and over seeds, compared with the base encoder."""
+
+from collections.abc import Sequence
+from typing import TypedDict
+
+import numpy as np
+
+from emu_core.bench.emu.experiment import BASE, EmuExperiment
+from emu_core.bench.paper import paper_words
+from emu_core.bench.papers import Preset
+from emu_core.bench.results import PAPER, OverSeeds, Results, deviation, spread
+from emu_core.evaluation.significance import binomial_interval
+
+_WORDS = paper_words("emu")
+LABELS, NOTES = _WORDS["labels"], _WORDS["notes"]
+HEAD = ("mean", "against base", "directions below base")
+LEVELS = (("***", 0.01), ("**", 0.05), ("*", 0.10))
+PAPERS_SUFFIX = f".{PAPER}"  # of the key of a row with the paper's settings
+
+
+def row_label(key: str) -> str:
+    """Return the label of a row: of a system, a peer, or a system with the paper's settings."""
+    name = key.removesuffix(PAPERS_SUFFIX)
+    return LABELS.get(name, name) + (", the paper's settings" if name != key else "")
+
+
+def level_above(accuracy: float, base_correct: int, queries: int) -> float | None:
+    """Return the significance level at which an accuracy, in percent, lies above the base's interval; None if at none.
+
+    The interval is binomial, of `base_correct` right answers to `queries` queries, also for a mean over seeds.
+    """
+    above = (
+        level for _, level in LEVELS if accuracy > binomial_interval(base_correct, queries, 1 - level).high
+    )
+    return next(above, None)
+
+
+def level_of(p_value: float) -> float | None:
+    """Return the smallest significance level above a p-value; None if there is none."""
+    return next((level for _, level in LEVELS if p_value < level), None)
+
+
+def stars(level: float | None) -> str:
+    """Return the marks of a significance level: "***", "**", "*" or ""."""
+    return next((marks for marks, marked in LEVELS if marked == level), "")
+
+
+class SystemFigures(TypedDict):
+    """A system's Acc@1 in percent, a mean over seeds, compared with that of the base encoder."""
+
+    accuracy: dict[str, float]  # by direction, as are deviation and significance
+    deviation: dict[str, float]
+    mean: float  # over the directions
+    mean_deviation: float
+    gain: float
+    least_gain: float
+    below_base: list[str]  # directions
+    significance: dict[str, float | None]
+    seeds: int
+    facts: list[dict[str, object]]  # of each seed's cell
+
+
+class Accuracies:
+    """The Acc@1 of the benchmark's systems in percent, by direction and over seeds."""
+
+    def __init__(self, experiment: EmuExperiment, results: Results) -> None:
+        self.experiment, self.results = experiment, results
+        self.directions = experiment.directions
+        self.base = results.of(BASE, seeds=(0,))
+        # Whether the paper's methods are also trained with the paper's settings.
+        self.with_papers = experiment.settings.preset is Preset.PAPER
+
+    def of(self, key: str, on: Sequence[str] | None = None) -> OverSeeds:
+        """Return the system of a row over its seeds, trained on the benchmark's languages or on others."""
+        trained_on = self.experiment.config.train_languages if on is None else on
+        return self.results.of(
+            key.removesuffix(PAPERS_SUFFIX), trained_on, PAPER if key.endswith(PAPERS_SUFFIX) else ""
+        )
+
+    def percent(self, row: OverSeeds, directions: Sequence[str] | None = None) -> np.ndarray:
+        """Return accuracies (seeds, directions); `directions` None takes Table 2's."""
+        ways = self.directions if directions is None else directions
+        return np.array(
+            [[100 * cell.values["correct", "", way].mean() for way in ways] for cell in row.cells]
+        )
+
+    def base_percent(self, directions: Sequence[str] | None = None) -> np.ndarray:
+        """Return the base encoder's accuracies (directions,)."""
+        return np.asarray(self.percent(self.base, directions)[0])
+
+    def base_texts(self) -> tuple[str, ...]:
+        """Return the output of `texts` for the base encoder."""
+        base = self.base_percent()
+        return (f"{base.mean():.1f}", *[""] * (len(HEAD) - 1), *(f"{value:.1f}" for value in base))
+
+    def numbers(self, row: OverSeeds) -> SystemFigures:
+        """Return a system's accuracies compared with the base, for JSON."""
+        values, base = self.percent(row), self.base_percent()
+        mean, means = values.mean(axis=0), values.mean(axis=1)
+        accuracy = dict(zip(self.directions, mean.tolist(), strict=True))
+        gains = dict(zip(self.directions, (mean - base).tolist(), strict=True))
+        right = {way: self.base.cells[0].values["correct", "", way] for way in accuracy}
+        return {
+            "accuracy": accuracy,
+            "deviation": dict(zip(self.directions, deviation(values).tolist(), strict=True)),
+            "mean": float(means.mean()),
+            "mean_deviation": float(deviation(means)),
+            "gain": float(means.mean() - base.mean()),
+            "least_gain": min(gains.values()),
+            "below_base": [way for way, gain in gains.items() if gain < -1e-9],
+            "significance": {
+                way: level_above(base_accuracy, int(right[way].sum()), len(right[way]))
+                for way, base_accuracy in accuracy.items()
+            },
+            "seeds": len(values),
+            "facts": [dict(cell.facts) for cell in row.cells],
+        }
+
+    def texts(self, row: OverSeeds, numbers: SystemFigures) -> tuple[str, ...]:
+        """Return the columns of HEAD and each direction's accuracy with its marks; `numbers` are the row's."""
+        values = self.percent(row)
+        levels = numbers["significance"].values()
+        shown = [spread(column) + stars(level) for column, level in zip(values.T, levels, strict=True)]
+        below = ", ".join(numbers["below_base"]) or "none"
+        return (spread(values.mean(axis=1)), f"{numbers['gain']:+.1f}", below, *shown)
