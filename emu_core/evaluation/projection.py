@@ -352,9 +352,15 @@ def _umap(
 
         def write(self, text: str) -> int:
             if text.strip().isdigit():
-                progress(0.4 + 0.6 * int(text) / epochs)
+                try:
+                    progress(0.4 + 0.6 * int(text) / epochs)
+                except BaseException:
+                    # A bar whose stream raises keeps the lock of all bars, for which those of other threads would wait.
+                    tqdm.get_lock().release()
+                    raise
             return len(text)
 
+    from tqdm import tqdm
     from umap import UMAP  # takes 3 to 15 seconds
     from umap.umap_ import compute_membership_strengths, smooth_knn_dist
 

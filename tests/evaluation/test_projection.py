@@ -1,9 +1,12 @@
 from collections import Counter
+from io import StringIO
+from threading import Thread
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.linalg import orthogonal_procrustes
+from tqdm import tqdm
 
 from emu_core.errors import DataError
 from emu_core.evaluation import projection
@@ -149,6 +152,11 @@ def test_a_map_in_the_making_is_shown_and_can_be_stopped(
     with pytest.raises(StopError):
         project(vectors, method, on_map=stop)
     assert sum(share > 0.5 for share in shares) == 1
+
+    bar_of_another_thread = Thread(target=lambda: tqdm(range(1), file=StringIO()).close(), daemon=True)
+    bar_of_another_thread.start()
+    bar_of_another_thread.join(60)
+    assert not bar_of_another_thread.is_alive()
 
 
 def test_tsne_of_many_points_keeps_crowds_together(monkeypatch: pytest.MonkeyPatch) -> None:
