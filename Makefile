@@ -33,7 +33,7 @@ test: setup-dev chromium lint
 	@$(MAKE) --no-print-directory -j 3 types suite browser
 
 suite: setup-dev
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not browser"  # whose workers take neighbours: fixtures are made once
+	$(BIN)/python -m pytest -n 3 --dist worksteal -m "not browser"  # three workers on two cores: tests of processes wait
 
 browser: setup-dev chromium
 	$(BIN)/python -m pytest -m browser tests/browser
