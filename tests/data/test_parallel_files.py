@@ -1,6 +1,7 @@
 """Parallel text from plain files and tables: what belongs together, empty lines, and files that don't fit."""
 
 import gzip
+import zipfile
 from pathlib import Path
 
 import pandas as pd
@@ -229,3 +230,64 @@ def test_the_other_tables_are_read_too(tmp_path: Path) -> None:
 def test_tables_that_do_not_fit(tmp_path: Path, content: str, message: str) -> None:
     with pytest.raises(DataError, match=message):
         read_parallel(write(tmp_path, t_tsv=content))
+
+
+def packed(path: Path, **files: str) -> Path:
+    """Write a zip archive of files whose names have _ for the dots and + for the slashes."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(name.replace("__", "/").replace("_", "."), content)
+    return path
+
+
+OPUS = {
+    "LICENSE": "Use it.\n",
+    "README": "Corpus\nwith\nlines\n",
+    "Books_de-en_de": "eins\nzwei\n",
+    "Books_de-en_en": "one\ntwo\n",
+    "Books_de-en_ids": "a.xml\tb.xml\t1\t1\na.xml\tb.xml\t2\t2\n",
+    "Books_de-en_xml": "<cesAlign></cesAlign>\n",
+    "Books_de-en_scores": "1.2\n1.1\n",
+}
+
+
+@pytest.mark.parametrize("as_zip", [True, False])
+def test_an_archive_or_a_folder_is_its_files_of_parallel_text(as_zip: bool, tmp_path: Path) -> None:
+    path = packed(tmp_path / "opus.zip", **OPUS)
+    if not as_zip:
+        path = tmp_path / "opus"
+        with zipfile.ZipFile(tmp_path / "opus.zip") as archive:
+            archive.extractall(path)
+    assert rows([path]) == [("en", "de", ("one", "two"), ("eins", "zwei"))]
+    (text,) = read_parallel([path])
+    assert "LICENSE" in text.notes[-1] and "Books.de-en.xml" in text.notes[-1]
+
+
+def test_files_of_archives_belong_together_by_folder_and_name(tmp_path: Path) -> None:
+    table = pd.DataFrame({"en": ["three"], "fr": ["trois"]}).to_csv(index=False)
+    files = {"a__train_en": "one\n", "a__train_de": "eins\n", "b__train_en": "two\n", "b__train_de": "zwei\n"}
+    path = packed(tmp_path / "both.zip", **files, pairs_csv=table)
+    assert [row[2:] for row in rows([path])] == [
+        (("one",), ("eins",)),
+        (("two",), ("zwei",)),
+        (("three",), ("trois",)),
+    ]
+    english, german = (
+        packed(tmp_path / f"{code}.zip", **{f"talks_{code}": f"{code}\n"}) for code in ("en", "de")
+    )
+    assert rows([english, german]) == [("en", "de", ("en",), ("de",))]
+    assert rows([packed(tmp_path / "bare.zip", a_txt="one\n", b_txt="eins\n")], ["en", "de"])[0][3] == (
+        "eins",
+    )
+
+
+def test_an_archive_has_the_limits_of_labelled_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(DataError, match="none of the files is parallel text"):
+        read_parallel([packed(tmp_path / "nothing.zip", README="Nothing.\n")])
+    outside = packed(tmp_path / "out.zip", **{"..____..__x_en": "one\n", "..____..__x_de": "eins\n"})
+    assert rows([outside]) == [("en", "de", ("one",), ("eins",))]
+    assert {path.name for path in tmp_path.iterdir()} == {"nothing.zip", "out.zip"}
+    large = packed(tmp_path / "large.zip", x_en="one\n" * 100_000, x_de="eins\n" * 100_000)
+    monkeypatch.setattr("emu_core.data.collections.source_files.MAX_FILE_BYTES", 500_000)
+    with pytest.raises(DataError, match=r"archive large.zip is larger than .* unpacked"):
+        read_parallel([large])

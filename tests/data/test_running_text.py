@@ -1,10 +1,14 @@
 """Running text: documents between blank lines, and those that are too short to learn from."""
 
 import gzip
+import json
+import zipfile
 from pathlib import Path
 
 import pytest
 
+from emu_core.data.texts.dialogues import read_dialogues
+from emu_core.data.texts.nli import read_nli
 from emu_core.data.texts.running_text import RunningText, read_running_text
 from emu_core.errors import DataError
 
@@ -31,6 +35,27 @@ def test_short_documents_are_left_out_and_told(tmp_path: Path) -> None:
 
     assert found.documents == (("d", "e", "f"),)
     assert found.notes == ("news.gz: 2 documents of fewer than 3 sentences left out.",)
+
+
+def test_an_archive_stands_for_its_files(tmp_path: Path) -> None:
+    """Of running text, dialogues and inference pairs; other files in it are left out."""
+    path = tmp_path / "texts.zip"
+    row = {"sentence1": "A dog runs.", "sentence2": "An animal moves.", "gold_label": "entailment"}
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("README", "Three corpora.\n")
+        archive.writestr("news/news.de.txt", "a\nb\nc\n")
+        archive.writestr("chat/chat.en.tsv", "Hi, you\tHello\n")
+        archive.writestr("nli/train.jsonl", json.dumps(row) + "\n")
+    assert [(text.language, text.documents) for text in read_running_text([path])] == [
+        ("de", (("a", "b", "c"),))
+    ]
+    assert [text.responses for text in read_dialogues([path])] == [("Hello",)]
+    assert [text.premises for text in read_nli([path])] == [("A dog runs.",)]
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("README", "Nothing.\n")
+    for read in (read_running_text, read_dialogues, read_nli):
+        with pytest.raises(DataError, match=r"is in texts\.zip"):
+            read([path])
 
 
 def test_several_files_are_as_many_texts(tmp_path: Path) -> None:

@@ -2,10 +2,13 @@
 
 import io
 import os
+import re
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
 
 from emu_core.data.readers.limits import MAX_FILE_BYTES, check_size, opened
 from emu_core.data.wording import shown
@@ -15,6 +18,7 @@ MAX_FILES = 10_000
 MAX_DEPTH = 20
 _ZIP = b"PK\x03\x04"
 _WORKBOOK = "xl/workbook.xml"
+_FORBIDDEN = re.compile(r'[<>:"|?*\x00-\x1f]')  # in the names of files, on some systems
 # Hidden files, those of an open spreadsheet program, and macOS's copies of attributes in an archive.
 _HIDDEN = (".", "~$", "__MACOSX")
 
@@ -74,6 +78,46 @@ def source_files(sources: Sequence[Path | tuple[str, bytes]], *, as_folder: bool
     """
     named: dict[str, SourceFile] = {}
     return [file for source in sources for file in _files_of(source, named, as_folder)]
+
+
+@dataclass(frozen=True)
+class UnpackedFile:
+    """A file on disk, and whether the user named it, and not a folder or an archive around it."""
+
+    path: Path
+    is_named: bool
+
+
+@contextmanager
+def unpacked(paths: Sequence[Path]) -> Iterator[list[UnpackedFile]]:
+    """Yield the files that are named by paths; those of archives are unpacked into a folder for the time being.
+
+    Raises:
+        DataError: as `source_files`, or a file can't be unpacked.
+    """
+    with TemporaryDirectory() as folder:
+        files = []
+        for number, path in enumerate(paths):
+            for file in source_files([path]):
+                source = file.source
+                if isinstance(source, bytes):
+                    source = _written(source, Path(folder, str(number)), file.path)
+                files.append(UnpackedFile(source, file.is_named))
+        yield files
+
+
+def _written(content: bytes, folder: Path, name: str) -> Path:
+    """Write a file of an archive into a folder, under a name that every system takes."""
+    path = folder.joinpath(*(_FORBIDDEN.sub("_", piece) for piece in name.split("/")))
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("xb") as file:  # not over another one whose name is the same but for such characters
+            file.write(content)
+    except OSError as error:
+        raise DataError(
+            f"{shown(name)} can't be unpacked ({error.strerror}); unpack the archive yourself, and name its files"
+        ) from error
+    return path
 
 
 def _files_of(

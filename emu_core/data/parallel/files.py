@@ -1,13 +1,16 @@
 """Parallel text from files of any kind, recognised by their content; see `formats`."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
+from emu_core.data.collections.source_files import unpacked
 from emu_core.data.languages import checked_language, language_code
 from emu_core.data.parallel.formats import ParallelFormat, format_of
 from emu_core.data.parallel.lines import read_group
 from emu_core.data.parallel.text import ParallelText, pair_of, pivot_of
 from emu_core.data.readers.limits import check_rows, named_paths
+from emu_core.data.wording import listed
 from emu_core.errors import DataError
 
 # Every sentence of an evaluation's file is compared with every translation.
@@ -31,11 +34,12 @@ def read_parallel(
     - PO names that of its translations. Its originals are in English; if they are keys such as `menu.open`, the
       files of all languages are joined by them.
 
-    All may be gzipped. Of the languages that belong together, English, or else the first, is paired with each
-    of the others.
+    All may be gzipped. Folders and zip archives stand for the files in them; those that are no parallel text, such as a
+    README, are left out, which a note says. Of the languages that belong together, English, or else the first, is
+    paired with each of the others.
 
     Args:
-        files: the files, of any mixture of kinds.
+        files: the files, folders and archives, of any mixture of kinds.
         languages: codes or names for files that do not state their own: of those plain files, in order, or of
             the columns of sentences without a header.
         drop_empty: leave out rows that are empty in one of two languages, which is an error otherwise.
@@ -51,9 +55,19 @@ def read_parallel(
     paths = named_paths(files, missing)
     codes = None if languages is None else [checked_language(language) for language in languages]
     files_by_format: dict[ParallelFormat, list[Path]] = {}
-    for path in paths:
-        files_by_format.setdefault(format_of(path), []).append(path)
-    all_rows = [rows for known, same in files_by_format.items() for rows in known.read(same, codes)]
+    left: list[str] = []
+    with unpacked(paths) as unpacked_files:
+        for file in unpacked_files:
+            known = format_of(file.path)
+            if file.is_named or codes or known.may_be(file.path.name):
+                files_by_format.setdefault(known, []).append(file.path)
+            else:
+                left.append(file.path.name)
+        if not files_by_format:
+            raise DataError(
+                f"{listed(left, 4)}: none of the files is parallel text that Emu knows; name others"
+            )
+        all_rows = [rows for known, same in files_by_format.items() for rows in known.read(same, codes)]
     check_rows(sum(len(rows.lines) for rows in all_rows), "the parallel text in all files together")
     texts = []
     for rows in all_rows:
@@ -61,6 +75,9 @@ def read_parallel(
         texts += [
             pair_of(rows, pivot, other, drop_empty=drop_empty) for other in rows.texts if other != pivot
         ]
+    if left:
+        note = f"Not read, since they are no parallel text: {listed(left, 6)}."
+        texts[0] = replace(texts[0], notes=(*texts[0].notes, note))
     return texts
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from emu_core.data.file_names import language_of_file
 from emu_core.data.parallel.lines import read_lines_of_files
 from emu_core.data.parallel.po import read_po
 from emu_core.data.parallel.tables import read_table_of_translations
@@ -13,7 +14,7 @@ from emu_core.data.parallel.tatoeba import is_tatoeba, read_tatoeba
 from emu_core.data.parallel.text import ParallelRows
 from emu_core.data.parallel.tmx import read_tmx
 from emu_core.data.parallel.xliff import read_xliff
-from emu_core.data.readers.formats import is_table, unpacked_name
+from emu_core.data.readers.formats import PLAIN_ENDING, STRUCTURED_ENDINGS, is_table, unpacked_name
 from emu_core.data.readers.json_tables import looks_like_json
 from emu_core.data.readers.limits import opened
 
@@ -33,10 +34,12 @@ class ParallelFormat:
     Attributes:
         recognises: whether a file, given by its name in lower case and its beginning, is in this format.
         read: reads the files in this format that were named together.
+        may_be: whether a file of this name in a folder or an archive is likely to be parallel text in this format.
     """
 
     recognises: Callable[[str, str], bool]
     read: Reader
+    may_be: Callable[[str], bool] = lambda _name: True
 
 
 def format_of(path: Path) -> ParallelFormat:
@@ -91,7 +94,18 @@ PARALLEL_FORMATS = (
     ParallelFormat(_is_po, read_po),
     ParallelFormat(lambda _, head: is_tatoeba(head), read_tatoeba),
     ParallelFormat(_is_table, _each(read_table_of_translations)),
-    ParallelFormat(_has_tabs, _each(partial(read_table_of_translations, by_tabs=True))),
-    ParallelFormat(lambda *_: True, read_lines_of_files),
+    ParallelFormat(
+        _has_tabs,
+        _each(partial(read_table_of_translations, by_tabs=True)),
+        lambda name: unpacked_name(name).lower().endswith(PLAIN_ENDING),  # OPUS has tables of ids, too
+    ),
+    ParallelFormat(
+        lambda *_: True,
+        read_lines_of_files,
+        lambda name: (
+            language_of_file(name) is not None
+            and not unpacked_name(name).lower().endswith(STRUCTURED_ENDINGS)
+        ),
+    ),
 )
 """In the order in which they are looked for."""

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import ClassVar
 
 from emu_core.data.cleaning import clean
-from emu_core.data.file_names import stated_language
-from emu_core.data.readers.formats import CSV, TSV, format_of
+from emu_core.data.file_names import language_of_file, stated_language
+from emu_core.data.readers.formats import CSV, TSV, format_of, is_table
 from emu_core.data.readers.tables import read_columns
 from emu_core.data.texts.text import TrainingText, left_out_note, read_training_texts
 from emu_core.data.wording import counted, listed, shown
@@ -57,7 +57,13 @@ def read_dialogues(files: Sequence[str | Path], language: str | None = None) -> 
         DataError: a file can't be read, lacks these columns, doesn't state its language, or no row has both.
     """
     example = "with the columns comment and response"
-    return read_training_texts(files, lambda path: _read(path, language), "dialogues", example)
+    return read_training_texts(
+        files,
+        lambda path: _read(path, language),
+        "dialogues",
+        example,
+        lambda name: is_table(name) and (language or language_of_file(name)) is not None,
+    )
 
 
 def _read(path: Path, given: str | None) -> list[Dialogues]:

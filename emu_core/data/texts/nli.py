@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from emu_core.data.cleaning import cleaned
 from emu_core.data.languages import checked_language, language_code
+from emu_core.data.readers.formats import JSON_LINES, unpacked_name
 from emu_core.data.readers.limits import check_rows, opened
 from emu_core.data.texts.text import TrainingText, left_out_note, read_training_texts
 from emu_core.data.wording import counted, listed, shown
@@ -77,7 +78,13 @@ def read_nli(files: Sequence[str | Path], language: str | None = None) -> list[N
     """
     default = checked_language(language or "en")
     example = "of SNLI or MultiNLI, such as train.jsonl"
-    return read_training_texts(files, lambda path: _read(path, default), "inference pairs", example)
+    return read_training_texts(
+        files,
+        lambda path: _read(path, default),
+        "inference pairs",
+        example,
+        lambda name: unpacked_name(name).lower().endswith(JSON_LINES.endings),
+    )
 
 
 def _read(path: Path, default: str) -> list[Nli]:

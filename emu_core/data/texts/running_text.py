@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 import pandas as pd
 
 from emu_core.data.cleaning import clean
-from emu_core.data.file_names import stated_language
+from emu_core.data.file_names import language_of_file, stated_language
+from emu_core.data.readers.formats import STRUCTURED_ENDINGS, is_table, unpacked_name
 from emu_core.data.readers.limits import check_rows
 from emu_core.data.readers.text import read_lines
 from emu_core.data.texts.text import TrainingText, left_out_note, read_training_texts
@@ -71,7 +72,14 @@ def read_running_text(files: Sequence[str | Path], language: str | None = None) 
         DataError: a file can't be read, doesn't state its language, or has no document of three sentences.
     """
     return read_training_texts(
-        files, lambda path: _read(path, language), "running text", "with a sentence a line"
+        files,
+        lambda path: _read(path, language),
+        "running text",
+        "with a sentence a line",
+        lambda name: (
+            (language or language_of_file(name)) is not None
+            and not (is_table(name) or unpacked_name(name).lower().endswith(STRUCTURED_ENDINGS))
+        ),
     )
 
 

@@ -9,8 +9,10 @@ from typing import Any, ClassVar, Self, TypeVar
 
 import pandas as pd
 
+from emu_core.data.collections.source_files import unpacked
 from emu_core.data.readers.limits import check_rows, named_paths
-from emu_core.data.wording import counted, shown
+from emu_core.data.wording import counted, listed, shown
+from emu_core.errors import DataError
 
 
 class TrainingText:
@@ -71,14 +73,26 @@ AnyText = TypeVar("AnyText", bound=TrainingText)
 
 
 def read_training_texts(
-    files: Sequence[str | Path], read: Callable[[Path], Iterable[AnyText]], kind: str, example: str
+    files: Sequence[str | Path],
+    read: Callable[[Path], Iterable[AnyText]],
+    kind: str,
+    example: str,
+    may_be: Callable[[str], bool],
 ) -> list[AnyText]:
-    """Read the texts of every file. Raises DataError if there is no file, or too many rows.
+    """Read the texts of every file; folders and zip archives stand for those in them that `may_be` such, by name.
 
     Messages name the `kind` of text, and what a file looks like, `example`.
+
+    Raises:
+        DataError: there is no such file, one can't be read, or there are too many rows.
     """
     paths = named_paths(files, f"no file of {kind} is named; name one {example}")
-    texts = [text for path in paths for text in read(path)]
+    with unpacked(paths) as unpacked_files:
+        kept = [file.path for file in unpacked_files if file.is_named or may_be(file.path.name)]
+        if not kept:
+            names = listed((path.name for path in paths), 4)
+            raise DataError(f"no file of {kind} is in {names}; name one {example}")
+        texts = [text for path in kept for text in read(path)]
     check_rows(sum(map(len, texts)), f"the {kind} in all files together")
     return texts
 
