@@ -87,7 +87,43 @@ def rows_of(vaults: Mapping[str, Vault], name: str) -> Rows:
     return Rows(frame, {encoder: Labelled(*of) for encoder, of in sets.items()})
 
 
-def general_text(vaults: Mapping[str, Vault], count: int) -> tuple[list[str], dict[str, Vectors]]:
+def general_text(vaults: Mapping[str, Vault], count: int, pairs: int) -> tuple[list[str], dict[str, Vectors]]:
+    """Return general text and its vectors by each encoder.
+
+    Args:
+        vaults: the vectors by each encoder.
+        count: the number of the first captions of Multi30k in each language.
+        pairs: the number of the first pairs of each file of STS-B and of Tatoeba, of whose first half they are.
+    """
+    texts, vectors = _captions(vaults, count)
+    every: dict[str, list[Vectors]] = {name: [of] for name, of in vectors.items() if count}
+    for language in vaults["use"].similarity if pairs else ():
+        sides = np.split(np.array(similarity_texts(vaults["use"].data, language), dtype=object), 2)
+        texts += [text for side in sides for text in side[:pairs].tolist()]
+        for name, vault in vaults.items():
+            of_sides = np.split(vault.similarity[language][0], 2)
+            every.setdefault(name, []).extend(side[:pairs] for side in of_sides)
+    for number, pair in enumerate(PAIRS if pairs else ()):
+        for side in range(2):
+            texts += translation_texts(vaults["use"].data, pair, side)[:pairs]
+            for name, vault in vaults.items():
+                every.setdefault(name, []).append(vault.translations[number][side][:pairs])
+    return texts, {name: np.concatenate(of) for name, of in every.items()}
+
+
+def similarity_texts(data: Path, language: str) -> list[str]:
+    """Return the first sentences of STS-B's dev pairs, followed by the second ones."""
+    frame = pd.read_csv(data / "stsb" / f"{language}.dev.csv", header=None)
+    return [*frame[0], *frame[1]]
+
+
+def translation_texts(data: Path, pair: str, side: int) -> list[str]:
+    """Return the sentences of one side of a Tatoeba file: 0 for the language `pair`, 1 for English."""
+    path = data / "tatoeba" / f"tatoeba.{pair}-eng.{(pair, 'eng')[side]}"
+    return path.read_text("utf-8").splitlines()
+
+
+def _captions(vaults: Mapping[str, Vault], count: int) -> tuple[list[str], dict[str, Vectors]]:
     """Return the first captions of Multi30k in each language, and their vectors by each encoder."""
     texts: list[str] = []
     for language in GENERAL:
@@ -128,6 +164,7 @@ def figures(
     student: Student | None,
     vaults: Mapping[str, Vault],
     general: int,
+    pairs: int,
     parts: Sequence[str],
     divisions: int,
 ) -> dict[str, float]:
@@ -138,11 +175,12 @@ def figures(
         student: None measures the teacher.
         vaults: the vectors by each encoder.
         general: captions of each language mixed in.
+        pairs: pairs of each file of STS-B and Tatoeba mixed in; see `general_text`.
         parts: of the sets to measure: dev, others, quarters, new, demo, demo-new.
         divisions: how many of the quarters, and of the halves of the intents, are measured.
     """
     sib, demo = rows_of(vaults, "sib"), rows_of(vaults, "demo")
-    texts, vectors = general_text(vaults, general)
+    texts, vectors = general_text(vaults, general, pairs)
     by_part: dict[str, float] = {}
 
     def trained(rows: Rows, learnt: Mask) -> tuple[Embed, Encoder | None]:
@@ -169,7 +207,7 @@ def figures(
     if "dev" in parts:
         by_part["sib dev"] = _accuracy(sib, _split(sib, "dev"), embed, encoder)
     if "others" in parts:
-        by_part |= _others(vaults, embed, encoder)
+        by_part |= _others(vaults, embed, encoder, mixed=pairs > 0)
     if "quarters" in parts:
         ids = sib.frame["id"].to_numpy(dtype=str)
         order = np.random.default_rng(0).permutation(np.unique(ids[train]))
@@ -202,29 +240,44 @@ def _others(
     vaults: Mapping[str, Vault],
     embed: Embed,
     encoder: Encoder | None,
+    *,
+    mixed: bool,
 ) -> dict[str, float]:
-    """Return similarity and translations, for whose texts the student encodes."""
-    correlations, ranks = [], []
+    """Return similarity and translations, for whose texts the student encodes: of all pairs, and of the second halves.
+
+    Only of those if some of the first halves are `mixed` in.
+    """
+    halves = ("second half",) if mixed else ("", "second half")
+    correlations: dict[str, list[float]] = {half: [] for half in halves}
+    ranks: dict[str, list[float]] = {half: [] for half in halves}
     for language in vaults["use"].similarity:
         scores = vaults["use"].similarity[language][1]
         if encoder is None:
             vectors = embed({name: vault.similarity[language][0] for name, vault in vaults.items()})
         else:
-            frame = pd.read_csv(vaults["use"].data / "stsb" / f"{language}.dev.csv", header=None)
-            vectors = encoder.encode([*frame[0], *frame[1]])
+            vectors = encoder.encode(similarity_texts(vaults["use"].data, language))
         first, second = np.split(unit(vectors), 2)
-        correlations.append(spearmanr((first * second).sum(axis=1), scores).statistic)
+        cosines = (first * second).sum(axis=1)
+        for half, of_half in correlations.items():
+            start = len(scores) // 2 if half else 0
+            of_half.append(spearmanr(cosines[start:], scores[start:]).statistic)
     for number, pair in enumerate(PAIRS):
         sides = []
-        for side, language in enumerate((pair, "eng")):
+        for side in range(2):
             if encoder is None:
                 vectors = embed({name: vault.translations[number][side] for name, vault in vaults.items()})
             else:
-                path = vaults["use"].data / "tatoeba" / f"tatoeba.{pair}-eng.{language}"
-                vectors = encoder.encode(path.read_text("utf-8").splitlines())
+                vectors = encoder.encode(translation_texts(vaults["use"].data, pair, side))
             sides.append(unit(vectors))
-        ranks.append(precision(sides[0], sides[1]))
-    return {"sts": float(np.mean(correlations)), "translations": float(np.mean(ranks))}
+        for half, of_half in ranks.items():
+            start = len(sides[0]) // 2 if half else 0
+            of_half.append(precision(sides[0][start:], sides[1][start:]))
+    measured = {"sts": correlations, "translations": ranks}
+    return {
+        f"{name} {half}".strip(): float(np.mean(of_half))
+        for name, by_half in measured.items()
+        for half, of_half in by_half.items()
+    }
 
 
 def main() -> None:
@@ -240,6 +293,10 @@ def main() -> None:
     about = "how many of the quarters and halves of the intents to measure"
     parser.add_argument("--divisions", type=int, default=QUARTERS, help=about)
     parser.add_argument("--general", type=int, default=0, help="captions of each language mixed in")
+    about = (
+        "pairs of the first half of each file of STS-B and Tatoeba mixed in; the second halves are measured"
+    )
+    parser.add_argument("--pairs", type=int, default=0, help=about)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--set", nargs="*", default=[], help="settings, such as epochs=2")
     options = parser.parse_args()
@@ -253,9 +310,17 @@ def main() -> None:
             if spec != NOBODY:
                 kind = "use" if spec == DEFAULT else encoder_kind(spec)
                 student = Student(spec, configure("distil", kind, **changes), options.seed)
-            by_part = figures(teacher, student, vaults, options.general, options.parts, options.divisions)
+            by_part = figures(
+                teacher, student, vaults, options.general, options.pairs, options.parts, options.divisions
+            )
             cpu = {} if student is None else {"CPU s": student.seconds / student.trained}
-            about = {"teacher": name, "student": spec, **changes, "general": options.general}
+            about = {
+                "teacher": name,
+                "student": spec,
+                **changes,
+                "general": options.general,
+                "pairs": options.pairs,
+            }
             print(json.dumps(about | {part: round(v, 3) for part, v in (by_part | cpu).items()}), flush=True)
 
 

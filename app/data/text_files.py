@@ -1,4 +1,4 @@
-"""Uploaded files of text for training from scratch, read without Streamlit in a process of their own."""
+"""Uploaded files of text without labels, read without Streamlit in a process of their own."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -7,16 +7,19 @@ from enum import StrEnum
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from emu_core.data.labelled import UnlabelledSet
+from emu_core.data.labelled.load import read_unlabelled
 from emu_core.data.languages import is_known
 from emu_core.data.parallel.files import read_parallel
 from emu_core.data.parallel.text import ParallelText
 from emu_core.data.texts.dialogues import Dialogues, read_dialogues
 from emu_core.data.texts.nli import Nli, read_nli
 from emu_core.data.texts.running_text import RunningText, read_running_text
+from emu_core.data.texts.text import TrainingText
 from emu_core.data.wording import listed, shown
 from emu_core.errors import DataError
 
-Text = ParallelText | Dialogues | RunningText | Nli
+Text = ParallelText | Dialogues | RunningText | Nli | UnlabelledSet
 LONGEST = 120  # characters of a file's name
 _HARMLESS = re.compile(r"[^\w.+() -]")
 
@@ -28,6 +31,7 @@ class TextKind(StrEnum):
     RUNNING = "running-text"
     DIALOGUES = "dialogues"
     NLI = "nli"
+    SENTENCES = "sentences"
 
 
 _READERS: dict[TextKind, Callable[[list[Path]], Sequence[Text]]] = {
@@ -54,9 +58,24 @@ class Read:
         return tuple(text for text in self.texts if isinstance(text, ParallelText))
 
     @property
+    def sentences(self) -> UnlabelledSet | None:
+        """The sentences without labels, if they are such."""
+        return next((text for text in self.texts if isinstance(text, UnlabelledSet)), None)
+
+    @property
+    def training_texts(self) -> list[TrainingText]:
+        """The texts to train an encoder from scratch on."""
+        return [text for text in self.texts if not isinstance(text, UnlabelledSet)]
+
+    @property
     def notes(self) -> list[str]:
         """The distinct notes of the readers."""
-        return list(dict.fromkeys(note for text in self.texts for note in text.notes))
+        return list(dict.fromkeys(note for text in self.training_texts for note in text.notes))
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """The codes of their languages."""
+        return tuple(dict.fromkeys(code for text in self.texts for code in languages_of(text)))
 
 
 def read_files(
@@ -68,7 +87,8 @@ def read_files(
 ) -> Read:
     """Read uploaded files, given as untrusted names and bytes.
 
-    `languages` are those of parallel text that states none; a pair with an empty side is an error unless it is dropped.
+    `languages` are those of parallel text that states none, or the one of sentences; a pair with an empty side is an
+    error unless it is dropped.
     Raises DataError, with file and line, if a file can't be read.
     """
     with TemporaryDirectory() as folder:
@@ -81,13 +101,21 @@ def read_files(
             paths.append(path)
         if kind is TextKind.PARALLEL:
             texts = tuple[Text, ...](read_parallel(paths, languages or None, drop_empty=drop_empty))
+        elif kind is TextKind.SENTENCES:
+            if len(languages) > 1:
+                raise DataError("sentences that state no language are read in one; name that one")
+            texts = (read_unlabelled(paths, language=next(iter(languages), None)),)
         else:
             texts = tuple(_READERS[kind](paths))
-    for text in texts:
-        for code in text.languages if isinstance(text, ParallelText) else (text.language,):
-            if not is_known(code):
-                raise DataError(f"'{shown(code)}' is not a known language; give another code")
+    for code in (code for text in texts for code in languages_of(text)):
+        if not is_known(code):
+            raise DataError(f"'{shown(code)}' is not a known language; give another code")
     return Read(key, listed((path.name for path in paths), 4), texts)
+
+
+def languages_of(text: Text) -> tuple[str, ...]:
+    """Return the codes of a text's languages."""
+    return text.languages if isinstance(text, ParallelText | UnlabelledSet) else (text.language,)
 
 
 def safe_name(name: str) -> str:

@@ -15,6 +15,7 @@ from emu_app.shell.widgets import choose, choose_one, draw_note
 from emu_app.shell.wording import CONTROLS, literal, sentence, worded
 from emu_app.work.cache import read_in_limits
 from emu_core.data.demo import load_demo
+from emu_core.data.labelled import UnlabelledSet
 from emu_core.data.languages import is_known, language_code, language_name
 from emu_core.data.parallel.held_out import hold_out, joined_by_pivot, usual_count
 from emu_core.data.parallel.labelled import labelled_pairs
@@ -35,7 +36,7 @@ _BOXES = {
         "Files of parallel text",
         f"Two or more files with one sentence a line, such as talks.en and talks.de; a table ({FORMAT_TITLES}) with a "
         "column for each language; sentence pairs of Tatoeba or OPUS; or translations in TMX, XLIFF or PO. Text may be "
-        "gzipped. Nothing leaves this machine.",
+        "gzipped, and files in a zip archive. Nothing leaves this machine.",
     ),
     TextKind.RUNNING: (
         "Running text",
@@ -52,11 +53,17 @@ _BOXES = {
         "JSON Lines in the format of SNLI, MultiNLI and XNLI. They teach which sentences entail or contradict each "
         "other.",
     ),
+    TextKind.SENTENCES: (
+        "Files of sentences",
+        "Text files with one sentence a line, whose names state the language, as in mails.en.txt; tables "
+        f"({FORMAT_TITLES}) with a column of sentences; or a zip archive of these. No labels are needed. Nothing "
+        "leaves this machine.",
+    ),
 }
 _OTHERS = (TextKind.RUNNING, TextKind.DIALOGUES, TextKind.NLI)
 EXAMPLES = 5
 SMALL = 5_000  # pairs; fewer make an encoder for similar sentences only
-TRANSLATIONS, PRETRAIN = "translations", "pretrain"  # the pages with boxes
+TRANSLATIONS, PRETRAIN, TRAIN = "translations", "pretrain", "train"  # the pages with boxes
 MAX_SHOWN_PAIRS = 5_000  # pairs; each sentence is compared with all sentences of the other language
 
 
@@ -134,7 +141,7 @@ def _draw_box(box: _Box) -> None:
         return
     # Files that were refused are read again when their languages or incomplete pairs are dealt with otherwise.
     refusal, typed, drop_empty = box.refusal, "", False
-    if refusal is not None and box.kind is TextKind.PARALLEL:
+    if refusal is not None and box.kind in (TextKind.PARALLEL, TextKind.SENTENCES):
         typed, drop_empty = _draw_fixes(box)
     asked = ("-".join(file.file_id for file in files), typed, drop_empty)
     if refusal is None or refusal[0] != asked:
@@ -161,13 +168,18 @@ def _draw_box(box: _Box) -> None:
 
 def _draw_fixes(box: _Box) -> tuple[str, bool]:
     """Ask for possible fixes of files that can't be read: their languages, and leaving out incomplete pairs."""
+    in_pairs = box.kind is TextKind.PARALLEL
     typed = st.text_input(
-        CONTROLS["languages"],
-        placeholder="en, de",
+        CONTROLS["languages" if in_pairs else "language"],
+        placeholder="en, de" if in_pairs else "en",
         max_chars=200,
         key=f"{box.name}-languages-{box.number}",
-        help="Codes or English names, in the order of the files or of a table's columns.",
+        help="Codes or English names, in the order of the files or of a table's columns."
+        if in_pairs
+        else "A code or an English name, of the sentences whose language nothing states.",
     )
+    if not in_pairs:
+        return typed.strip(), False
     drop_empty = st.checkbox(
         CONTROLS["drop_empty"], key=f"{box.name}-drop-{box.number}", help="Otherwise one is an error."
     )
@@ -211,7 +223,7 @@ def draw_other_texts() -> list[Read]:
                     what = f"{counted(len(text), 'comment')} with responses"
                 elif isinstance(text, RunningText):
                     what = f"{counted(len(text.documents), 'document')} of running text"
-                elif not isinstance(text, ParallelText):
+                elif not isinstance(text, ParallelText | UnlabelledSet):
                     what = f"{counted(len(text), 'inference pair')} ({', '.join(LABELS)})"
                 else:
                     continue
@@ -222,6 +234,22 @@ def draw_other_texts() -> list[Read]:
                 _Box(PRETRAIN, kind).keep(None)
             st.rerun()
     return reads
+
+
+def draw_more_sentences() -> Read | None:
+    """Ask for sentences without labels besides those of the chosen data."""
+    box = _Box(TRAIN, TextKind.SENTENCES)
+    with st.expander("More sentences, without labels (optional)", icon=":material/library_add:"):
+        _draw_box(box)
+        if (read := box.texts) is not None:
+            languages = ", ".join(map(language_name, read.languages))
+            st.markdown(
+                f"{counted(len(read), 'sentence')} in {literal(languages, 200)}: {literal(read.title, 80)}"
+            )
+            if st.button("Leave these out", icon=":material/close:", key="train-sentences-out"):
+                box.keep(None)
+                st.rerun()
+    return read
 
 
 def _draw_parallel(read: Read) -> None:

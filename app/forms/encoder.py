@@ -16,6 +16,7 @@ from emu_core.data.wording import counted
 from emu_core.encoders.registry import EncoderInfo, available_encoders
 from emu_core.encoders.specs import parts_of
 from emu_core.errors import EncoderError, RunError
+from emu_core.methods.presets import Preset
 from emu_core.runs.run import Run
 
 READS_WORDS = "e5-small"  # has a state for each token and needs no download
@@ -58,6 +59,16 @@ def draw_encoder(
     if not info.available:
         return Choice(info, info.spec, f"{info.name} is not available here: {info.reason}")
     return _draw_model(info, key) if info.spec == HF else Choice(info, info.spec, "")
+
+
+def encoder_of_preset(preset: Preset) -> Choice:
+    """Return the encoder that a preset trains, with the reason why it or its teacher's can't be used."""
+    infos = {info.spec: info for info in available_encoders()}
+    read = [infos[spec] for spec in dict.fromkeys((preset.encoder, preset.of_labels.encoder))]
+    problem = next(
+        (f"{info.name} is not available here: {info.reason}" for info in read if not info.available), ""
+    )
+    return Choice(read[0], preset.encoder, problem)
 
 
 def draw_other_encoder(column: Any, label: str, **about: Any) -> str | None:

@@ -1,5 +1,8 @@
 """Common parts of the forms that start a run: method, device, name, seed and the start button."""
 
+from collections.abc import Mapping
+from typing import TypeVar
+
 import streamlit as st
 
 from emu_app.shell.address import keep, linked
@@ -9,7 +12,8 @@ from emu_app.shell.wording import literal, sentence
 from emu_app.work.jobs import job_manager
 from emu_core.devices import available_devices
 from emu_core.errors import EmuError
-from emu_core.methods.registry import method_named, methods_that_need
+from emu_core.methods.presets import Preset, presets
+from emu_core.methods.registry import methods_that_need, parts_of_run
 from emu_core.runs.config import RunConfig
 from emu_core.runs.run import RUN_NAME, Storable, new_run_name
 from emu_core.runs.stored_data import StoredData
@@ -17,6 +21,7 @@ from emu_core.training.memory import forecast
 from emu_core.training.method import Method, Needs
 
 RunPlan = tuple[RunConfig, Storable]
+_Choice = TypeVar("_Choice", Method, Preset, Method | Preset)
 
 
 def draw_device(page: str) -> str:
@@ -27,7 +32,17 @@ def draw_device(page: str) -> str:
 
 def draw_method(key: str, *needs: Needs) -> Method:
     """Ask for a method that is trained on such data; the choice is a parameter of the address."""
-    known = methods_that_need(*needs)
+    return _draw_choice(key, methods_that_need(*needs))
+
+
+def draw_method_or_preset(key: str, *needs: Needs) -> Method | Preset:
+    """Ask for a method as `draw_method` does, or a preset instead; the presets come after the default."""
+    [first, *others] = methods_that_need(*needs).items()
+    known: dict[str, Method | Preset] = {**dict([first]), **presets(), **dict(others)}
+    return _draw_choice(key, known)
+
+
+def _draw_choice(key: str, known: Mapping[str, _Choice]) -> _Choice:
     name = linked(key, "Method", list(known), key=key, format_func=lambda name: known[name].title)
     st.caption(known[name].summary)
     return known[name]
@@ -62,9 +77,7 @@ def draw_forecast(token: str, plan: RunPlan) -> None:
 def _forecast(token: str, values: object, _plan: RunPlan) -> str:
     config, data = _plan
     try:
-        expected = (
-            forecast(method_named(config.method), data, config) if isinstance(data, StoredData) else None
-        )
+        expected = forecast(parts_of_run(config), data, config) if isinstance(data, StoredData) else None
     except EmuError:  # other programs have taken memory since the plan was made: the run reports it
         return ""
     return "" if expected is None else expected.line

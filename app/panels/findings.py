@@ -114,8 +114,9 @@ def draw_left_out(audit: Audit, waiting: int) -> None:
 
 def draw_findings(chosen: ChosenData) -> None:
     """Draw an expander for each kind of finding, with its rows to fix."""
-    findings = {key: rows for key in FINDINGS if len(rows := getattr(chosen.audit, key))}
-    if notes := [literal(note) for note in (*chosen.audit.notes, *chosen.audit.remarks)]:
+    audit = chosen.audit
+    findings = {key: rows for key in FINDINGS if len(rows := getattr(audit, key))}
+    if notes := [literal(note) for note in (*audit.notes, *audit.none_remarks(), *audit.remarks)]:
         draw_note("\n\n".join(notes))
     if not findings:
         st.success("The audit found nothing to fix.", icon=":material/check_circle:")
@@ -125,7 +126,7 @@ def draw_findings(chosen: ChosenData) -> None:
         with st.expander(f"{title} ({len(rows):,})", icon=icon):
             st.markdown(meaning)
             if key == "dropped":
-                reasons = [line for line in chosen.audit.summary() if line.startswith("Dropped, ")]
+                reasons = [line for line in audit.summary() if line.startswith("Dropped, ")]
                 st.markdown("\n".join(f"- {literal(line)}" for line in reasons))
                 _draw_left_out_languages(chosen)
             if key in _MERGING:

@@ -11,7 +11,7 @@ from emu_app.shell.state import config_of, is_from_scratch, metrics_of, remarks_
 from emu_app.shell.wording import literal, time_span
 from emu_core.bench.papers import PAPERS
 from emu_core.data.wording import counted
-from emu_core.methods.registry import methods
+from emu_core.methods.registry import method_title
 from emu_core.runs.config import RunConfig, RunTask
 from emu_core.runs.run import Run, Status
 
@@ -97,13 +97,18 @@ def run_row(run: Run) -> dict[str, object]:
     if status.started_at and status.state.is_over:
         row["Took"] = time_span(status.updated_at - status.started_at)
     if config is not None:
-        known = PAPERS if config.task is RunTask.BENCH else methods()
-        row["Method"] = known[config.method].title if config.method in known else config.method
+        row["Method"] = _method_title(config)
         row["Encoder"] = short_name(config.encoder) or "from scratch"
         row["Trained on"] = _trained_pairs(config) or ", ".join(
             config.train_languages or config.unlabelled_languages
         )
     return row
+
+
+def _method_title(config: RunConfig) -> str:
+    if config.task is RunTask.BENCH:
+        return PAPERS[config.method].title if config.method in PAPERS else config.method
+    return method_title(config.method)
 
 
 def _trained_pairs(config: RunConfig) -> str:

@@ -154,7 +154,7 @@ def _draw_texts(paper: Paper, chosen: ChosenData) -> tuple[str, Any, dict[str, A
     languages = list(dict.fromkeys(code for text in read.parallel for code in text.languages))
     options: dict[str, Any] = {}
     if paper.reads_tasks:
-        tasks = Tasks.of([text for other in others for text in other.texts])
+        tasks = Tasks.of([text for other in others for text in other.training_texts])
         options = {"dialogues": tasks.dialogues, "running_text": tasks.running_text, "nli": tasks.nli}
     if len(set(languages) & set(chosen.labelled.languages)) > 1:
         label, about = "Also classify across languages", "With the sentences and intents of the data in use: "

@@ -66,7 +66,7 @@ def _draw_start() -> None:
 def _plan(
     key: str, _reads: Sequence[Read], method: str, seed: int, device: str, settings: Settings
 ) -> RunPlan | str:
-    tasks = Tasks.of([text for read in _reads for text in read.texts])
+    tasks = Tasks.of([text for read in _reads for text in read.training_texts])
     try:
         return plan_pretraining(tasks, method=method, seed=seed, device=device, config=settings)
     except EmuError as error:

@@ -1,18 +1,19 @@
 """The execution of a training run, from loading the encoder to the final status, for all methods."""
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from emu_core.encoders.base import Encoder
 from emu_core.encoders.registry import load_encoder
 from emu_core.encoders.saved import write_checksums
 from emu_core.errors import Call, CancelledError, EmuError, Message, RunError, TrainingError
 from emu_core.evaluation.arrays import Encode
 from emu_core.evaluation.run_metrics import HeldOut, Metrics, labelled_metrics, measure_all, parallel_metrics
 from emu_core.files import disk_fault, remove_partial, whole_folder
-from emu_core.methods.registry import method_named
+from emu_core.methods.registry import parts_of_run
 from emu_core.processes import Processes
 from emu_core.runs.checkpoint import Checkpoint
 from emu_core.runs.config import RunConfig
@@ -24,6 +25,7 @@ from emu_core.runs.trained_on import TrainedOn, trained_on
 from emu_core.training.fit import ran_out
 from emu_core.training.job import Job, Outcome
 from emu_core.training.joined import train_parts
+from emu_core.training.method import Part
 
 CHECKPOINT_S = 30.0
 
@@ -67,8 +69,8 @@ def execute(
     """
     with run.locked() if processes.main else nullcontext():
         config = run.config()
-        method = method_named(config.method)
-        parts = method.by_part(config)
+        parts = parts_of_run(config)
+        teacher_parts = parts_of_run(config.of_teacher()) if config.teacher else ()
         data = load_data(run.training_folder, config.data)
         with record_failure(run, on_progress or face.listener(run), writes=processes.main) as progress:
             if processes.main:
@@ -98,6 +100,8 @@ def execute(
                 measure_base=measure_base,
                 snapshots=snapshots,
             )
+            if teacher_parts and isinstance(data, LabelledData):
+                job = replace(job, teacher=_teacher(job, teacher_parts), data=data.for_student(config))
             outcome = train_parts(job, parts)
             if snapshots is not None:
                 # No epochs, or no snapshots of them.
@@ -124,10 +128,28 @@ def execute(
                 )
                 for other in others:
                     known = known.with_those_of(trained_on(other))
-                if isinstance(data, LabelledData):
-                    known = known.joined(data.learnt_sentences(config))
+                if isinstance(job.data, LabelledData):
+                    known = known.joined(job.data.learnt_sentences(config))
                 _finish(face, run, outcome, known, metrics, progress)
     return run
+
+
+def _teacher(job: Job, parts: Sequence[Part]) -> Encoder:
+    """Train the encoder that the run's own then learns from; its parts are stored until the run is finished."""
+    config = job.config.of_teacher()
+    trained = train_parts(
+        replace(
+            job,
+            config=config,
+            base=load_encoder(config.encoder, device=config.device),
+            checkpoint=Checkpoint(job.run.training_folder / "teacher.pt", job.checkpoint.every_s),
+            measure_base=lambda _: None,
+            snapshots=None,
+        ),
+        parts,
+    )
+    job.progress.part("student")
+    return trained.encoder
 
 
 def _measured(

@@ -33,8 +33,11 @@ def labelled_set(
     merge_intents: Sequence[str] = (),
     no_intents: Sequence[str] = (),
     real_intents: Sequence[str] = (),
+    learns_intents: bool = True,
 ) -> tuple[LabelledSet, tuple[str, ...]]:
     """Return a labelled set, read from files, folders or "demo" if necessary, and the findings of its audit.
+
+    `learns_intents` is that of `Audit.summary`.
 
     Raises:
         DataError: it can't be read.
@@ -49,7 +52,7 @@ def labelled_set(
         no_intents=no_intents,
         real_intents=real_intents,
     )
-    return labelled, tuple(audit.summary())
+    return labelled, tuple(audit.summary(learns_intents=learns_intents))
 
 
 def as_list(named: Files) -> list[str | Path]:

@@ -15,7 +15,7 @@ from emu_core.data.texts.running_text import RunningText, read_running_text
 from emu_core.data.texts.tasks import Tasks
 from emu_core.devices import pick_device
 from emu_core.errors import Call, TrainingError
-from emu_core.methods.registry import default_method, method_named, methods_that_need
+from emu_core.methods.registry import default_method, method_named, methods_that_need, parts_of_run
 from emu_core.processes import SINGLE_PROCESS
 from emu_core.runs.config import RunConfig, versions
 from emu_core.runs.progress import OnProgress
@@ -152,7 +152,7 @@ def plan_pretraining(
         versions=versions(),
     )
     data = ParallelData(tasks, dev, test)
-    forecast(chosen, data, run_config, on_forecast)
+    forecast(parts_of_run(run_config), data, run_config, on_forecast)
     return run_config, data
 
 

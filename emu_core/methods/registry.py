@@ -9,12 +9,15 @@ An entry point is the `METHODS` of a folder's method.py, or a single `Method`, s
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from emu_core.encoders.specs import RUN_SPEC
+from emu_core.encoders.specs import JOIN, RUN_SPEC
 from emu_core.errors import TrainingError
 from emu_core.settings import Settings
-from emu_core.training.method import Method, Needs
+from emu_core.training.method import Method, MethodByPart, Needs, Part
+
+if TYPE_CHECKING:
+    from emu_core.runs.config import RunConfig
 
 ENTRY_POINTS = "emu.methods"
 
@@ -65,6 +68,33 @@ def method_named(name: str) -> Method:
         return methods()[name]
     except KeyError:
         raise TrainingError(f"no method '{name}'; there are: {', '.join(methods())}") from None
+
+
+def methods_by_part(name: str) -> MethodByPart:
+    """Return a method, or several that are joined by "+", such as `A+B`, one for each part of a joined encoder.
+
+    Raises:
+        TrainingError: a name is unknown, or the methods can't be joined.
+    """
+    return MethodByPart(tuple(map(method_named, name.split(JOIN))))
+
+
+def method_title(name: str) -> str:
+    """Return the title of a method, or those of joined ones; of one that is not installed, its name."""
+    known = methods()
+    return f" {JOIN} ".join(known[part].title if part in known else part for part in name.split(JOIN))
+
+
+def parts_of_run(config: "RunConfig") -> tuple[Part, ...]:
+    """Return the training of each part of a run's encoder.
+
+    Raises:
+        TrainingError: a method is unknown, or the settings are those of another version.
+    """
+    return tuple(
+        Part(method := method_named(part.method), method.settings_from(part.hyperparameters), part)
+        for part in config.by_part()
+    )
 
 
 def configure(method: str, encoder: str | Sequence[str] | None = None, **changes: Any) -> Settings:

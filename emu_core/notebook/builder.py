@@ -7,6 +7,7 @@ from pathlib import Path
 
 from emu_core.data.demo import DEMO
 from emu_core.encoders.registry import kinds_of
+from emu_core.methods.presets import preset_of
 from emu_core.methods.registry import method_named
 from emu_core.reports import views
 from emu_core.runs.config import RunConfig
@@ -74,13 +75,18 @@ def make_notebook(
 
 def _training(config: RunConfig) -> str:
     """Return the code that opens or trains the run, with those settings that differ from the defaults."""
-    settings = [
-        _settings(part, kind) for part, kind in zip(config.by_part(), kinds_of(config.encoder), strict=True)
-    ]
-    made = settings[0] if len(settings) == 1 else f"emu_core.settings.JoinedSettings(({', '.join(settings)}))"
+    preset = preset_of(config)
+    if preset is None:
+        kinds = kinds_of(config.encoder)
+        settings = [_settings(part, kind) for part, kind in zip(config.by_part(), kinds, strict=True)]
+        joined = f"emu_core.settings.JoinedSettings(({', '.join(settings)}))"
+        made = f"        config={settings[0] if len(settings) == 1 else joined},\n"
+    else:
+        made = ""
     arguments = {
-        "method": config.method,
-        "encoder": config.encoder,
+        "preset": preset,
+        "method": config.method if preset is None else None,
+        "encoder": config.encoder if preset is None else None,
         "train_languages": list(config.train_languages),
         "unlabelled_languages": list(config.unlabelled_languages),
         "pairs": [tuple(pair) for pair in config.pairs] or None,
@@ -95,8 +101,7 @@ else:
     run = emu_core.train(
         DATA,
         out=RUN,
-{given}        config={made},
-    )
+{given}{made}    )
 run"""
 
 

@@ -33,8 +33,14 @@ def model_card(
 
     `forgetting` is what `read_forgetting` returns.
     """
-    method = methods().get(config.method)  # none if its package is no longer installed
-    settings = {**_by_part(config), "seed": config.seed, "device": config.device, **config.versions}
+    known = methods()  # without those whose package is no longer installed
+    settings = {
+        **_by_part(config),
+        **_of_teacher(config),
+        "seed": config.seed,
+        "device": config.device,
+        **config.versions,
+    }
     directions = text.directions(metrics)
     return render_markdown(
         "card.md.j2",
@@ -49,10 +55,11 @@ def model_card(
         unlabelled=config.unlabelled_languages
         if any(part.hyperparameters.get("adversary") != "none" for part in config.by_part())
         else (),
-        learnt_from=()
-        if method is None
-        else dict.fromkeys(
-            other for part in config.by_part() for other in method.other_encoders(part.hyperparameters)
+        learnt_from=dict.fromkeys(
+            other
+            for part in config.by_part()
+            if part.method in known
+            for other in known[part.method].other_encoders(part.hyperparameters)
         ),
         others={what: count for kind, what in _OTHER_TEXTS.items() if (count := getattr(data, kind, 0))},
         settings=TextTable(("setting", "value"), [(key, str(value)) for key, value in settings.items()]),
@@ -65,7 +72,16 @@ def _by_part(config: RunConfig) -> dict[str, str]:
     parts = config.by_part()
     values: dict[str, str] = {}
     for name in dict.fromkeys(name for part in parts for name in part.hyperparameters):
-        known = {part.encoder: str(part.hyperparameters.get(name, "")) for part in parts}
-        same = len(set(known.values())) == 1
+        known = {
+            part.encoder: str(part.hyperparameters[name]) for part in parts if name in part.hyperparameters
+        }
+        same = len(known) == len(parts) and len(set(known.values())) == 1
         values[name] = known[parts[0].encoder] if same else "; ".join(map(": ".join, known.items()))
     return values
+
+
+def _of_teacher(config: RunConfig) -> dict[str, str]:
+    """Return the hyper-parameters of the teacher that was trained in the same run, in words."""
+    if not config.teacher:
+        return {}
+    return {f"teacher's {name}": value for name, value in _by_part(config.of_teacher()).items()}

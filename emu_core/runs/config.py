@@ -11,6 +11,7 @@ from typing import Any, Self, get_type_hints
 import msgspec
 
 from emu_core import __version__
+from emu_core.encoders.specs import JOIN, joined_spec
 from emu_core.errors import RunError
 from emu_core.files import other_format
 from emu_core.runs.checked import fits
@@ -47,12 +48,15 @@ class RunConfig:
     """Everything that determines a run's result, apart from the data stored in its folder.
 
     Attributes:
-        method: the name of the training method, or of the paper whose benchmark it is.
+        method: the name of the training method, those of a joined encoder's parts joined by "+", or the name of the
+            paper whose benchmark it is.
         data: the name of the data, for people.
         hyperparameters: the fields of the method's settings, or of the benchmark's; empty if there are parts.
         task: training or a benchmark.
         encoder: what `load_encoder` takes; "" where an encoder is trained from scratch.
         parts: how each part of a joined encoder is trained, in their order; empty for any other encoder.
+        teacher: how each part of the encoder that it learns from is trained first, in the same run; empty if it learns
+            from none, or from one that there is already.
         train_languages: codes of the languages whose labels are used.
         unlabelled_languages: codes of the languages whose sentences are used without labels.
         languages: codes of the languages of an encoder that is trained from scratch.
@@ -71,6 +75,7 @@ class RunConfig:
     task: RunTask = RunTask.TRAIN
     encoder: str = ""
     parts: tuple[PartConfig, ...] = ()
+    teacher: tuple[PartConfig, ...] = ()
     train_languages: tuple[str, ...] = ()
     unlabelled_languages: tuple[str, ...] = ()
     languages: tuple[str, ...] = ()
@@ -90,6 +95,17 @@ class RunConfig:
             )
             for part in self.parts
         ) or (self,)
+
+    def of_teacher(self) -> "RunConfig":
+        """Return the configuration of the teacher's training, as of a run of its own."""
+        return replace(
+            self,
+            method=JOIN.join(part.method for part in self.teacher),
+            encoder=joined_spec(part.encoder for part in self.teacher),
+            hyperparameters={},
+            parts=self.teacher,
+            teacher=(),
+        )
 
     def to_json(self) -> dict[str, object]:
         """Return the contents of config.json."""

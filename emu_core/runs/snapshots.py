@@ -90,6 +90,8 @@ class Snapshots:
 def _sentences(data: StoredData) -> pd.DataFrame:
     if isinstance(data, LabelledData):
         part = data.labelled.held_out_part()
+        if part is None and data.unlabelled is not None and not data.labelled.has_train_part:
+            return data.unlabelled.frame.assign(intent="")
         return (data.labelled.train_part() if part is None else part).frame
     return pd.concat(
         pd.DataFrame({"text": side, "intent": "", "language": code}).assign(

@@ -52,14 +52,28 @@ class LabelledData:
         return f"{sentences} of {counted(len(self.labelled.intents), 'intent')}"
 
     def learnt_rows(self, config: RunConfig) -> LabelledSet:
-        """Return the rows whose labels are learnt."""
+        """Return the rows whose labels are learnt, or could be by another method; none where there are no such rows."""
+        if not self.labelled.has_train_part:
+            return LabelledSet.of_nothing(self.labelled.name)
         return self.labelled.train_part().select(languages=config.train_languages or None)
 
     def learnt_sentences(self, config: RunConfig) -> pd.DataFrame:
         """Return the rows of `learnt_rows`, or by a method that reads no labels, all sentences that it learns from."""
-        if self.unlabelled is None or self._reads_labels(config):
+        if self.unlabelled is None or (self._reads_labels(config) and not config.teacher):
             return self.learnt_rows(config).frame
         return self.unlabelled.frame
+
+    def for_student(self, config: RunConfig) -> "LabelledData":
+        """Return the data of a student, whose sentences are all those that its teacher is trained on in the same run.
+
+        Their labels are the teacher's alone.
+        """
+        learnt = [self.learnt_rows(config).all_rows()]
+        if self.unlabelled is not None:
+            learnt.append(self.unlabelled.frame)
+        return replace(
+            self, unlabelled=UnlabelledSet.learnable(pd.concat(learnt, ignore_index=True), self.labelled)
+        )
 
     def _reads_labels(self, config: RunConfig) -> bool:
         return self.unlabelled is None or bool(config.train_languages)

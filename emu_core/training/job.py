@@ -40,6 +40,7 @@ class Job:
         snapshots: stores vectors after each epoch, if the run asks for that.
         is_part: whether the encoder is a part of a joined one, which is measured as a whole.
         part_encode: the `encode` of that part, which remembers its vectors, if the method does not change it.
+        teacher: the encoder to learn from, if it was trained in the same run.
     """
 
     run: Run
@@ -54,6 +55,7 @@ class Job:
     snapshots: Snapshots | None = None
     is_part: bool = False
     part_encode: Encode | None = None
+    teacher: Encoder | None = None
 
     @property
     def encoder(self) -> Encoder:

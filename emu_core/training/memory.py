@@ -1,6 +1,6 @@
 """An estimate of the memory that training needs, made before it starts."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ from emu_core.training.method import joined_memory
 if TYPE_CHECKING:
     from emu_core.runs.config import RunConfig
     from emu_core.runs.stored_data import StoredData
-    from emu_core.training.method import Method
+    from emu_core.training.method import Part
 
 MEGABYTE = 2**20
 CGROUP = Path("/sys/fs/cgroup")
@@ -33,16 +33,16 @@ OnForecast = Callable[[Forecast], None]
 
 
 def forecast(
-    method: "Method", data: "StoredData", config: "RunConfig", on_forecast: OnForecast | None = None
+    parts: "Sequence[Part]", data: "StoredData", config: "RunConfig", on_forecast: OnForecast | None = None
 ) -> Forecast | None:
-    """Estimate the memory that training needs; None if it was not measured for the method and the encoder.
+    """Estimate the memory that a run's parts need; None if it was not measured for a method and its encoder.
 
     Raises:
         TrainingError: less is available to the main process.
     """
     of_parts = [
         None if part.method.memory is None else part.method.memory(data, part.config, part.settings)
-        for part in method.by_part(config)
+        for part in parts
     ]
     measured = [needed for needed in of_parts if needed is not None]
     if len(measured) < len(of_parts):

@@ -5,12 +5,12 @@ from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from emu_core.encoders.specs import parts_of
-from emu_core.errors import TrainingError
+from emu_core.encoders.specs import JOIN, joined_spec, parts_of
+from emu_core.errors import Fix, TrainingError
 from emu_core.settings import JoinedSettings, Settings, infos, settings_by_part
 
 if TYPE_CHECKING:
-    from emu_core.runs.config import Hyperparameters, RunConfig
+    from emu_core.runs.config import Hyperparameters, PartConfig, RunConfig
     from emu_core.runs.stored_data import LabelledData, ParallelData
     from emu_core.training.frozen import FitFrozen
     from emu_core.training.job import Job, Outcome
@@ -79,6 +79,7 @@ class Method:
         name: on the command line and in config.json.
         list_order: its place in lists of methods, from 0.
         is_default: whether it is used where no method is named, among those that learn from the same kind of data.
+        best_part: the encoder that it trains as a part of the best joined run; "" for none. See `methods.presets`.
         title: in the app.
         summary: one sentence that helps to choose a method.
         settings: the class of its hyper-parameters, whose defaults are the paper's.
@@ -116,6 +117,7 @@ class Method:
     fit_frozen: "FitFrozen | None" = None
     list_order: int = 100
     is_default: bool = False
+    best_part: str = ""
 
     def configure(self, encoder: str | Sequence[str] | None = None, **changes: Any) -> Settings:
         """Return the method's settings, or those of each part of a joined encoder (`JoinedSettings`).
@@ -157,36 +159,6 @@ class Method:
             )
         return self.settings(**values)
 
-    def uses_unlabelled(self, settings: Settings) -> bool:
-        """Return whether any part of the encoder is trained on unlabelled sentences."""
-        return any(map(self.reads_unlabelled, settings_by_part(settings)))
-
-    def configured(self, config: "RunConfig", kinds: Sequence[str], settings: Settings) -> "RunConfig":
-        """Return a run's configuration with the method's settings, given the kind of each part of its encoder.
-
-        Settings that are not each part's own are those of all parts.
-
-        Raises:
-            TrainingError: the settings belong to another method, or to another number of parts.
-        """
-        from emu_core.runs.config import PartConfig
-
-        by_part = settings_by_part(settings)
-        if len(by_part) not in (1, len(kinds)):
-            raise TrainingError(
-                f"the settings are those of {len(by_part)} encoders, and the encoder joins {len(kinds)}; make them "
-                "for it"
-            )
-        values = [self.check_settings(part) for part in by_part] * (len(kinds) // len(by_part))
-        if len(kinds) == 1:
-            return replace(config, hyperparameters=values[0])
-        parts = (PartConfig(kind, self.name, part) for kind, part in zip(kinds, values, strict=True))
-        return replace(config, hyperparameters={}, parts=tuple(parts))
-
-    def by_part(self, config: "RunConfig") -> tuple[Part, ...]:
-        """Return the training of each part of a run's encoder. Raises TrainingError as `settings_from`."""
-        return tuple(Part(self, self.settings_from(part.hyperparameters), part) for part in config.by_part())
-
     def check_settings(self, settings: Settings) -> "Hyperparameters":
         """Return settings as values for config.json.
 
@@ -199,3 +171,99 @@ class Method:
                 f'the method too, or make them with configure("{self.name}")'
             )
         return asdict(settings)
+
+
+@dataclass(frozen=True)
+class MethodByPart:
+    """The methods that train an encoder: one for all of its parts, or one for each part of a joined encoder."""
+
+    methods: tuple[Method, ...]
+
+    def __post_init__(self) -> None:
+        """Raise TrainingError for several that don't learn from labelled sentences, as parts of one encoder do."""
+        others = [method.name for method in self.methods if method.needs is not Needs.INTENTS]
+        if len(self.methods) > 1 and others:
+            raise TrainingError(
+                f"the method {others[0]} can't be joined with others, which learn from {Needs.INTENTS}; train two runs "
+                "and join those as run:A+run:B"
+            )
+
+    @property
+    def name(self) -> str:
+        """The name of the method, or those of several joined."""
+        return JOIN.join(method.name for method in self.methods)
+
+    @property
+    def needs(self) -> Needs:
+        """The data that they learn from."""
+        return self.methods[0].needs
+
+    @property
+    def encoder(self) -> str:
+        """The default encoder. Raises TrainingError for several methods, each of which needs an encoder of its own."""
+        if len(self.methods) > 1:
+            raise TrainingError(
+                f"the methods {self.name} train an encoder each; name these, such as use{JOIN}e5-small: ",
+                Fix("encoder"),
+            )
+        return self.methods[0].encoder
+
+    def configure(self, kinds: Sequence[str]) -> Settings:
+        """Return the default settings for encoders of these kinds. Raises TrainingError as `of_kinds`."""
+        if len(self.methods) == 1:
+            return self.methods[0].configure(kinds)
+        of_parts = zip(self.of_kinds(kinds), kinds, strict=True)
+        return JoinedSettings(tuple(method.configure(kind) for method, kind in of_parts))
+
+    def of_kinds(self, kinds: Sequence[str]) -> tuple[Method, ...]:
+        """Return the method of each part. Raises TrainingError if there are more or fewer methods than parts."""
+        if len(self.methods) == 1:
+            return self.methods * len(kinds)
+        if len(self.methods) != len(kinds):
+            raise TrainingError(
+                f"{self.name} are {len(self.methods)} methods, and the encoder {joined_spec(kinds)} has "
+                f"{len(kinds)}; name one for each of its parts, or one for all"
+            )
+        return self.methods
+
+    def uses_unlabelled(self, settings: Settings) -> bool:
+        """Return whether any part of the encoder is trained on unlabelled sentences.
+
+        Raises:
+            TrainingError: the settings belong to another method.
+        """
+        by_part = settings_by_part(settings)
+        for method, part in zip(self.of_kinds([""] * len(by_part)), by_part, strict=True):
+            method.check_settings(part)
+            if method.reads_unlabelled(part):
+                return True
+        return False
+
+    def configured(self, config: "RunConfig", kinds: Sequence[str], settings: Settings) -> "RunConfig":
+        """Return a run's configuration with the methods' settings, given the kind of each part of its encoder.
+
+        Settings that are not each part's own are those of all parts.
+
+        Raises:
+            TrainingError: the settings belong to another method, or to another number of parts.
+        """
+        parts = self.part_configs(kinds, settings)
+        if len(parts) == 1:
+            return replace(config, hyperparameters=parts[0].hyperparameters)
+        return replace(config, hyperparameters={}, parts=parts)
+
+    def part_configs(self, kinds: Sequence[str], settings: Settings) -> "tuple[PartConfig, ...]":
+        """Return the training of each part, as `configured` stores it; of an encoder that isn't joined, of one."""
+        from emu_core.runs.config import PartConfig
+
+        by_part = settings_by_part(settings)
+        if len(by_part) not in (1, len(kinds)):
+            raise TrainingError(
+                f"the settings are those of {len(by_part)} encoders, and the encoder joins {len(kinds)}; make them "
+                "for it"
+            )
+        each = by_part * (len(kinds) // len(by_part))
+        return tuple(
+            PartConfig(kind, method.name, method.check_settings(part))
+            for kind, method, part in zip(kinds, self.of_kinds(kinds), each, strict=True)
+        )

@@ -1,5 +1,6 @@
 """A run of FMDA from its data to its folder: what is trained on, kept, measured, and gone on with after a stop."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -181,3 +182,26 @@ def test_sentences_with_none_of_the_intents_are_learnt_too() -> None:
     assert len(labelled) < len(whole)
     _, stored = plan_training(labelled, method="fmda", encoder="e5-small", pairs=[("en", "de")])
     assert len(stored.labelled) == len(whole) and not len(stored.labelled.none_of_these)
+
+
+@pytest.mark.parametrize(
+    ("method", "words"),
+    [("fmda", "learnt from like every other row"), ("posterior", "neither learnt as an intent")],
+)
+def test_the_audit_says_what_a_method_does_with_rows_of_none(
+    method: str, words: str, spec: str, tmp_path: Path
+) -> None:
+    """FMDA learns from translations with annotated slots, whatever their intent."""
+    frame = slot_set().frame.copy()
+    frame.loc[frame.index[::4], "intent"] = "out_of_scope"
+    frame.to_csv(tmp_path / "commands.csv", index=False)
+    findings: list[str] = []
+
+    def stop(audit: Sequence[str]) -> None:
+        findings.extend(audit)
+        raise CancelledError
+
+    with pytest.raises(CancelledError):
+        train(tmp_path / "commands.csv", out=tmp_path / "r", method=method, encoder=spec, on_audit=stop)
+    (finding,) = (line for line in findings if "labelled out_of_scope" in line)
+    assert words in finding

@@ -8,6 +8,8 @@ from streamlit.testing.v1.element_tree import Button
 
 from emu_app.work import jobs
 from emu_core import train
+from emu_core.methods.presets import presets
+from emu_core.runs.data_facts import LabelledFacts
 from emu_core.runs.run import Run
 from tests.support.app_pages import new_session
 from tests.support.fake_runs import manager
@@ -59,3 +61,50 @@ def test_a_run_or_a_published_encoder_is_chosen_as_teacher(root: Path) -> None:
     Run(root / "distil-use-1").cancel()
     assert config.hyperparameters["teacher"] == f"run:{teacher.folder}"
     assert (config.train_languages, config.unlabelled_languages) == ((), ("en", "ja"))
+
+
+def test_sentences_of_files_are_enough(root: Path) -> None:
+    """No language of the data is used: it is there to measure on."""
+    app = new_session("train")
+    app.query_params["method"] = "distil"
+    app.run()
+    choose_teacher(app, "e5-small")
+    app.multiselect[0].set_value([]).run()
+    assert start_button(app).disabled
+    texts = small_set(("en",)).train_part().frame["text"].tolist()
+    app.file_uploader[0].set_value([("mails.txt", "\n".join(texts).encode(), "")])
+    app.run()
+    assert "language" in app.error[0].value
+    next(box for box in app.text_input if box.label == "Language of the sentences").set_value("Dutch").run()
+    assert not app.error
+    assert any(text.value.startswith("72 sentences in Dutch: mails") for text in app.markdown)
+    start_button(app).click().run()
+    assert not app.exception
+    run = Run(root / "distil-use-1")
+    run.cancel()
+    assert run.config().unlabelled_languages == ("nl",) and run.data(LabelledFacts).labelled == 0
+    next(button for button in app.button if button.label == "Leave these out").click().run()
+    assert start_button(app).disabled
+
+
+@pytest.mark.parametrize("name", ["best", "fast"])
+def test_a_preset_is_chosen_with_what_it_costs(name: str, root: Path) -> None:
+    """No encoder and no settings are asked for; the run is one of its own."""
+    app = new_session("train")
+    app.run()
+    method = next(box for box in app.selectbox if box.label == "Method")
+    assert any(option.startswith(("Best", "Fast")) for option in method.options)
+    method.set_value(name).run()
+    assert not app.exception
+    preset = presets()[name]
+    assert any(preset.summary == caption.value for caption in app.caption)
+    assert {"Encoder", "Teacher", "Start from"}.isdisjoint(box.label for box in app.selectbox)
+    assert [box.label for box in app.multiselect] == ["Labels in", "Sentences without labels in"]
+    start_button(app).click().run()
+    assert not app.exception
+    run = Run(next(root.glob(f"{name}-use*-1")))
+    run.cancel()
+    config = run.config()
+    assert (config.method, config.encoder) == (preset.method, preset.encoder)
+    assert [part.method for part in config.teacher or config.parts] == preset.of_labels.method.split("+")
+    assert config.train_languages == ("en",) and "ja" in config.unlabelled_languages

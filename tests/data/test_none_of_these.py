@@ -64,7 +64,11 @@ def test_rows_of_none_are_kept_beside_the_intents_and_the_audit_says_so() -> Non
     assert audit.rows_kept == 7 and audit.none_of_these == ("oos",)
     assert list(audit.counts.index) == ["booking", "pool"]
     (sentence,) = (line for line in audit.summary() if "none of the intents" in line)
-    assert sentence.startswith("3 rows labelled oos have none of the intents")
+    assert sentence.startswith("3 rows labelled oos have none of the intents: they are neither learnt")
+    (sentence,) = (line for line in audit.summary(learns_intents=False) if "none of the intents" in line)
+    assert sentence.startswith(
+        "3 rows labelled oos have none of the intents: they are learnt from like every other"
+    )
     assert not (audit.thin["text"] == "ça va?").any()
 
 

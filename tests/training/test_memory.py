@@ -16,7 +16,7 @@ from emu_core.api.train import plan_training
 from emu_core.data.readers.delimited import parse
 from emu_core.data.texts.tasks import Tasks
 from emu_core.errors import TrainingError
-from emu_core.methods.registry import configure, method_named
+from emu_core.methods.registry import configure, parts_of_run
 from emu_core.runs.config import RunConfig
 from emu_core.runs.stored_data import StoredData
 from emu_core.training import memory
@@ -47,7 +47,7 @@ def test_what_cannot_fit_is_refused_before_anything_is_encoded(
     monkeypatch: pytest.MonkeyPatch, learnt: str, plan: Callable[[], tuple[RunConfig, StoredData]]
 ) -> None:
     config, data = plan()
-    expected = forecast(method_named(config.method), data, config)
+    expected = forecast(parts_of_run(config), data, config)
     assert expected is not None and expected.line.startswith(f"{learnt}: about ")
     monkeypatch.setattr(memory, "available_memory", lambda: -(2**40))
     with pytest.raises(TrainingError, match=r"too little memory .* train on fewer rows"):
@@ -71,7 +71,7 @@ def test_more_text_and_larger_tables_take_more() -> None:
         run_config, data = plan_pretraining(
             Tasks(parallel(("en", "de"), count=count)), method=method, config=config
         )
-        expected = forecast(method_named(method), data, run_config)
+        expected = forecast(parts_of_run(run_config), data, run_config)
         assert expected is not None
         return expected.needed
 
@@ -86,7 +86,7 @@ def test_more_text_and_larger_tables_take_more() -> None:
 
 def test_no_estimate_is_made_up_for_an_encoder_that_was_not_measured() -> None:
     config, data = plan_training(small_set(), method="emu", encoder="hf:nobody/measured")
-    assert forecast(method_named(config.method), data, config) is None
+    assert forecast(parts_of_run(config), data, config) is None
 
 
 def test_the_control_group_limits_what_is_available(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

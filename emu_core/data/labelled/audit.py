@@ -119,7 +119,7 @@ class Audit:
         long_texts: texts of more than 2,000 characters.
         counts: kept sentences, intents by languages, without those of no intent.
         none_of_these: the intents that stand for "none of these": their rows are kept, and have no intent.
-        remarks: what was done about intents and ids, and how languages and intents go together.
+        remarks: what else was done about intents and ids, and how languages and intents go together.
         notes: what was known about the files before, such as an encoding.
     """
 
@@ -141,8 +141,11 @@ class Audit:
     remarks: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
-    def summary(self) -> list[str]:
-        """Return the audit in sentences: the rows kept, then one for each kind of finding."""
+    def summary(self, *, learns_intents: bool = True) -> list[str]:
+        """Return the audit in sentences: the rows kept, then one for each kind of finding.
+
+        `learns_intents` is false for a method that learns from every row, whatever its intent.
+        """
         intents, languages = self.counts.shape
         lines = [
             f"{self.rows_kept:,} of {counted(self.rows_read, 'row')} kept: {counted(intents, 'intent')} in "
@@ -168,7 +171,21 @@ class Audit:
             verb = ("has" if is_one else "have") if has_none else ("is of" if is_one else "are of")
             rest = f"and {'is' if is_one else 'are'} neither trained on nor measured"
             lines.append(f"{counted(int(count), 'row')} {verb} {explanation}, {rest}.")
-        return [*lines, *self.remarks, *self.notes]
+        return [*lines, *self.none_remarks(learns_intents=learns_intents), *self.remarks, *self.notes]
+
+    def none_remarks(self, *, learns_intents: bool = True) -> list[str]:
+        """Return what becomes of the rows that stand for "none of these", in a sentence; none where there are none."""
+        count = self.rows_kept - int(self.counts.to_numpy().sum())
+        if not self.none_of_these:
+            return []
+        has, they_are = ("has", "it is") if count == 1 else ("have", "they are")
+        rest = (
+            "neither learnt as an intent nor retrieved, and show where the known intents end"
+            if learns_intents
+            else "learnt from like every other row, since this method learns no intents"
+        )
+        labelled = f"labelled {listed(self.none_of_these, 5)}"
+        return [f"{counted(count, 'row')} {labelled} {has} none of the intents: {they_are} {rest}."]
 
 
 def _no_language(value: str) -> str:
@@ -177,20 +194,6 @@ def _no_language(value: str) -> str:
         return ""
     meant = language_meant(value)
     return f"not a language: '{shown(value)}'" + (f" ({meant})" if meant else "")
-
-
-def _none_remarks(none_of_these: Sequence[str], count: int, absent: Sequence[str]) -> list[str]:
-    """Say how many rows stand for "none of these", under which names, and which names were given in vain."""
-    remarks = []
-    if none_of_these:
-        has, they_are = ("has", "it is") if count == 1 else ("have", "they are")
-        remarks.append(
-            f"{counted(count, 'row')} labelled {listed(none_of_these, 5)} {has} none of the intents: {they_are} "
-            "neither learnt as an intent nor retrieved, and show where the known intents end."
-        )
-    if absent:
-        remarks.append(f"No row has the intent {listed(absent, 5)}, which was named.")
-    return remarks
 
 
 def audit_rows(
@@ -259,7 +262,7 @@ def audit_rows(
     long = kept[kept["text"].str.len() > LONG_TEXT_CHARACTERS]
     dropped = clean.loc[clean["reason"] != "", ["row", "source", "reason", "text"]]
     absent = absent_names([*intents_read, *clean["intent"]], [*no_intents, *real_intents])
-    remarks = _none_remarks(none_of_these, int(is_none.sum()), absent)
+    remarks = [f"No row has the intent {listed(absent, 5)}, which was named."] if absent else []
     if looked_alike:
         remarks.append(f"Intents that look the same in several spellings are one: {listed(looked_alike, 5)}.")
     before, after = (names[whole.index].nunique() for names in (intents_read, clean["intent"]))

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
 from importlib.resources import files as package_files
 from itertools import chain, compress, islice
 from pathlib import Path
@@ -12,7 +13,7 @@ import pandas as pd
 from emu_core.data.cleaning import stripped
 from emu_core.data.collections.read import SourceTable, read_tables
 from emu_core.data.collections.source_files import SourceFile, source_files
-from emu_core.data.column_names import listed_names
+from emu_core.data.column_names import listed_names, role_of_name
 from emu_core.data.labelled.audit import Audit, audit_rows
 from emu_core.data.labelled.columns import (
     LABELLED_COLUMNS,
@@ -24,10 +25,10 @@ from emu_core.data.labelled.columns import (
 from emu_core.data.labelled.ids import comparable_ids
 from emu_core.data.labelled.repeats import without_repeats
 from emu_core.data.labelled.sets import LabelledSet, UnlabelledSet
-from emu_core.data.languages import checked_language, language_name
+from emu_core.data.languages import checked_language, is_known, language_name
 from emu_core.data.readers.limits import named_paths
-from emu_core.data.wording import listed, shown
-from emu_core.errors import DataError, Fix
+from emu_core.data.wording import counted, listed, shown
+from emu_core.errors import DataError, Fix, in_words
 
 Sources = str | Path | Sequence[str | Path]
 """One or more files, folders or archives as users name them, or the word demo."""
@@ -72,6 +73,98 @@ def read_labelled(
     rows, notes = read_rows(files, mapping=mapping, language=language)
     name = DEMO if is_demo(sources) else _title(files, sources)
     return _audited(rows, name, notes, merge_intents, no_intents, real_intents)
+
+
+def read_partly_labelled(
+    sources: Sources,
+    *,
+    mapping: ColumnMapping | None = None,
+    language: str | None = None,
+    merge_intents: Sequence[str] = (),
+    no_intents: Sequence[str] = (),
+    real_intents: Sequence[str] = (),
+) -> tuple[LabelledSet, UnlabelledSet, tuple[str, ...]]:
+    """Read sentences of which all, some or none have an intent, for methods that need no labels.
+
+    Args:
+        sources: paths as of `read_labelled` and of `read_unlabelled`, in any mixture.
+        mapping: columns by name; a file that lacks one that another file has needs none.
+        language: see `read_labelled`.
+        merge_intents: see `read_labelled`.
+        no_intents: see `read_labelled`.
+        real_intents: see `read_labelled`.
+
+    Returns:
+        The labelled set, without rows if the intents make up none; the sentences to train on without a label, those of
+        splits dev and test left out; and the findings of the audit, a sentence each.
+
+    Raises:
+        DataError: a file can't be read, has no text column, or states no language; or no sentence is left.
+    """
+    files = files_of(sources)
+    name = DEMO if is_demo(sources) else _title(files, sources)
+    tables, notes = read_tables(files, plain=True)
+    labelled_tables, _ = data_tables(tables, (), mapping)
+    tables = [table for table in tables if table in labelled_tables or _has_usual_text(table.frame, mapping)]
+    mappings, guesses = list[ColumnMapping](), list[str]()
+    for table in tables:
+        fixed = _known_in(table, tables, mapping)
+        columns = guess_columns(table.frame, fixed)
+        if table not in labelled_tables:
+            columns = replace(columns, intent=None)
+        mappings.append(columns)
+        guesses += guess_notes(columns, fixed, table.path)
+    rows, notes = rows_of_tables(
+        tables, mappings, language, (*notes, *guesses), required=("text", "language")
+    )
+    is_labelled = stripped(rows["intent"]) != ""
+    labelled, findings = LabelledSet.of_nothing(name), tuple[str, ...]()
+    unused: tuple[str, ...] = ()
+    if is_labelled.any() or no_intents or real_intents:
+        try:
+            labelled, audit = _audited(
+                rows[is_labelled].reset_index(drop=True), name, notes, merge_intents, no_intents, real_intents
+            )
+            findings = tuple(audit.summary(learns_intents=False))
+        except DataError as error:
+            if merge_intents or no_intents or real_intents:
+                raise
+            unused = (
+                f"The intents can't be used, so nothing is measured: {error.message.worded(in_words)}.",
+            )
+    bare = rows[~is_labelled] if len(labelled) else rows
+    unlabelled = UnlabelledSet(_training_sentences(bare), name)
+    if not len(labelled) and not len(unlabelled):
+        raise DataError(f"{shown(name)} has no sentence to train on with a language; check the columns")
+    if len(unlabelled):
+        count = f"{counted(len(unlabelled), 'sentence')} without labels in {listed(unlabelled.languages)}."
+        findings = (*findings, count) if findings else (count, *unused, *notes)
+    return labelled, unlabelled, findings
+
+
+def _has_usual_text(frame: pd.DataFrame, mapping: ColumnMapping | None) -> bool:
+    """Return whether a table has a column of sentences that isn't a guess."""
+    text = guess_columns(frame, mapping).text
+    return text is not None and (role_of_name(text) == "text" or text == getattr(mapping, "text", None))
+
+
+def _known_in(
+    table: SourceTable, tables: Sequence[SourceTable], mapping: ColumnMapping | None
+) -> ColumnMapping | None:
+    """Return a mapping without the columns that a table lacks, where another table has them."""
+    if mapping is None:
+        return None
+    others = {column for other in tables for column in other.frame.columns} - set(table.frame.columns)
+    return ColumnMapping(**{role: None if name in others else name for role, name in asdict(mapping).items()})
+
+
+def _training_sentences(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the sentences of the six columns that are in no split, or in split train, each once."""
+    frame = rows[list(LABELLED_COLUMNS)].apply(stripped)
+    usable = (frame["text"] != "") & frame["language"].map(is_known).astype("bool")
+    frame = frame[usable & frame["split"].isin(["", "train"])]
+    frame = frame.assign(id=comparable_ids(frame["id"]))[list(UnlabelledSet.columns)]
+    return without_repeats(frame)
 
 
 def files_of(sources: Sources) -> list[SourceFile]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from emu_core.data.cleaning import as_seen, normal_form, texts_hash
 from emu_core.data.labelled.columns import LABELLED_COLUMNS
-from emu_core.data.labelled.repeats import sentence_groups
+from emu_core.data.labelled.repeats import is_repeat, sentence_groups, without_repeats
 from emu_core.data.languages import language_code, ordered
 from emu_core.data.splits import split_code
 from emu_core.data.wording import listed, shown
@@ -66,6 +66,14 @@ class UnlabelledSet(SentenceSet):
     columns = ("text", "language", "id")
     never_empty = ("text", "language")
 
+    @classmethod
+    def learnable(cls, sentences: pd.DataFrame, labelled: "LabelledSet") -> Self:
+        """Return sentences to learn from, each once, without those that a labelled set holds out, under its name."""
+        frame = without_repeats(sentences[list(cls.columns)])
+        if (held_out := labelled.held_out_part()) is not None:
+            frame = frame[~is_repeat(frame, held_out.all_rows())].reset_index(drop=True)
+        return cls(frame, labelled.name)
+
 
 def _no_rows() -> pd.DataFrame:
     return pd.DataFrame({column: pd.Series(dtype="str") for column in LABELLED_COLUMNS})
@@ -90,6 +98,11 @@ class LabelledSet(SentenceSet):
     def __post_init__(self) -> None:
         super().__post_init__()
         self._check(self.none_of_these)
+
+    @classmethod
+    def of_nothing(cls, name: str) -> Self:
+        """Return a set without rows, for sentences that have no labels."""
+        return cls(_no_rows(), name)
 
     @classmethod
     def divided(cls, rows: pd.DataFrame, name: str, none_of_these: Sequence[str]) -> Self:
@@ -176,6 +189,11 @@ class LabelledSet(SentenceSet):
                 f"{listed(splits or self.splits)}; choose others"
             )
         return keep.to_numpy(dtype=bool)
+
+    @property
+    def has_train_part(self) -> bool:
+        """Whether there are rows to train on."""
+        return len(self) > 0 and (not self.splits or "train" in self.splits)
 
     def train_part(self) -> "LabelledSet":
         """Return the rows of split train, or all without splits. Raises DataError for splits without train."""

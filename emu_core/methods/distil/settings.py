@@ -29,7 +29,7 @@ class DistilConfig(Settings):
         is_encoder=True,
         common=True,
     )
-    epochs: int = setting(1, "Passes over all sentences.", source=_CHOSEN, low=1, common=True)
+    epochs: int = setting(3, "Passes over all sentences.", source=_CHOSEN, low=1, common=True)
     learning_rate: float = setting(
         3e-4,
         "Step size of the encoder's weights (Adam) in the first step; it falls linearly to 0.",

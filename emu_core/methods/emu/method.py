@@ -185,6 +185,7 @@ METHODS = tuple(
         check=_check,
         memory=_memory,
         list_order=1,
+        best_part="e5-small" if name == "emu" else "",
     )
     for name, title, summary, variant in _ROWS
 )

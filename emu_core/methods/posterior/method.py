@@ -151,5 +151,6 @@ METHODS = (
         fit_frozen=FitFrozen(_fit_frozen, _reference),
         list_order=0,
         is_default=True,
+        best_part="use",
     ),
 )

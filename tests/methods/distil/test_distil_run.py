@@ -13,13 +13,18 @@ import torch
 from safetensors.torch import load_file
 
 from emu_core import configure, load_encoder, resume, train
+from emu_core.api.inputs import DataSource
 from emu_core.api.train import plan_training
+from emu_core.cli import main
 from emu_core.data.labelled import LabelledSet, UnlabelledSet
+from emu_core.data.labelled.columns import ColumnMapping
+from emu_core.data.labelled.load import read_partly_labelled
 from emu_core.encoders.use.encoder import UseEncoder
-from emu_core.errors import CancelledError, EmuError, EncoderError, RunError, TrainingError
+from emu_core.errors import CancelledError, DataError, EmuError, EncoderError, RunError, TrainingError
 from emu_core.methods.distil.teacher import teacher_vectors
 from emu_core.processes import SINGLE_PROCESS
 from emu_core.runs.config import RunConfig, RunTask
+from emu_core.runs.data_facts import LabelledFacts
 from emu_core.runs.run import Run, RunState, Status, create_run
 from emu_core.runs.trained_on import trained_on, trained_rows
 from tests.support.small import small_set
@@ -41,8 +46,8 @@ def settings(teacher: Run | str, **changes: Any) -> Any:
     )
 
 
-def distilled(labelled: LabelledSet, out: Path, teacher: Run | str, **options: Any) -> Run:
-    return train(labelled, out=out, method="distil", config=settings(teacher), device="cpu", **options)
+def distilled(data: DataSource | UnlabelledSet, out: Path, teacher: Run | str, **options: Any) -> Run:
+    return train(data, out=out, method="distil", config=settings(teacher), device="cpu", **options)
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +83,7 @@ def test_its_folder_says_what_it_learnt_from(teacher: Run, student: Run) -> None
     assert vars(student.data())["labelled"] == 0
     card = (student.folder / "README.md").read_text("utf-8")
     assert f"from the teacher `run:{teacher.folder}`" in card
-    assert "sentences in en, de, ja, whose labels were not read" in card
+    assert "sentences in en, de, ja without their labels" in card
     metrics = student.metrics()
     assert set(metrics.guard or {}) == {"en", "de", "ja"} and metrics.selected_epoch == 3
 
@@ -147,6 +152,133 @@ def test_sentences_with_none_of_the_intents_are_sentences_too(teacher: Run) -> N
     labelled = small_set().with_no_intents(["pets"])
     _, data = plan_training(labelled, method="distil", config=settings(teacher))
     assert data.unlabelled is not None and len(data.unlabelled) == len(small_set().train_part())
+
+
+def test_sentences_that_never_had_labels_are_enough(teacher: Run, tmp_path: Path) -> None:
+    frame = small_set().train_part().frame
+    files, extra = [tmp_path / f"mails.{language}.txt" for language in ("en", "ja")], tmp_path / "more.nl.txt"
+    for file, language in zip(files, ("en", "ja"), strict=True):
+        file.write_text("\n".join(frame.loc[frame["language"] == language, "text"]) + "\n", "utf-8")
+    extra.write_text("Een hond rent over het strand.\n", "utf-8")
+    found: list[str] = []
+    run = train(
+        files,
+        out=tmp_path / "run",
+        method="distil",
+        config=settings(teacher),
+        unlabelled=[extra],
+        snapshots=True,
+        device="cpu",
+        on_audit=found.extend,
+    )
+    assert found[0] == f"{len(frame) // 3 * 2} sentences without labels in en, ja."
+    assert run.config().unlabelled_languages == ("en", "ja", "nl")
+    assert "no rows of split test" in run.metrics().note
+    assert len(pd.read_parquet(run.snapshots_folder / "sentences.parquet")) == len(frame) // 3 * 2 + 1
+    rows, _ = trained_rows(f"run:{run.folder}", small_set())
+    languages, splits = (small_set().frame[column] for column in ("language", "split"))
+    assert rows[(languages != "de") & (splits == "train")].all() and not rows[splits == "test"].any()
+
+
+def test_the_command_takes_text_without_labels(teacher: Run, tmp_path: Path) -> None:
+    texts = small_set(("en",)).train_part().frame["text"]
+    (tmp_path / "mails.en.txt").write_text("\n".join(texts), "utf-8")
+    out, spec = tmp_path / "run", f"run:{teacher.folder}"
+    arguments = ["train", str(tmp_path / "mails.en.txt"), "--method", "distil", "--teacher", spec]
+    assert main([*arguments, "--epochs", "1", "--out", str(out), "--device", "cpu"]) == 0
+    assert Run(out).config().unlabelled_languages == ("en",) and not Run(out).metrics().is_measured
+
+
+def test_files_with_labels_and_without_are_read_together(teacher: Run, tmp_path: Path) -> None:
+    """What has labels is measured; everything else is learnt from, but for what is held out."""
+    labelled = small_set(("en",)).frame.assign(language="")
+    unlabelled = labelled.index[labelled["split"] == "train"][:5]
+    labelled.loc[unlabelled, "intent"] = ""
+    labelled.rename(columns={"text": "phrase", "intent": "topic"}).to_csv(
+        tmp_path / "hotel.en.csv", index=False
+    )
+    (tmp_path / "mails.nl.txt").write_text("Een hond rent over het strand.\nEen kat slaapt.\n", "utf-8")
+    other = small_set(("de",)).frame
+    other.drop(columns="intent").to_csv(tmp_path / "other.csv", index=False)  # with its splits
+    labelled_set, bare, findings = read_partly_labelled(
+        sorted(tmp_path.glob("*.*")), mapping=ColumnMapping(text="phrase", intent="topic")
+    )
+    assert len(labelled_set) == len(labelled) - 5 and set(labelled_set.splits) == {"test", "train"}
+    of_train = other[other["split"] == "train"]
+    assert set(bare.frame["text"]) == {
+        *labelled["text"].loc[unlabelled],
+        "Een hond rent over het strand.",
+        "Een kat slaapt.",
+        *of_train["text"],
+    }
+    assert findings[-1] == f"{len(bare)} sentences without labels in en, de, nl."
+    run = train(
+        sorted(tmp_path.glob("*.*")),
+        out=tmp_path / "run",
+        method="distil",
+        config=settings(teacher, epochs=1),
+        mapping=ColumnMapping(text="phrase", intent="topic"),
+        unlabelled_languages=["en", "nl"],
+        device="cpu",
+    )
+    assert run.config().unlabelled_languages == ("en", "nl")
+    assert run.data(LabelledFacts).labelled == 0 and set(run.metrics().guard or {}) == {"en"}
+    known = trained_rows(f"run:{run.folder}", small_set())[0]
+    assert known.sum() < len(known) and known[(small_set().frame["split"] == "train").to_numpy()].all()
+
+
+def test_a_single_intent_is_not_used(teacher: Run, tmp_path: Path) -> None:
+    """It can't be measured, and its sentences can be learnt."""
+    frame = small_set(("en",)).frame.assign(split="", intent="pool")
+    frame.to_csv(tmp_path / "one.csv", index=False)
+    labelled, bare, findings = read_partly_labelled(tmp_path / "one.csv")
+    assert not len(labelled) and len(bare) == len(frame)
+    assert "intents can't be used" in findings[1] and "single intent 'pool'" in findings[1]
+    _, data = plan_training(labelled, bare=bare, method="distil", config=settings(teacher))
+    assert data.unlabelled is not None and len(data.unlabelled) == len(frame)
+
+
+def test_labels_may_be_there_to_measure_alone(teacher: Run, tmp_path: Path) -> None:
+    tested = small_set(("en",)).select(splits=["test"])
+    tested.frame.to_csv(tmp_path / "tested.csv", index=False)
+    texts = small_set(("en",)).train_part().frame["text"]
+    (tmp_path / "mails.en.txt").write_text("\n".join([*texts, tested.frame["text"].iloc[0]]), "utf-8")
+    files = [tmp_path / "tested.csv", tmp_path / "mails.en.txt"]
+    run = train(files, out=tmp_path / "run", method="distil", config=settings(teacher), device="cpu")
+    metrics = run.metrics()
+    assert metrics.is_measured and metrics.prediction is None and metrics.counts["en-en"] == len(tested)
+    assert trained_rows(f"run:{run.folder}", tested)[0].sum() == 0
+
+
+def test_translations_of_held_out_sentences_are_not_learnt(teacher: Run, tmp_path: Path) -> None:
+    frame = small_set().frame.assign(split="", annotated="")
+    frame.loc[frame["language"] != "en", "intent"] = ""
+    frame.to_csv(tmp_path / "mixed.csv", index=False)
+    run = train(
+        tmp_path / "mixed.csv", out=tmp_path / "run", method="distil", config=settings(teacher, epochs=1),
+        hold_out=0.25, device="cpu",
+    )  # fmt: skip
+    assert set(run.metrics().guard or {}) == {"en"}
+    rows = trained_rows(f"run:{run.folder}", LabelledSet(small_set().frame.assign(split=""), "again"))[0]
+    alone = trained_rows(f"run:{teacher.folder}", small_set())[0]
+    learnt = pd.Series(rows & ~alone).groupby(frame["id"]).sum()
+    assert set(learnt) <= {0, 3}  # with all its translations, or not at all
+
+
+def test_what_needs_labels_says_so(teacher: Run, tmp_path: Path) -> None:
+    file = tmp_path / "mails.en.csv"
+    small_set().frame[["text", "language"]].to_csv(file, index=False)
+    with pytest.raises(DataError, match="intent"):
+        train(file, out=tmp_path / "emu", method="emu", device="cpu")
+    bare = UnlabelledSet(small_set().frame[["text", "language", "id"]], "bare")
+    with pytest.raises(DataError, match=r"no sentence has a label.*distil"):
+        train(bare, out=tmp_path / "emu", method="emu", device="cpu")
+    with pytest.raises(DataError, match="no sentence has an intent, so none can be held out"):
+        distilled(file, tmp_path / "out", teacher, hold_out=0.2)
+    with pytest.raises(DataError, match="no column 'label'"):
+        distilled(file, tmp_path / "out", teacher, mapping=ColumnMapping(intent="label"))
+    run = distilled(bare, tmp_path / "run", teacher)
+    assert run.config().unlabelled_languages == ("en", "de", "ja")
 
 
 def test_data_in_one_language_without_english_is_enough(teacher: Run) -> None:

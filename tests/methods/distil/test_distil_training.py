@@ -24,7 +24,7 @@ def teacher_vectors(count: int = COUNT) -> NDArray[np.float32]:
 
 def trainer(count: int = COUNT, **changes: Any) -> DistilTrainer:
     torch.manual_seed(1)
-    config = DistilConfig(**{"batch_size": 5, **changes})
+    config = DistilConfig(**{"epochs": 1, "batch_size": 5, **changes})
     return DistilTrainer(TinyEncoder(), sentences("en", count).ids, teacher_vectors(count), config, seed=3)
 
 

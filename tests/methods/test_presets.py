@@ -1,0 +1,231 @@
+"""The presets best and fast: one run in one folder, whose parts have methods of their own; and its student."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from sentence_transformers import SentenceTransformer
+
+from emu_core import compare, configure, export, load_encoder, resume, train
+from emu_core.api.train import plan_training
+from emu_core.cli import main
+from emu_core.data.labelled import LabelledSet
+from emu_core.encoders.base import Encoder
+from emu_core.encoders.joined import BOTH, JoinedEncoder
+from emu_core.errors import CancelledError, DataError, TrainingError
+from emu_core.methods import presets as presets_module
+from emu_core.methods.presets import Preset, presets
+from emu_core.methods.registry import default_method, methods, methods_by_part
+from emu_core.notebook.builder import _training
+from emu_core.runs.run import Run, RunState, Status
+from emu_core.runs.trained_on import trained_on, trained_rows
+from emu_core.training.method import Needs
+from tests.support.small import small_set
+from tests.support.tiny_transformer import tiny_transformer
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Preset]:
+    """The presets with a tiny transformer in the place of the second encoder."""
+    spec = f"hf:{tiny_transformer(tmp_path_factory.mktemp('models') / 'tiny', letters=True)}"
+    best = replace(presets()["best"], encoder=f"use+{spec}")
+    return {"best": best, "fast": replace(presets()["fast"], teacher=best)}
+
+
+@pytest.fixture
+def are_tiny(tiny: Mapping[str, Preset], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(presets_module, "presets", lambda: tiny)
+
+
+@pytest.fixture(scope="module")
+def made(tiny: Mapping[str, Preset], tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Run]:
+    """A finished run of each preset."""
+    folder = tmp_path_factory.mktemp("made")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(presets_module, "presets", lambda: tiny)
+        return {
+            name: train(small_set(), out=folder / name, preset=name, snapshots=True, device="cpu")
+            for name in tiny
+        }
+
+
+def opened(run: Run) -> Encoder:
+    return load_encoder(f"run:{run.folder}")
+
+
+def assert_equal_weights(first: Encoder, second: Encoder) -> None:
+    expected, weights = first.state_dict(), second.state_dict()
+    assert expected.keys() == weights.keys()
+    assert all(torch.equal(weight, expected[name]) for name, weight in weights.items())
+
+
+def test_presets_are_made_of_what_the_methods_say() -> None:
+    best, fast = presets().values()
+    assert best.encoder == "+".join(BOTH)
+    assert [methods()[name].best_part for name in best.method.split("+")] == list(BOTH)
+    assert best.method.split("+")[0] == default_method() and best.teacher is None
+    assert (fast.method, fast.encoder) == (default_method(Needs.SENTENCES), BOTH[0])
+    assert fast.teacher == best and fast.of_labels == best
+
+
+def test_the_parts_of_the_best_have_the_weights_of_runs_alone(
+    made: Mapping[str, Run], tiny: Mapping[str, Preset], tmp_path: Path
+) -> None:
+    config, best = made["best"].config(), opened(made["best"])
+    kinds, names = tiny["best"].encoder.split("+"), tiny["best"].method.split("+")
+    assert [(part.encoder, part.method) for part in config.parts] == list(zip(kinds, names, strict=True))
+    assert config.method == tiny["best"].method and config.teacher == ()
+    assert isinstance(best, JoinedEncoder)
+    for kind, name, part in zip(kinds, names, best.parts, strict=True):
+        alone = train(small_set(), out=tmp_path / name, method=name, encoder=kind, device="cpu")
+        assert_equal_weights(opened(alone), part)
+    card = (made["best"].folder / "README.md").read_text("utf-8")
+    assert f"`{config.method}`" in card and f"| epochs | {kinds[1]}: 5 |" in card
+
+
+def test_the_fast_one_is_the_student_of_the_best(made: Mapping[str, Run], tmp_path: Path) -> None:
+    """One run folder has what the best run and a student of it would have, to the bit."""
+    run, best = made["fast"], made["best"]
+    config = run.config()
+    assert (config.encoder, config.parts) == ("use", ()) and config.teacher == best.config().parts
+    teacher = f"run:{best.folder}"
+    alone = train(
+        small_set(),
+        out=tmp_path / "student",
+        method="distil",
+        config=configure("distil", "use", teacher=teacher),
+        device="cpu",
+    )
+    assert_equal_weights(opened(alone), opened(run))
+    assert (trained_on(f"run:{run.folder}").hashes == trained_on(f"run:{alone.folder}").hashes).all()
+    rows, _ = trained_rows(f"run:{run.folder}", LabelledSet(small_set().frame.assign(annotated="x"), "other"))
+    assert rows.tolist() == (small_set().frame["split"] == "train").tolist()
+    assert run.metrics().specialised == pytest.approx(alone.metrics().specialised)
+    assert not run.training_folder.exists()
+    card = (run.folder / "README.md").read_text("utf-8")
+    assert "from a teacher that was trained first, in the same run (`use` with the method" in card
+    assert "72 labelled sentences of 6 intents" in card and "| teacher's epochs |" in card
+    parts = {record.part for record in run.history()}
+    assert "student" in parts and len(parts) == 2
+
+
+@pytest.mark.parametrize("name", ["best", "fast"])
+def test_a_run_of_a_preset_is_compared_and_exported_like_others(
+    name: str, made: Mapping[str, Run], tmp_path: Path
+) -> None:
+    comparison = compare(small_set(), made[name])
+    assert comparison.view("accuracy") is not None
+    folder = export(made[name], tmp_path / "export")
+    texts = small_set().frame["text"].head(4).tolist()
+    model = SentenceTransformer(str(folder), device="cpu", local_files_only=True, trust_remote_code=True)
+    vectors = opened(made[name]).encode(texts)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    assert model.encode(texts, normalize_embeddings=True) == pytest.approx(vectors, abs=1e-5)
+
+
+@pytest.mark.parametrize("where", ["hf", "student"])
+def test_a_stopped_run_goes_on_where_it_stopped(
+    where: str, made: Mapping[str, Run], are_tiny: None, tmp_path: Path
+) -> None:
+    run = Run(tmp_path / "r")
+    seen: list[str] = []
+
+    def stop(status: Status) -> None:
+        if status.part.startswith(where) and status.phase == "training" and status.step:
+            run.cancel()
+
+    def look(status: Status) -> None:
+        if status.phase == "training" and status.part not in seen:
+            seen.append(status.part)
+
+    with pytest.raises(CancelledError):
+        train(
+            small_set(), out=run.folder, preset="fast", device="cpu", checkpoint_s=0, on_progress=stop, snapshots=True
+        )  # fmt: skip
+    assert run.can_resume
+    resume(run.folder, on_progress=look)
+    assert run.status().state is RunState.FINISHED
+    assert any(part.startswith("hf") for part in seen) == (where == "hf")  # is not trained again
+    assert_equal_weights(opened(run), opened(made["fast"]))
+    assert len(list(run.snapshots_folder.glob("*.safetensors"))) == len(
+        list(made["fast"].snapshots_folder.glob("*.safetensors"))
+    )
+
+
+def test_labels_and_sentences_of_a_preset_are_those_of_its_teacher(are_tiny: None) -> None:
+    config, data = plan_training(
+        small_set(), preset="fast", train_languages=["de"], unlabelled_languages=["ja"]
+    )
+    assert (config.train_languages, config.unlabelled_languages) == (("de",), ("ja",))
+    assert data.facts(config).labelled == 72
+    sentences = data.for_student(config).unlabelled
+    assert sentences is not None and sentences.languages == ("de", "ja")
+    held_out = small_set().held_out_part()
+    assert held_out is not None
+    assert not set(sentences.frame["text"]) & set(held_out.frame["text"])
+
+
+def test_what_a_preset_can_not_be_is_refused(are_tiny: None, tmp_path: Path) -> None:
+    for other in ({"method": "emu"}, {"encoder": "use"}, {"config": configure("emu", "use")}):
+        with pytest.raises(TrainingError, match=r"the preset best has .* of its own"):
+            plan_training(small_set(), preset="best", **other)  # type: ignore[arg-type]
+    with pytest.raises(TrainingError, match="no preset 'better'; there are: best, fast"):
+        plan_training(small_set(), preset="better")
+    texts = tmp_path / "mails.en.txt"
+    texts.write_text("Where is the pool?\nDo you allow dogs?\n", "utf-8")
+    with pytest.raises(DataError):
+        train(texts, out=tmp_path / "r", preset="fast")
+
+
+@pytest.mark.parametrize(
+    ("method", "encoder", "reason"),
+    [
+        ("posterior+emu", "use", "are 2 methods, and the encoder use has 1"),
+        ("posterior+emu", None, "train an encoder each; name these"),
+        ("posterior+distil", "use+e5-small", "the method distil can't be joined"),
+        ("posterior+nothing", "use+e5-small", "no method 'nothing'"),
+    ],
+)
+def test_joined_methods_need_a_part_each(method: str, encoder: str | None, reason: str) -> None:
+    with pytest.raises(TrainingError, match=reason):
+        plan_training(small_set(), method=method, encoder=encoder)
+
+
+def test_settings_of_each_part_are_those_of_its_method(tiny: Mapping[str, Preset]) -> None:
+    spec = tiny["best"].encoder
+    kinds = spec.split("+")
+    settings = methods_by_part("emu+posterior").configure(kinds)
+    config, _ = plan_training(small_set(), method="emu+posterior", encoder=spec, config=settings)
+    assert ["epochs" in part.hyperparameters for part in config.parts] == [True, False]
+    with pytest.raises(TrainingError, match="not what the method posterior takes"):
+        plan_training(small_set(), method="posterior+emu", encoder=spec, config=settings)
+
+
+def test_the_command_takes_presets_and_joined_methods(
+    tiny: Mapping[str, Preset],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["train", "demo", "--preset", "best", "--method", "emu"]) != 0
+    assert "leave --method out" in capsys.readouterr().err
+    assert main(["train", "demo", "--preset", "fast", "--epochs", "2"]) != 0
+    assert "the preset fast has none of that name" in capsys.readouterr().err
+    spec, out = tiny["best"].encoder, tmp_path / "joined"
+    file = tmp_path / "small.csv"
+    small_set(("en", "de")).frame.to_csv(file, index=False)
+    assert main(["train", str(file), "--method", "emu+posterior", "--encoder", spec, "--epochs", "1"]) != 0
+    assert "--method emu+posterior has none of that name" in capsys.readouterr().err
+    assert main(["train", str(file), "--method", "emu+posterior", "--encoder", spec, "--out", str(out)]) == 0
+    assert [part.method for part in Run(out).config().parts] == ["emu", "posterior"]
+    with pytest.raises(SystemExit):
+        main(["train", "--preset", "best", "--help"])
+    assert "20 times as long" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_notebook_of_a_preset_trains_it_again(made: Mapping[str, Run], are_tiny: None) -> None:
+    fast, best = (_training(made[name].config()) for name in ("fast", "best"))
+    assert "preset='fast'" in fast and "config=" not in fast and "method=" not in fast
+    assert f"method={made['best'].config().method!r}" in best and "JoinedSettings((" in best
