@@ -1,29 +1,31 @@
 """Measure the fine-tuned systems that README.md and docs/evidence.md quote: Emu, its variants and its peers.
 
-Adds to benchmarks/results/fine_tuned.csv, a row for each encoder, data set, system, seed and direction with English on
-one side: the number of correct queries. English labels and the cells of `emu bench emu`; of a peer, the better of its
-two learning rates. Systems in the file are not measured again. Tests compute the pages' tables from it.
+Adds to benchmarks/results/outcomes, which `benchmarks.published` begins, which queries each system has right, by seed
+and direction with English on one side. English labels and the cells of `emu bench emu`. A system, seed and rate in the
+file is not measured again, so a stopped measurement goes on where it was. Tests compute the pages' tables from it.
 
-- "sib dev" and "demo test": measured on that split.
-- "home": Home Assistant's commands; sentences in other languages against the English training sentences.
-- "demo new 0" to "sib new 3": trained on a random half of the intents, measured on sentences of the others.
+On "dev", "test" and "all" (see `benchmarks.sets`), a peer is trained with both of its learning rates. Quarters and new
+intents take the rate that is better there over the seeds measured: they choose nothing. Trained systems are measured on
+the first three of SIB-200's 35 halves, and not with few labels.
 """
 
 import argparse
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from benchmarks.default_method import HALVES, LABELLED, Labelled
+from benchmarks.default_method import Vectors
 
 # isort: split
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from emu_core import read_labelled
+from benchmarks.outcomes import Measured, Outcomes, Right, numbers_of
+from benchmarks.sets import FOLDERS, LABELLED, POOLED, Part, frame_of, parts_of
 from emu_core.bench.emu.experiment import (
     OURS,
     THEIRS,
+    EmuExperiment,
     benchmarked_methods,
     compared_with_peers,
     peer_system,
@@ -31,94 +33,139 @@ from emu_core.bench.emu.experiment import (
 from emu_core.bench.job import experiment_of
 from emu_core.bench.papers import paper_named
 from emu_core.bench.peers import Peer
-from emu_core.bench.results import Cell
-from emu_core.data.demo import load_demo
+from emu_core.bench.results import Cell, CellResult
 from emu_core.data.labelled import LabelledSet
+from emu_core.errors import EmuError
+from emu_core.evaluation.leave_one_out import pool_accuracy
 
-OUT = Path(__file__).parent / "results" / "fine_tuned.csv"
-COLUMNS = ["encoder", "data", "system", "seed", "where", "right", "queries"]
 FROZEN = "posterior"  # measured by benchmarks/published.py
 SYSTEMS = (
     *(name for name in dict.fromkeys([*benchmarked_methods(), *compared_with_peers()]) if name != FROZEN),
     *(peer.value for peer in Peer if not peer.is_frozen),
 )
-SETS = (
-    "sib dev",
-    "demo test",
-    "home",
-    *(f"{name} new {half}" for name in ("demo", "sib") for half in range(HALVES)),
-)
+KNOWN = {
+    "demo": "test",
+    "sib": "dev",
+}  # the part whose figures choose a peer's rate; of other sets, all there is
+HALVES = {"sib": 3, "demo": 4}  # of the intents
 
 
-def rows_of(name: str, data: Path) -> LabelledSet:
-    """Return the rows of a set, in splits train and test."""
-    first, *rest = name.split()
-    if first == "home":
-        frame = read_labelled(sorted((data / "home_assistant").glob("*.csv")))[0].frame
-        return LabelledSet(
-            pd.concat([frame.assign(split=one) for one in ("train", "test")], ignore_index=True), name
-        )
-    labelled = load_demo() if first == "demo" else read_labelled(sorted((data / "sib200").glob("*.csv")))[0]
-    if rest[0] != "new":
-        return labelled
-    frame = labelled.frame
-    half = Labelled(frame, np.empty((len(frame), 0), dtype=np.float32)).halves()[int(rest[1])]
-    measured = frame["split"] == "test" if first == "demo" else frame["split"] != ""
-    parts = frame[half & (frame["split"] == "train")], frame[~half & measured].assign(split="test")
-    return LabelledSet(pd.concat(parts, ignore_index=True), name)
+def divided(frame: pd.DataFrame, part: Part, name: str) -> LabelledSet:
+    """Return the rows of a part, in splits train and test.
+
+    A benchmark trains on the languages that it measures, so the English pool is also measured, and not counted.
+    """
+    pool = part.train & (frame["language"] == LABELLED).to_numpy() & part.is_pooled
+    rows = frame[part.train].assign(split="train"), frame[part.asked | pool].assign(split="test")
+    return LabelledSet(pd.concat(rows, ignore_index=True), name)
 
 
-def correct_queries(
-    labelled: LabelledSet, encoder: str, system: str, seeds: Sequence[int]
-) -> Iterator[tuple[object, ...]]:
-    """Train a system with each seed, and yield seed, direction, correct queries and queries."""
-    config, data = paper_named("emu").plan(labelled, encoder=encoder, seeds=seeds, device="cpu")
-    is_peer = system in set(Peer)
-    by_rate = []
-    for rate in (THEIRS, OURS) if is_peer else ("",):
-        found, shares = [], []
-        for seed in seeds:
-            cell = Cell(peer_system(Peer(system)) if is_peer else system, (LABELLED,), seed, rate)
-            with TemporaryDirectory() as folder:
-                result = experiment_of(config, data, folder).measure(cell, Path(folder))
-            for (measure, _, where), right in result.values.items():
-                source, _, target = where.partition("-")
-                counted = (
-                    target == LABELLED != source if labelled.name == "home" else LABELLED in (source, target)
-                )
-                if measure == "correct" and counted:
-                    found.append((seed, where, int(right.sum()), len(right)))
-                    shares.append(right.mean())
-        by_rate.append((float(np.mean(shares)), found))
-    yield from max(by_rate)[1]
+def rates_of(name: str, part: Part, measured: Measured, outcomes: Outcomes) -> tuple[str, ...]:
+    """Return the learning rates that a system is trained with on a part; "" is its own."""
+    if measured.system not in set(Peer):
+        return ("",)
+    if Peer(measured.system).has_own_budget:
+        return (THEIRS,)
+    known = KNOWN.get(name, POOLED)
+    return (THEIRS, OURS) if part.name == known else (better_rate(outcomes, measured._replace(part=known)),)
+
+
+def better_rate(outcomes: Outcomes, known: Measured) -> str:
+    """Return the learning rate of a peer that is better on known intents. Raises KeyError if one was not measured."""
+    means = {
+        rate: outcomes.accuracies(known._replace(rate=rate), [known.part]).mean() for rate in (THEIRS, OURS)
+    }
+    return max(means, key=means.__getitem__)
+
+
+def trained(frame: pd.DataFrame, part: Part, measured: Measured, name: str) -> tuple[Right, Right, float]:
+    """Train a system. Return the nearest neighbours' answers, its classifier's, and the CPU seconds of training."""
+    labelled = divided(frame, part, name)
+    paper, seeds = paper_named("emu"), [measured.seed]
+    config, data = paper.plan(labelled, encoder=measured.encoder, seeds=seeds, device="cpu")
+    is_peer = measured.system in set(Peer)
+    system_name = peer_system(Peer(measured.system)) if is_peer else measured.system
+    cell = Cell(system_name, (LABELLED,), measured.seed, measured.rate)
+    with TemporaryDirectory() as folder:
+        experiment = experiment_of(config, data, folder)
+        if not isinstance(experiment, EmuExperiment):
+            raise TypeError(name)
+        if not part.is_pooled:
+            result = experiment.measure(cell, Path(folder))
+            return answers(result, "correct"), answers(result, "classified"), result.cpu_seconds
+        system = experiment.system(cell, Path(folder))
+    asked, pool = frame[part.asked], frame[part.train & (frame["language"] == LABELLED).to_numpy()]
+
+    def of(rows: pd.DataFrame) -> tuple[Vectors, list[str], list[str]]:
+        vectors = np.asarray(system.encode(rows["text"].tolist()), dtype=np.float32)
+        return vectors, rows["intent"].tolist(), rows["language"].tolist()
+
+    nearest = pool_accuracy(*of(asked), *of(pool)).correct
+    classified = dict[str, NDArray[np.bool_]]()
+    if system.classify is not None:
+        right = np.asarray(system.classify(asked["text"].tolist())) == asked["intent"].to_numpy(dtype=str)
+        languages = asked["language"].to_numpy(dtype=str)
+        classified = {code: right[languages == code] for code in np.unique(languages).tolist()}
+    return nearest, classified, system.took.cpu_seconds
+
+
+def answers(result: CellResult, measure: str) -> Right:
+    """Return the answers of a cell: by language, or in the directions with English."""
+    return {
+        where: right.astype(bool)
+        for (name, _, where), right in result.values.items()
+        if name == measure and ("-" not in where or LABELLED in where.split("-"))
+    }
 
 
 def main() -> None:
-    """Measure, and write each finished system at once."""
+    """Measure, and write each finished training at once."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("data", type=Path, help="a folder with sib200 and home_assistant")
-    parser.add_argument("--sets", nargs="+", default=SETS, choices=SETS, metavar="SET")
+    parser.add_argument("data", type=Path, help="a folder with sib200, home_assistant and native")
+    parser.add_argument("--sets", nargs="+", default=tuple(FOLDERS), choices=tuple(FOLDERS), metavar="SET")
+    about = "beginnings of the names of parts, such as dev, quarter or 'new 0'"
+    parser.add_argument("--parts", nargs="+", default=("",), metavar="PART", help=about)
     parser.add_argument("--systems", nargs="+", default=SYSTEMS, choices=SYSTEMS, metavar="SYSTEM")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--encoder", default="use")
     options = parser.parse_args()
-    table = pd.read_csv(OUT)
     for name in options.sets:
-        labelled = rows_of(name, options.data)
+        measure(name, options)
+
+
+def measure(name: str, options: argparse.Namespace) -> None:
+    """Measure what is missing on a set."""
+    frame, outcomes = frame_of(name, options.data), Outcomes.read(name)
+    numbers, languages = numbers_of(frame), frame["language"].to_numpy(dtype=str)
+    few = {f"new {number}" for number in range(HALVES.get(name, 0))}
+    for part in parts_of(name, frame):
+        if not part.name.startswith(tuple(options.parts)) or "labels" in part.name:
+            continue
+        if part.has_new_intents and part.name not in few:
+            continue
+        outcomes.ask(part.name, languages[part.asked], numbers[part.asked])
         for system in options.systems:
-            own = (
-                (table["encoder"] == options.encoder) & (table["data"] == name) & (table["system"] == system)
-            )
-            if own.any() or (
-                system == "emu-parallel" and name == "home"
-            ):  # whose commands are not translations
+            if system == "emu-parallel" and part.is_pooled and name != "xsid":  # not translations
                 continue
-            found = correct_queries(labelled, options.encoder, system, options.seeds)
-            new = [(options.encoder, name, system, *row) for row in found]
-            table = pd.concat([table, pd.DataFrame(new, columns=COLUMNS)], ignore_index=True)
-            table.to_csv(OUT, index=False)
+            any_seed = Measured(part.name, options.encoder, system)
+            for rate in rates_of(name, part, any_seed, outcomes):
+                for seed in options.seeds:
+                    measured = any_seed._replace(seed=seed, rate=rate)
+                    if measured in outcomes.bits:
+                        continue
+                    try:
+                        nearest, classified, cpu_s = trained(frame, part, measured, name)
+                    except EmuError as error:  # such as Emu on a set of one language
+                        print(f"{name} {' '.join(map(str, measured))}: {error}", flush=True)
+                        continue
+                    outcomes.add(measured, nearest)
+                    if classified and not part.has_new_intents:
+                        outcomes.add(measured._replace(measure="classifier"), classified)
+                    outcomes.write()
+                    mean = 100 * np.mean([way.mean() for way in nearest.values()])
+                    print(f"{name} {' '.join(map(str, measured))}: {mean:.1f}, {cpu_s:.0f} CPU s", flush=True)
 
 
 if __name__ == "__main__":

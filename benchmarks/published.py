@@ -1,56 +1,40 @@
 """Measure everything on frozen encoders that README.md and docs/evidence.md quote.
 
-Writes benchmarks/results/frozen.csv, a row for each encoder, set, system and direction: the number of right queries.
-The systems are the encoder itself, the default method, and two peers on the same vectors and English labels: logistic
-regression and LDA, each as an embedding and as a classifier. Tests recompute the pages' tables from this file.
+Adds to benchmarks/results/outcomes which queries each system has right: the encoder itself; the same with languages
+evened out, which the default method does first where the encoder needs it; the default method; and, on the same
+vectors and English labels, logistic regression, LDA and the intents' means, as an embedding and as a classifier. A
+system that was measured is not measured again; delete its file to do so. `benchmarks.sets` lists the sets and their
+parts; class scores have no place for a new intent and are not measured there. Tests recompute the pages' tables.
 """
 
 import argparse
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
 
-from benchmarks.default_method import LABELLED, Fit, Labelled, Map, Vault, Vectors, base, posterior
+from benchmarks.default_method import Fit, Labelled, Map, Vault, Vectors, base, posterior
 
 # isort: split
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from benchmarks.outcomes import Measured, Outcomes, Right, numbers_of
+from benchmarks.sets import FOLDERS, LABELLED, Part, frame_of, parts_of
 from emu_core.bench.peers import Peer, frozen_peer
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.columns import LABELLED_COLUMNS
 from emu_core.evaluation.leave_one_out import NeighbourAccuracy, leave_one_out, pool_accuracy
-from emu_core.methods.posterior.fit import Examples
+from emu_core.methods.posterior.fit import Examples, evened_languages
+from emu_core.methods.posterior.settings import PosteriorConfig
 from emu_core.methods.registry import configure
 
 ENCODERS = ("use", "e5-small")
-OUT = Path(__file__).parent / "results" / "frozen.csv"
-Mask = NDArray[np.bool_]
+EVENED = "base-evened"
 
 
-class Part(NamedTuple):
-    """The training rows and the measured rows of a set."""
-
-    name: str  # such as "demo test"
-    data: Labelled
-    train: Mask
-    asked: Mask
-    pooled: bool = False  # whether the pool is the English training sentences
-
-
-def parts(vault: Vault) -> Iterator[Part]:
-    """Yield each set of the pages, and parts in which a random half of the intents has no labels."""
-    for name, of, measured in (("demo", vault.demo, "test"), ("sib", vault.sib, "dev")):
-        data = Labelled(*of)
-        train, test = data.splits == "train", data.splits == measured
-        yield Part(f"{name} {measured}", data, train, test)
-        for number, half in enumerate(data.halves()):
-            asked = (test if name == "demo" else np.ones_like(test)) & ~half
-            yield Part(f"{name} new {number}", data, train & half, asked)
-    home = Labelled(*vault.home)
-    english = home.languages == LABELLED
-    yield Part("home", home, english, ~english, pooled=True)
+def evened(config: PosteriorConfig) -> Fit:
+    """Return a function that removes the languages' differences and the common mean, as the default method does."""
+    return lambda examples: lambda vectors: evened_languages(vectors, examples.reference, config)
 
 
 def peer(kind: Peer) -> Fit:
@@ -70,66 +54,88 @@ def peer(kind: Peer) -> Fit:
         frame = frame.assign(
             text=named(labels.vectors), intent=labels.classes.astype(str), language=LABELLED, id=labels.ids
         ).astype("str")
-        found = frozen_peer(
+        system = frozen_peer(
             kind, lambda texts: np.stack([known[text] for text in texts]), LabelledSet(frame, "x")
         )
 
         def apply(vectors: Vectors) -> Vectors:
-            return np.asarray(found.encode(named(vectors)), dtype=np.float32)
+            return np.asarray(system.encode(named(vectors)), dtype=np.float32)
 
-        apply.classify = lambda vectors: found.classify(named(vectors))  # type: ignore[attr-defined]
+        apply.classify = lambda vectors: system.classify(named(vectors))  # type: ignore[attr-defined]
         return apply
 
     return fit
 
 
-def nearest(part: Part, apply: Map) -> NeighbourAccuracy:
+def systems_of(encoder: str) -> Mapping[str, Fit]:
+    """Return the systems by name."""
+    config = configure("posterior", encoder)
+    if not isinstance(config, PosteriorConfig):
+        raise TypeError(encoder)
+    return {
+        "base": base,
+        **({EVENED: evened(config)} if config.evens_languages else {}),
+        "posterior": posterior(config),
+        **{kind.value: peer(kind) for kind in Peer if kind.is_frozen},
+    }
+
+
+def nearest(part: Part, data: Labelled, apply: Map) -> NeighbourAccuracy:
     """Return nearest-neighbour accuracy: leave-one-out, or against the pool."""
 
-    def of(rows: Mask) -> tuple[Vectors, list[str], list[str]]:
-        data = part.data
+    def of(rows: NDArray[np.bool_]) -> tuple[Vectors, list[str], list[str]]:
         return apply(data.vectors[rows]), data.intents[rows].tolist(), data.languages[rows].tolist()
 
-    if part.pooled:
-        return pool_accuracy(*of(part.asked), *of(part.train))
-    return leave_one_out(*of(part.asked), part.data.ids[part.asked].tolist())
+    if part.is_pooled:
+        return pool_accuracy(*of(part.asked), *of(part.train & (data.languages == LABELLED)))
+    return leave_one_out(*of(part.asked), data.ids[part.asked].tolist())
 
 
-def rows(vault: Vault) -> Iterator[tuple[object, ...]]:
-    """Yield encoder, set, system, measure, direction or language, right queries, and queries."""
-    systems: Mapping[str, Fit] = {
-        "base": base,
-        "posterior": posterior(configure("posterior", vault.encoder)),
-        "logistic-regression": peer(Peer.LOGISTIC),
-        "lda": peer(Peer.LDA),
-    }
-    for part in parts(vault):
-        for system, fit in systems.items():
-            labels = part.data.labels(part.train, vault.reference)
-            apply = fit(labels)
-            for where, right in nearest(part, apply).correct.items():
-                if LABELLED not in where.split("-"):
-                    continue  # the pages quote only directions with English
-                yield vault.encoder, part.name, system, "retrieval", where, int(right.sum()), len(right)
-            if hasattr(apply, "classify") and " new " not in part.name:
-                names = np.unique(part.data.intents[part.train & (part.data.languages == LABELLED)])
-                for code in np.unique(part.data.languages[part.asked]):
-                    asked = part.asked & (part.data.languages == code)
-                    told = names[np.asarray(apply.classify(part.data.vectors[asked]), dtype=np.int64)]
-                    right = told == part.data.intents[asked]
-                    yield vault.encoder, part.name, system, "classifier", code, int(right.sum()), len(right)
+def classified(part: Part, data: Labelled, apply: Map) -> Right:
+    """Return by language whether a peer's classifier names the right intent."""
+    names = np.unique(data.intents[part.train & (data.languages == LABELLED)])
+    right = {}
+    for code in np.unique(data.languages[part.asked]).tolist():
+        asked = part.asked & (data.languages == code)
+        classes = np.asarray(apply.classify(data.vectors[asked]), dtype=np.int64)  # type: ignore[attr-defined]
+        right[code] = names[classes] == data.intents[asked]
+    return right
+
+
+def measure(name: str, vault: Vault) -> None:
+    """Measure what is missing on a set, and write it."""
+    frame = frame_of(name, vault.data)
+    vectors = vault.vectors(name, frame["text"].tolist)
+    data, outcomes, numbers = Labelled(frame, vectors), Outcomes.read(name), numbers_of(frame)
+    for part in parts_of(name, frame):
+        outcomes.ask(part.name, data.languages[part.asked], numbers[part.asked])
+        for system, fit in systems_of(vault.encoder).items():
+            is_peer = system in set(Peer)
+            measured = Measured(part.name, vault.encoder, system)
+            if measured in outcomes.bits or (is_peer and part.has_new_intents):
+                continue
+            apply = fit(data.labels(part.train, vault.reference))
+            right = nearest(part, data, apply).correct
+            # The pages quote only directions with English.
+            outcomes.add(measured, {way: of for way, of in right.items() if LABELLED in way.split("-")})
+            if is_peer:
+                outcomes.add(measured._replace(measure="classifier"), classified(part, data, apply))
+        outcomes.write()
 
 
 def main() -> None:
     """Measure and write."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("data", type=Path, help="a folder with sib200 and home_assistant")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("data", type=Path, help="a folder with sib200, home_assistant and native")
     parser.add_argument("--vectors", type=Path, required=True, help="folder in which vectors are kept")
+    parser.add_argument("--sets", nargs="+", default=tuple(FOLDERS), choices=tuple(FOLDERS), metavar="SET")
+    parser.add_argument("--encoders", nargs="+", default=ENCODERS, metavar="ENCODER")
     options = parser.parse_args()
-    found = [row for encoder in ENCODERS for row in rows(Vault(options.data, options.vectors, encoder))]
-    columns = ["encoder", "data", "system", "measure", "where", "right", "queries"]
-    pd.DataFrame(found, columns=columns).to_csv(OUT, index=False)
-    print(f"{OUT}: {len(found):,} rows")
+    for encoder in options.encoders:
+        for name in options.sets:
+            measure(name, Vault(options.data, options.vectors, encoder))
 
 
 if __name__ == "__main__":

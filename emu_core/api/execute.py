@@ -34,6 +34,10 @@ def _no_listener(run: Run) -> None:
     return None
 
 
+def _ignored(outcome: Outcome) -> None:
+    return None
+
+
 @dataclass(frozen=True)
 class Face:
     """The part of the command, the app or a notebook in the runs that it starts.
@@ -44,10 +48,12 @@ class Face:
         write_card: writes README.md into the folder of a run that is complete but for its final status, and again
             after its forgetting was measured.
         listener: returns what shows a run's progress if the caller gave no `on_progress`; None shows nothing.
+        on_outcome: receives what the method returned, for what runs do not store.
     """
 
     write_card: Callable[[Run], None]
     listener: Callable[[Run], OnProgress | None] = _no_listener
+    on_outcome: Callable[[Outcome], object] = _ignored
 
 
 def execute(
@@ -103,6 +109,7 @@ def execute(
             if teacher_parts and isinstance(data, LabelledData):
                 job = replace(job, teacher=_teacher(job, teacher_parts), data=data.for_student(config))
             outcome = train_parts(job, parts)
+            face.on_outcome(outcome)
             if snapshots is not None:
                 # No epochs, or no snapshots of them.
                 if not (snapshots.last and outcome.fitted.selected_epoch):

@@ -27,6 +27,7 @@ from emu_core.spawning import isolated
 
 if TYPE_CHECKING:
     from emu_core.encoders.base import Encoder
+    from emu_core.training.job import Classify
 
 _POLL_S = 0.2  # how soon a running cell notices that the benchmark was cancelled
 LAST_WORDS = 300  # characters quoted from the output of a process that died
@@ -150,11 +151,12 @@ class Experiment(ABC):
 
     def train(
         self, labelled: LabelledSet, cell: Cell, folder: Path, **options: Any
-    ) -> "tuple[Encoder, Took, dict[str, object]]":
+    ) -> "tuple[Encoder, Classify | None, Took, dict[str, object]]":
         """Train a method of this library, as a user would; the options are those of `train`.
 
         Returns:
-            The trained encoder, the time that training took, and facts for the report.
+            The trained encoder, the classifier that was trained with it, if any, the time that training took, and
+            facts for the report.
         """
         import torch
 
@@ -164,9 +166,9 @@ class Experiment(ABC):
 
         # The first optimiser of a process imports much, which must not count as training time.
         torch.optim.SGD([torch.zeros(1)])
-        clock, config = Clock(), self.config
+        clock, config, classifiers = Clock(), self.config, list["Classify | None"]()
         run = train(
-            Face(write_card=_no_card),
+            Face(write_card=_no_card, on_outcome=lambda outcome: classifiers.append(outcome.classify)),
             labelled,
             out=folder / "run",
             encoder=config.encoder,
@@ -178,7 +180,7 @@ class Experiment(ABC):
         )
         warnings = list(run.metrics().warnings)
         trained = load_encoder(f"run:{run.folder}", device=config.device)
-        return trained, clock.took, {"warnings": warnings} if warnings else {}
+        return trained, classifiers[0], clock.took, {"warnings": warnings} if warnings else {}
 
     def fingerprint(self, cell: Cell) -> str:
         """Return a checksum of everything that determines a cell's figures."""

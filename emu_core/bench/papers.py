@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 class EmuPart(StrEnum):
     """A part of the report on Emu, named by the paper's number if it has one."""
 
+    TABLE_1 = "1"
     TABLE_2 = "2"
     TABLE_3 = "3"
     TABLE_4 = "4"
@@ -29,6 +30,7 @@ class EmuPart(StrEnum):
     PEERS = "peers"
     FIGURE_2 = "figure2"
     FEW_SHOT = "few-shot"
+    NEW_INTENTS = "new-intents"
 
 
 class Preset(StrEnum):
@@ -61,6 +63,7 @@ _PRESET_HELP = (
 )
 _PARTS_HELP = "Table and figure numbers are the paper's. Cells that several tables need are run only once."
 _EMU_PARTS = {
+    EmuPart.TABLE_1: "Table 1: sentences and intents",
     EmuPart.TABLE_2: "Table 2: every method",
     EmuPart.PEERS: "Peers: what others do today",
     EmuPart.TABLE_3: "Table 3: training languages",
@@ -68,10 +71,10 @@ _EMU_PARTS = {
     EmuPart.TABLE_5: "Table 5: what each part adds",
     EmuPart.FIGURE_2: "Figure 2: maps of two languages",
     EmuPart.FEW_SHOT: "Few-shot: with two labels an intent, and more",
+    EmuPart.NEW_INTENTS: "New intents: labels for half of them",
 }
-USUAL_EMU_PARTS = tuple(
-    part for part in EmuPart if part is not EmuPart.FEW_SHOT
-)  # that takes as long as all others
+_LONG_EMU_PARTS = (EmuPart.FEW_SHOT, EmuPart.NEW_INTENTS)  # each takes as long as all others
+USUAL_EMU_PARTS = tuple(part for part in EmuPart if part not in _LONG_EMU_PARTS)
 _FMDA_PARTS = {
     FmdaPart.TABLE_2: "Table 2: cross-lingual retrieval",
     FmdaPart.TABLE_3: "Table 3: template retrieval",
@@ -139,6 +142,12 @@ class EmuBench(BenchSettings):
         10,
         "How often the labels of the few-shot table are drawn; its intervals are over the draws.",
         label="Draws of few labels",
+        low=1,
+    )
+    halves: int = setting(
+        4,
+        "How many halves of the intents have labels in turn, in the table of new intents.",
+        label="Halves of the intents",
         low=1,
     )
     preset: Preset = setting(Preset.TUNED, _PRESET_HELP, label="Settings", choices=_PRESETS)

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -36,6 +37,7 @@ THEIR_RATE = 2e-5  # the learning rate in the documentation of sentence-transfor
 LDA_SHRINKAGE = 0.5
 SETFIT = "setfit==1.2.0"
 SETFIT_PAIRS = 20  # R of Tunstall et al. 2022: pairs of each sort for each sentence
+SETFIT_BATCH = 16
 _TUNED, _SETFIT = "peers of sentence-transformers", "SetFit"
 PACKAGES = {_TUNED: ("datasets", "accelerate"), _SETFIT: ("setfit", "datasets")}  # that kinds of peers need
 _QUIET: dict[str, Any] = {"report_to": "none", "save_strategy": "no", "logging_strategy": "no"}
@@ -52,11 +54,17 @@ class Peer(StrEnum):
     RANKING = "st-multiple-negatives"
     COSENT = "st-cosent"
     SETFIT = "setfit"
+    SETFIT_OWN_BUDGET = "setfit-own-budget"
 
     @property
     def is_frozen(self) -> bool:
         """Whether the encoder is not trained, so that seed and learning rate have no effect."""
         return self in (Peer.LOGISTIC, Peer.LDA, Peer.PROTOTYPES)
+
+    @property
+    def has_own_budget(self) -> bool:
+        """Whether it is trained as its documentation says, at any cost, instead of with Emu's budget."""
+        return self is Peer.SETFIT_OWN_BUDGET
 
 
 @dataclass(frozen=True)
@@ -94,7 +102,7 @@ class Prototypes:
 
 @dataclass(frozen=True)
 class Budget:
-    """The training budget of a peer, which is that of Emu."""
+    """The training budget of a peer, which is that of Emu unless the peer has its own."""
 
     epochs: int  # passes over the sentences; with losses that take pairs, each is once the first of a pair
     batch_size: int  # sentences, or pairs, a step
@@ -164,13 +172,23 @@ def check_packages(*names: str) -> None:
 
 
 def peer_settings(peer: Peer, ours: Any, is_our_rate: bool) -> dict[str, object]:
-    """Return what a peer is trained with: epochs and batch size of `ours`, and its learning rate or the usual one."""
+    """Return what a peer is trained with: epochs and batch size of `ours`, and its learning rate or the usual one.
+
+    A peer with a budget of its own has the settings of its documentation; `epochs` are then how often a sentence is
+    encoded.
+    """
     if peer is Peer.LDA:
         return {"shrinkage": LDA_SHRINKAGE}
     if peer is Peer.PROTOTYPES:
         return {}
     if peer is Peer.LOGISTIC:
         return {"C": "chosen by cross-validation on the training sentences"}
+    if peer.has_own_budget:
+        return {
+            "epochs": 4 * SETFIT_PAIRS,  # as passes: 2 R pairs of two sentences for each
+            "batch_size": SETFIT_BATCH,
+            "learning_rate": THEIR_RATE,
+        }
     rate = ours.learning_rate if is_our_rate else THEIR_RATE
     return {"epochs": ours.epochs, "batch_size": ours.batch_size, "learning_rate": rate}
 
@@ -182,7 +200,7 @@ def trained_peer(
     if peer.is_frozen:
         return frozen_peer(peer, load_encoder(encoder, device=device).encode, labelled)
     budget, sentences = Budget(**settings, seed=seed, device=device), SentenceModel(encoder, device)
-    if peer is Peer.SETFIT:
+    if peer in (Peer.SETFIT, Peer.SETFIT_OWN_BUDGET):
         return setfit_peer(sentences, labelled, budget)
     return tuned_peer(peer, sentences, labelled, budget)
 
@@ -190,8 +208,10 @@ def trained_peer(
 def frozen_peer(peer: Peer, encode: _Encode, labelled: LabelledSet) -> System:
     """Fit a classifier on the base encoder's vectors of labelled sentences. Raises TrainingError if it can't be fitted.
 
-    For retrieval, a sentence's vector is its class probabilities (logistic regression), its discriminant scores (LDA)
-    or its cosines to the intents' mean vectors, the prototypes (Snell et al. 2017).
+    For retrieval, a sentence's vector is its class probabilities less 1 / k for k intents (logistic regression), its
+    discriminant scores (LDA) or its cosines to the intents' mean vectors, the prototypes (Snell et al. 2017).
+    Probabilities are centred because they are all positive: without that, a sentence of which nothing is known is near
+    every other by cosine.
     """
     from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
@@ -216,13 +236,18 @@ def frozen_peer(peer: Peer, encode: _Encode, labelled: LabelledSet) -> System:
         space = model.cosines
     else:
         model = logistic_regression(vectors, intents.tolist(), sentence_groups(labelled.frame))
-        space, facts["C"] = model.predict_proba, float(model.C)
+        space, facts["C"] = partial(_centred_probabilities, model), float(model.C)
     return System(
         encode=lambda texts: np.asarray(space(encode(list(texts)))),
         classify=lambda texts: [str(intent) for intent in model.predict(encode(texts))],
         took=since(start),
         facts=facts,
     )
+
+
+def _centred_probabilities(model: Any, vectors: NDArray[np.floating]) -> NDArray[np.float64]:
+    """Return the probabilities (N, k) of a classifier less 1 / k."""
+    return np.asarray(model.predict_proba(vectors) - 1 / len(model.classes_))
 
 
 def tuned_peer(peer: Peer, sentences: SentenceModel, labelled: LabelledSet, budget: Budget) -> System:

@@ -40,6 +40,9 @@ class Cell:
     seed: int = 0
     variant: str = ""  # distinguishes cells of one system, for example by learning rate
     labels: int = 0  # labelled sentences an intent, drawn with the seed; 0 for all
+    half: int | None = (
+        None  # number of the half of the intents that has labels; the others are measured. None for all
+    )
 
     @property
     def key(self) -> str:
@@ -48,18 +51,23 @@ class Cell:
         if not re.fullmatch(r"[a-z0-9+-]{0,60}", on):
             on = "x" + hashlib.sha256("\0".join(self.on).encode()).hexdigest()[:12]
         shots = f"{self.labels}-shot" if self.labels else ""
-        return ".".join(part for part in (self.system, self.variant, on, shots, f"s{self.seed}") if part)
+        half = "" if self.half is None else f"half-{self.half}"
+        return ".".join(
+            part for part in (self.system, self.variant, on, shots, half, f"s{self.seed}") if part
+        )
 
     @property
     def label(self) -> str:
         """The name shown while the cell runs."""
+        half = "" if self.half is None else f", half {self.half} of the intents,"
         if not self.on:
-            return f"{self.system} encoder"
+            return f"{self.system} encoder{half.rstrip(',')}"
         variant = f" ({self.variant} learning rate)" if self.variant else ""
         if self.variant == PAPER:
             variant = " (the paper's settings)"
         shots = f", {self.labels} labels an intent," if self.labels else ""
-        return f"{self.system.removeprefix('peer.')} on {', '.join(self.on)}{shots}{variant} seed {self.seed}"
+        on = ", ".join(self.on)
+        return f"{self.system.removeprefix('peer.')} on {on}{shots}{half}{variant} seed {self.seed}"
 
 
 def cells_of(systems: Iterable[str], on: Iterable[Sequence[str]], seeds: Sequence[int]) -> list[Cell]:
@@ -276,10 +284,11 @@ class Results:
         variant: str = "",
         seeds: Sequence[int] | None = None,
         labels: int = 0,
+        half: int | None = None,
     ) -> OverSeeds:
         """Return a system over its seeds; seeds None takes the benchmark's, for the other arguments see `Cell`."""
         asked = [
-            Cell(system, tuple(on), seed, variant, labels)
+            Cell(system, tuple(on), seed, variant, labels, half)
             for seed in (self.seeds if seeds is None else seeds)
         ]
         finished = [self.cells[cell] for cell in asked if cell in self.cells]

@@ -30,6 +30,8 @@ def add_bench(verbs: Any) -> None:
     shared.add_train_languages(emu)
     about = "draws of the labels for the few-shot table (default: 10)"
     option(emu, "--draws N", about, type=int, default=EmuBench().draws)
+    about = "halves of the intents that have labels in turn, for the table of new intents (default: 4)"
+    option(emu, "--halves N", about, type=int, default=EmuBench().halves)
     _add_labelled(fmda, "fmda", FmdaPart, FmdaBench().parts)
     which = "English, or else the set's first language, with each other one"
     option(

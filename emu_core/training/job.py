@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from emu_core.encoders.base import Encoder
+from emu_core.encoders.base import Encoder, FloatArray
 from emu_core.encoders.encode import cached_encode, shared_encode
 from emu_core.errors import TrainingError
 from emu_core.evaluation.arrays import Encode
@@ -21,6 +21,8 @@ from emu_core.runs.run import Run
 from emu_core.runs.snapshots import Snapshots
 from emu_core.runs.stored_data import LabelledData, ParallelData
 from emu_core.training.fit import Fitted, Trainer, fit
+
+Classify = Callable[[FloatArray], list[str]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,9 +128,12 @@ class Outcome:
         encode: its `encode`, shared between processes.
         fitted: the selected epoch, and warnings.
         metrics: the figures that the method itself measured.
+        classify: the classifier that was trained with the encoder, from its vectors (N, dim) to N intents; None if
+            there is none, or it belongs to other weights than the encoder's. Runs do not store it.
     """
 
     encoder: Encoder
     encode: Encode
     fitted: Fitted
     metrics: Metrics = field(default_factory=Metrics)
+    classify: Classify | None = None

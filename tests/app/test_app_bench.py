@@ -155,7 +155,7 @@ def test_emus_form_says_what_would_be_done_and_starts_it(app: AppTest, root: Pat
         "use",
     )
     chosen = {"seeds": [0, 1], "epochs": 3, "parts": ["4"], "preset": "tuned"}
-    assert config.hyperparameters == {**chosen, "draws": 10}
+    assert config.hyperparameters == {**chosen, "draws": 10, "halves": 4}
     data = EmuExperiment.open(run).data
     assert len(data.train.frame) + len(data.test.frame) == 36
     measured(run)

@@ -1,5 +1,6 @@
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,10 +16,13 @@ from emu_core.bench.peers import (
     tuned_peer,
 )
 from emu_core.bench.results import Cell
+from emu_core.data.demo import reference_texts
 from emu_core.data.labelled import LabelledSet
 from emu_core.encoders.registry import load_encoder
 from emu_core.errors import TrainingError
 from emu_core.evaluation.classifier import C_VALUES
+from emu_core.evaluation.run_metrics import measure_accuracy
+from emu_core.methods.registry import configure
 from tests.support.bench_cells import planned
 from tests.support.bench_set import bench_set
 from tests.support.tiny_transformer import tiny_transformer
@@ -102,12 +106,14 @@ def test_lda_is_fisher_with_half_shrinkage() -> None:
     assert (np.asarray(system.classify(texts)) == expected).mean() > 0.97
 
 
-def test_logistic_regression_gives_its_class_probabilities() -> None:
+def test_logistic_regression_gives_its_class_probabilities_less_their_mean() -> None:
     labelled, vectors = blobs(90, 1)
     texts = labelled.frame["text"].tolist()
     system = frozen_peer(Peer.LOGISTIC, encoder_of(vectors), labelled)
     found = np.asarray(system.encode(texts))
-    assert found.shape == (90, 3) and np.allclose(found.sum(axis=1), 1) and (found >= 0).all()
+    probabilities = found + 1 / 3
+    assert found.shape == (90, 3) and np.allclose(found.sum(axis=1), 0) and (probabilities >= 0).all()
+    assert probabilities.max(axis=1).mean() > 0.9
     assert system.classify is not None
     named = np.asarray(labelled.intents)[found.argmax(axis=1)]
     assert named.tolist() == list(system.classify(texts))
@@ -201,6 +207,32 @@ def test_a_tuned_peer_moves_the_encoder_and_is_repeated_by_its_seed(peer: Peer, 
     assert (system.classify is not None) == (peer is Peer.SOFTMAX)
     if system.classify is not None:
         assert set(system.classify(texts)) <= set(train.intents)
+
+
+def test_setfit_with_its_own_budget_trains_on_all_its_pairs(tiny: str) -> None:
+    pytest.importorskip("setfit")
+    cell = Cell("peer.setfit-own-budget", ("en",), 0, "theirs")
+    result = measure_cell(planned("emu", encoder=tiny), cell)
+    # 20 pairs of each sort for each of 12 sentences, two sentences a pair.
+    assert result.facts["sentence_passes"] == 2 * 2 * 20 * 12
+    assert set(result.wheres("classified")) == {"en", "de"}
+
+
+def test_the_base_is_evened_out_by_the_first_step_of_the_default(tiny: str) -> None:
+    experiment = planned("emu", encoder=tiny, parts=["peers"])
+    result = measure_cell(experiment, Cell("base-evened"))
+    encode, frame = load_encoder(tiny).encode, experiment.data.test.frame
+    reference = [encode(texts) for texts in reference_texts().values()]
+    means = np.stack([(x / np.linalg.norm(x, axis=1, keepdims=True)).mean(axis=0) for x in reference])
+    config: Any = configure("posterior", "hf")
+    axes = np.linalg.svd(means - means.mean(axis=0), full_matrices=False)[2][: config.language_directions]
+    x = encode(frame["text"].tolist())
+    x = x / np.linalg.norm(x, axis=1, keepdims=True)
+    mean = means.mean(axis=0)
+    x = x - x @ axes.T @ axes - config.centering * (mean - mean @ axes.T @ axes)
+    expected = measure_accuracy(experiment.data.test, lambda texts: x.astype(np.float32))
+    for way, right in expected.correct.items():
+        assert result.values["correct", "", way].tolist() == right.tolist()
 
 
 def test_setfit_is_a_cell_within_the_budget(tiny: str) -> None:

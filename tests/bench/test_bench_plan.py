@@ -1,13 +1,16 @@
 """The cells of Emu's benchmark, what they are trained with, and its data."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from emu_core.bench.emu.experiment import EmuExperiment, bench_data, benchmarked_methods
 from emu_core.bench.emu.few_shot import FEW_SHOT_LABELS, drawn_labels, numbers_of_labels
+from emu_core.bench.emu.new_intents import halves_of_intents
 from emu_core.bench.experiment import measure_cell
 from emu_core.bench.papers import EmuPart
 from emu_core.bench.peers import Peer
@@ -19,7 +22,7 @@ from emu_core.evaluation.run_metrics import measure_accuracy
 from emu_core.methods.registry import configure, methods_that_need
 from emu_core.training.method import Needs
 from tests.support.bench_cells import drawn, planned, run
-from tests.support.bench_set import bench_set
+from tests.support.bench_set import bench_set, four_intents
 from tests.support.tiny_transformer import tiny_transformer
 
 SIX = ("en", "de", "es", "fr", "ja", "zh")
@@ -62,8 +65,66 @@ def test_peers_that_train_are_run_with_both_rates_and_the_frozen_once() -> None:
         own = [(cell.seed, cell.variant) for cell in found if cell.system == f"peer.{peer}"]
         if peer in (Peer.LDA, Peer.LOGISTIC, Peer.PROTOTYPES):
             assert own == [(0, "")]
+        elif peer is Peer.SETFIT_OWN_BUDGET:
+            assert own == [(0, "theirs")]
         else:
             assert own == [(0, "theirs"), (0, "ours"), (1, "theirs"), (1, "ours")]
+
+
+def test_a_limit_of_epochs_leaves_out_the_peer_with_its_own_budget() -> None:
+    own = [cell for cell in cells("peers") if cell.system == "peer.setfit-own-budget"]
+    assert planned("emu", parts=["peers"]).hyperparameters(own[0]) == {
+        "epochs": 80, "batch_size": 16, "learning_rate": 2e-5,
+    }  # fmt: skip
+    assert not {cell.system for cell in cells("peers", epochs=1)} & {own[0].system}
+
+
+def test_the_first_step_of_the_default_is_a_row_where_it_does_something() -> None:
+    evened = Cell("base-evened")
+    assert evened not in cells("peers") and evened in cells("peers", encoder="e5-small")
+    assert evened not in cells("2", encoder="e5-small")
+    experiment = planned("emu", encoder="e5-small", parts=["peers"])
+    config: Any = configure("posterior", "e5-small")
+    assert experiment.hyperparameters(evened) == {
+        "language_directions": config.language_directions, "centering": config.centering,
+    }  # fmt: skip
+
+
+def test_each_half_of_the_intents_has_labels_once() -> None:
+    found = planned("emu", four_intents(), parts=["new-intents"], halves=99, encoder="e5-small")
+    assert isinstance(found, EmuExperiment)
+    assert len(set(found.halves)) == len(found.halves) == 6  # of four intents, every two
+    made = found.cells()
+    assert len({cell.key for cell in made}) == len(made)
+    systems = {cell.system for cell in made if cell.half == 5}
+    assert {"base", "base-evened", "posterior", "emu", "peer.setfit", "peer.st-softmax"} <= systems
+    assert not {"peer.lda", "peer.logistic-regression", "peer.setfit-own-budget"} & systems
+    # Known intents choose the learning rate, so those cells are needed as well.
+    assert {replace(cell, half=None) for cell in made} <= set(made)
+    assert "new-intents" not in planned("emu").settings.parts
+
+
+def test_seven_intents_have_thirty_five_halves() -> None:
+    halves = list(halves_of_intents(list("abcdefg")))
+    assert len(halves) == len(set(halves)) == 35 and {len(half) for half in halves} == {3}
+    assert list(halves_of_intents(list("gfedcba"), 3)) == halves[:3]
+
+
+def test_a_half_is_trained_on_some_intents_and_measured_on_the_others(tmp_path: Path) -> None:
+    tiny = f"hf:{tiny_transformer(tmp_path / 'tiny')}"
+    experiment = planned("emu", four_intents(), encoder=tiny, parts=["new-intents"], halves=1, epochs=1)
+    assert isinstance(experiment, EmuExperiment)
+    (half,) = experiment.halves
+    frame = experiment.data.test.frame
+    asked = frame[~frame["intent"].isin(half)].reset_index(drop=True)
+    expected = measure_accuracy(LabelledSet(asked, "x"), load_encoder(tiny).encode)
+    base = measure_cell(experiment, Cell("base", half=0))
+    for way, right in expected.correct.items():
+        assert base.values["correct", "", way].tolist() == right.tolist()
+    english, german = (base.values["sentence", "", code].tolist() for code in ("en", "de"))
+    assert english == german and len(set(english)) == 4
+    emu = measure_cell(experiment, Cell("emu", ("en",), half=0))
+    assert len(emu.values["correct", "", "en-de"]) == 4 and emu.wheres("classified") == []
 
 
 def test_few_labels_are_drawn_anew_for_every_system() -> None:
@@ -159,6 +220,40 @@ def test_a_method_is_trained_by_the_library(method: str, tmp_path: Path) -> None
     for direction, right in expected.correct.items():
         assert result.values["correct", "", direction].tolist() == right.tolist()
     assert 0 < result.seconds < result.seconds_whole
+
+
+def test_emus_own_classifier_is_measured(tmp_path: Path) -> None:
+    import torch
+
+    from emu_core.api.execute import Face
+    from emu_core.api.train import train
+    from emu_core.training.job import Outcome
+
+    tiny = f"hf:{tiny_transformer(tmp_path / 'tiny')}"
+    experiment = planned("emu", encoder=tiny, epochs=1)
+    assert isinstance(experiment, EmuExperiment)
+    test = experiment.data.test.frame
+    outcomes = list[Outcome]()
+    face = Face(write_card=lambda _: None, on_outcome=outcomes.append)
+    for method in ("emu", "softmax"):
+        result = measure_cell(experiment, Cell(method, ("en",)))
+        done = train(
+            face, experiment.data.train, out=tmp_path / method, method=method, encoder=tiny, device="cpu",
+            config=configure(method, "hf", epochs=1),
+        )  # fmt: skip
+        vectors = load_encoder(f"run:{done.folder}").encode(test["text"].tolist())
+        classify = outcomes[-1].classify
+        assert classify is not None
+        predicted = classify(vectors)
+        for code in ("en", "de"):
+            rows = np.flatnonzero(test["language"] == code)
+            right = [float(predicted[row] == test["intent"][row]) for row in rows]
+            assert result.values["classified", "", code].tolist() == right
+        # Of vectors of any length, Emu's classifier sees the direction alone, and softmax the vector itself.
+        scaled = classify(torch.from_numpy(1000 * vectors).numpy())
+        assert method != "emu" or scaled == predicted
+    for method in ("contrastive", "emu-anchored", "posterior"):  # no classifier, or not of these weights
+        assert measure_cell(experiment, Cell(method, ("en",))).wheres("classified") == []
 
 
 def test_the_translation_baseline_measures_the_translations(tmp_path: Path) -> None:

@@ -217,7 +217,7 @@ def test_what_can_not_be_measured_is_told_and_tried_again(paper: str, first: str
 
 
 def test_settings_are_checked_and_described(tmp_path: Path) -> None:
-    with pytest.raises(TrainingError, match="one of 2, 3, 4, 5, peers, figure2"):
+    with pytest.raises(TrainingError, match="one of 1, 2, 3, 4, 5, peers, figure2"):
         run("emu", tmp_path, parts=["7"])
     with pytest.raises(TrainingError, match="one of 2, 3, 4, 5, 6, 9, probes, figure4"):
         run("fmda", tmp_path, parts=["7"])
@@ -358,7 +358,7 @@ NAMES = {"pool": '<script>alert(1)</script>"|`x`', "hotel": "=HYPERLINK(1)", "ho
 REPORTS: dict[str, tuple[Any, list[str], list[str]]] = {
     "emu": (
         LabelledSet(bench_set(names=NAMES).frame, EVIL),
-        ["table2", "table3", "table4", "table5", "peers"],
+        ["table1", "table2", "table3", "table4", "table5", "peers"],
         ["figure_table2", "figure_peers", "figure2"],
     ),
     "fmda": (

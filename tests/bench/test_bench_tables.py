@@ -14,10 +14,12 @@ from emu_core.bench.emu import few_shot
 from emu_core.bench.emu.accuracies import Accuracies, level_above, level_of, stars
 from emu_core.bench.emu.experiment import PAPER_ORDER, benchmarked_methods
 from emu_core.bench.emu.few_shot_table import few_shot_table
+from emu_core.bench.emu.new_intents_table import new_intents_table
 from emu_core.bench.emu.report import (
     paper_mean,
     peers_table,
     printed_tables,
+    table_1,
     table_2,
     table_3,
     table_4,
@@ -26,9 +28,10 @@ from emu_core.bench.emu.report import (
 from emu_core.bench.paper import paper_numbers
 from emu_core.bench.results import PAPER, Cell, CellResult, Results, numbers
 from emu_core.bench.tables import Row, Warned
+from emu_core.data.labelled import LabelledSet
 from emu_core.methods.registry import configure
 from tests.support.bench_cells import planned
-from tests.support.bench_set import bench_set
+from tests.support.bench_set import bench_set, four_intents
 
 SIX = ("en", "de", "es", "fr", "ja", "zh")
 TWO = ("en", "de")
@@ -294,13 +297,88 @@ def test_the_peers_row_is_the_better_of_its_two_rates() -> None:
     rows = {row[0]: row for row in table.texts}
     chosen = rows["sentence-transformers, CoSENTLoss (learning rate 0.0003, ours)"]
     assert chosen[1] == rows["Emu"][1]
-    assert chosen[4] == "3.0" and rows["Emu"][4:9] == ("7.0", "5.0", "9.0", "800", "")
-    assert rows["frozen + LDA (shrinkage 0.5)"][8] == "62.5"  # the mean of 50 and 75
+    assert chosen[5] == "3.0" and rows["Emu"][5:10] == ("7.0", "5.0", "9.0", "800", "")
+    assert rows["frozen + LDA (shrinkage 0.5)"][9] == "62.5"  # the mean of 50 and 75
     assert rows["SetFit"][1] == "not measured: no setfit"
     assert "fastest peer that trains the encoder is sentence-transformers, CoSENTLoss" in table.verdict[1]
     assert "with 3.0 s" in table.verdict[1] and "Emu trains in 7.0 s" in table.verdict[1]
     assert table.verdict[0].endswith("(+0.0).")
     assert all(len(row) == len(table.head) for row in table.texts)
+    assert {row[4] for row in table.texts} == {""}  # without the sentences' numbers there is no interval
+
+
+def naming(base: CellResult, sentences: list[int], languages: tuple[str, ...] = TWO) -> CellResult:
+    """The base's cell with the number of each query's sentence."""
+    named = {("sentence", "", code): sentences for code in languages}
+    return CellResult({**base.values, **numbers(named)})
+
+
+def test_peers_are_compared_with_the_best_by_a_bootstrap_over_sentences() -> None:
+    base = naming(drawn_result(TWO, 0, 0.4), list(range(40)))
+    emu, best, worse = (drawn_result(TWO, seed, share) for seed, share in ((1, 0.9), (2, 0.6), (3, 0.5)))
+    cells = {
+        Cell("emu", ("en",)): emu,
+        Cell("peer.lda", ("en",)): worse,
+        Cell("peer.prototypes", ("en",)): best,
+    }
+    table = peers_table(found_of(base, cells))
+    ways = ("en-en", "en-de", "de-en")
+    expected = np.mean([100 * (right(emu, way).mean() - right(best, way).mean()) for way in ways])
+    against = table.data["emu"]["against_best_peer"]
+    assert against["points"] == pytest.approx(expected) and 0 < against["low"] < expected < against["high"]
+    text = f"{expected:+.1f} ({against['low']:+.1f} to {against['high']:+.1f})"
+    assert row_of(table, "Emu")[4] == text and table.verdict[0].endswith(f"({text}).")
+    assert table.data["prototypes"]["against_best_peer"] is None
+    assert row_of(table, "frozen + means of the intents")[4] == ""
+
+
+def test_table_1_counts_the_sentences_of_each_language() -> None:
+    frame = bench_set(TWO).frame
+    frame = frame[(frame["language"] == "en") | (frame["id"] != "hotel0")]
+    experiment: Any = planned("emu", LabelledSet(frame.reset_index(drop=True), "x"))
+    base = drawn_result(TWO, 0, 0.4)
+    table = table_1(Accuracies(experiment, Results({Cell("base"): base}, (0,))))
+    assert table.texts == [("en", "12", "6", "3", "3", "4", "4"), ("de", "11", "6", "3", "3", "3", "4")]
+    assert table.data["de"]["train"] == 11
+    (printed,) = printed_tables("1")
+    assert ("HotelQA", "676", "144", "28") in printed.texts and len(printed.texts) == 3
+
+
+def test_new_intents_take_the_rate_of_known_ones_and_compare_with_the_best_peer() -> None:
+    wide = four_intents(TWO)
+    experiment: Any = planned("emu", wide, parts=["new-intents"], halves=2)
+    assert experiment.cells()[0] == Cell("base")
+    cells = {cell: drawn_result(TWO, i, 0.4) for i, cell in enumerate(experiment.cells())}
+    st = Cell("peer.st-softmax", ("en",))
+    for half in (None, 0, 1):
+        base = Cell("base", half=half)
+        cells[base] = naming(cells[base], list(range(40)))
+        # On known intents, the second rate is better; on new ones the first, which must not be chosen.
+        shares = {"theirs": 0.3 if half is None else 0.95, "ours": 0.8 if half is None else 0.7}
+        for i, (rate, share) in enumerate(shares.items()):
+            cells[replace(st, variant=rate, half=half)] = drawn_result(TWO, 50 + i, share)
+    table = new_intents_table(Accuracies(experiment, Results(cells, (0,))))
+    ways = ("en-en", "en-de", "de-en")
+
+    def mean(cell: Cell) -> float:
+        halves = [cells[replace(cell, half=half)] for half in (0, 1)]
+        return float(np.mean([100 * right(one, way).mean() for one in halves for way in ways]))
+
+    ours = mean(replace(st, variant="ours"))
+    row = row_of(table, "sentence-transformers, softmax classifier (learning rate 0.0003, ours)")
+    assert row[1] == f"{ours:.1f}" and row[3] == ""  # it is the best peer
+    assert row[2].startswith(f"{ours - mean(Cell('base')):+.1f} (")
+    emu = row_of(table, "Emu")
+    assert emu[1] == f"{mean(Cell('emu', ('en',))):.1f}"
+    assert emu[3].startswith(f"{mean(Cell('emu', ('en',))) - ours:+.1f} (")
+    known = np.mean([100 * right(cells[Cell("emu", ("en",))], way).mean() for way in ways])
+    assert emu[4] == f"{known:.1f}"
+    # Scores of other intents are no embedding of new ones, and no peer.
+    assert not {"logistic-regression", "lda", "prototypes"} & set(table.data)
+    few: Any = planned("emu", parts=["new-intents"])
+    base_alone = {cell: drawn_result(TWO, i, 0.4) for i, cell in enumerate(few.cells())}
+    missing = new_intents_table(Accuracies(few, Results(base_alone, (0,))))
+    assert "four intents or more, and there are 3" in missing.rows[1].missing
 
 
 def test_the_few_shot_table_is_the_mean_over_draws_with_students_interval(

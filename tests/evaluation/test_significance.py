@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from emu_core.errors import DataError
-from emu_core.evaluation.significance import binomial_interval, paired_test, wilcoxon
+from emu_core.evaluation.significance import binomial_interval, paired_bootstrap, paired_test, wilcoxon
 
 
 def z_of(confidence: float) -> float:
@@ -88,6 +88,39 @@ def test_the_same_answers_are_no_difference() -> None:
 def test_answers_that_are_no_pairs(n: int, m: int) -> None:
     with pytest.raises(DataError, match="measure both encoders on the same sentences"):
         paired_test(np.ones(n, dtype=bool), np.ones(m, dtype=bool))
+
+
+def test_the_bootstrap_draws_a_sentence_with_its_translations() -> None:
+    rng = np.random.default_rng(1)
+    first = rng.integers(-1, 2, size=60).astype(float)
+    ids = np.arange(60)
+    alone = paired_bootstrap([first], [ids])
+    # A second direction with the same answers to the same sentences tells nothing new ...
+    assert paired_bootstrap([first, first], [ids, ids]) == alone
+    # ... and the same answers to other sentences narrow the interval by the root of two.
+    others = paired_bootstrap([first, first], [ids, ids + 60])
+    assert (alone.high - alone.low) / (others.high - others.low) == pytest.approx(math.sqrt(2), rel=0.1)
+    assert alone.points == pytest.approx(100 * first.mean())
+    half = NormalDist().inv_cdf(0.975) * 100 * first.std() / math.sqrt(60)
+    assert alone.high - alone.low == pytest.approx(2 * half, rel=0.1)
+
+
+def test_the_bootstrap_is_of_the_mean_over_directions() -> None:
+    small, large = np.ones(2), np.zeros(20)
+    assert paired_bootstrap([small, large], [np.arange(2), np.arange(20)]).points == pytest.approx(50)
+    same = paired_bootstrap([np.zeros(5)], [np.arange(5)])
+    assert (same.points, same.low, same.high, same.is_clear) == (0, 0, 0, False)
+    assert paired_bootstrap([np.ones(5)], [np.arange(5)]).is_clear
+    assert str(paired_bootstrap([np.ones(5)], [np.arange(5)])) == "+100.0 (+100.0 to +100.0)"
+
+
+@pytest.mark.parametrize(
+    ("differences", "sentences"),
+    [([], []), ([np.zeros(0)], [np.zeros(0, int)]), ([np.zeros(3)], [np.arange(2)])],
+)
+def test_the_bootstrap_refuses(differences: list[np.ndarray], sentences: list[np.ndarray]) -> None:
+    with pytest.raises(DataError):
+        paired_bootstrap(differences, sentences)
 
 
 def exact_wilcoxon(differences: list[float]) -> float:

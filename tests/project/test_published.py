@@ -6,170 +6,22 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from benchmarks.outcomes import Measured, outcomes_of
+from benchmarks.tables import QUARTERS, README_ROWS, difference, figure, tables
+from emu_core.bench.emu.experiment import OURS, THEIRS
 from emu_core.bench.paper import paper_numbers
 from emu_core.bench.peers import Peer
 from tests.support.paths import ROOT
 
 RESULTS = ROOT / "benchmarks" / "results"
-FROZEN = pd.read_csv(RESULTS / "frozen.csv", keep_default_na=False)
-FINE_TUNED = pd.read_csv(RESULTS / "fine_tuned.csv")
-EARLIER = pd.read_csv(RESULTS / "earlier_versions.csv", dtype=str, keep_default_na=False)
 SCRATCH = pd.read_csv(RESULTS / "from_scratch.csv", keep_default_na=False)
 TRANSFER = pd.read_csv(RESULTS / "transfer.csv", keep_default_na=False)
 FMDA = pd.read_csv(RESULTS / "fmda.csv")
 DISCRIMINATOR = pd.read_csv(RESULTS / "discriminator.csv")
-HOME = ("de-en", "es-en", "fr-en")
-ENCODERS = ("use", "e5-small")
-FROZEN_SYSTEMS = ("base", "posterior", "logistic-regression", "lda")
-SETS = {
-    "demo test": "demo set, test split",
-    "sib dev": "SIB-200 (en de es fr ja zh), dev split",
-    "home": "Home Assistant, de / es / fr queries, English pool",
-    "demo new": "new intents (without labels), demo set",
-    "sib new": "new intents (without labels), SIB-200",
-}
-LABELS = {
-    "base": "base",
-    "contrastive": "contrastive",
-    "n-pair": "N-pair",
-    "softmax": "softmax",
-    "emu": "Emu",
-    "emu-without-ld": "Emu without the discriminator",
-    "emu-without-ld-cl": "Emu without the discriminator and the center loss",
-    "emu-parallel": "Emu-Parallel",
-    "emu-anchored": "`emu-anchored`",
-    "posterior": "**posterior**",
-    "logistic-regression": "frozen, logistic regression",
-    "lda": "frozen, LDA",
-    "st-softmax": "sentence-transformers, softmax classifier",
-    "st-multiple-negatives": "sentence-transformers, MultipleNegativesRanking",
-    "st-cosent": "sentence-transformers, CoSENT",
-    "st-batch-all-triplet": "sentence-transformers, BatchAllTriplet",
-    "setfit": "SetFit",
-}
 
 
 def page(name: str) -> str:
     return (ROOT / name).read_text("utf-8")
-
-
-def shares(encoder: str, data: str, system: str, measure: str = "retrieval") -> dict[str, float]:
-    """Percent of right answers, by direction or language."""
-    of = {"encoder": encoder, "data": data, "system": system, "measure": measure}
-    rows = FROZEN[np.logical_and.reduce([FROZEN[name] == value for name, value in of.items()])]
-    assert len(rows), of
-    return dict(zip(rows["where"], 100 * rows["right"] / rows["queries"], strict=True))
-
-
-def mean_with_english(encoder: str, data: str, system: str) -> float:
-    found = {way: value for way, value in shares(encoder, data, system).items() if "en" in way.split("-")}
-    assert len(found) == ways(data)
-    return sum(found.values()) / len(found)
-
-
-def ways(data: str) -> int:
-    """The number of directions measured: queries against the English pool, or all with English on one side."""
-    return 3 if data == "home" else 11
-
-
-def frozen(encoder: str, data: str, system: str) -> str:
-    """A cell of the first table, of a system that leaves the encoder as it is."""
-    if data == "home":
-        return " / ".join(f"{shares(encoder, data, system)[way]:.1f}" for way in HOME)
-    if data.endswith("new"):
-        return f"{sum(mean_with_english(encoder, f'{data} {half}', system) for half in range(4)) / 4:.1f}"
-    return f"{mean_with_english(encoder, data, system):.1f}"
-
-
-def means_of_seeds() -> pd.DataFrame:
-    """Means over seeds, in the columns of `earlier_versions.csv`."""
-    of = ["encoder", "data", "system"]
-    percent = (100 * FINE_TUNED["right"] / FINE_TUNED["queries"]).groupby(
-        [FINE_TUNED[name] for name in [*of, "seed"]]
-    )
-    assert (percent.size() == percent.size().index.get_level_values("data").map(ways)).all()
-    over_seeds = percent.mean().groupby(of)
-    names = {"size": "seeds", "mean": "mean", "min": "lowest", "max": "highest"}
-    table = over_seeds.agg(list(names)).rename(columns=names).reset_index()
-    figures = {name: table[name].map("{:.1f}".format) for name in ("mean", "lowest", "highest")}
-    unrounded = {"mean_unrounded": table["mean"]}
-    return table.assign(seeds=table["seeds"].astype(str), cpu_seconds="", **unrounded, **figures)
-
-
-SEEDS = {"3": "three seeds", "1": "one seed"}
-TUNED = pd.concat([means_of_seeds(), EARLIER])
-
-
-def fine_tuned(encoder: str, data: str, system: str) -> "pd.Series[str] | None":
-    rows = TUNED[(TUNED["encoder"] == encoder) & (TUNED["data"] == data) & (TUNED["system"] == system)]
-    return None if rows.empty else rows.iloc[0]
-
-
-def emus(encoder: str, data: str) -> str:
-    """What `emu` has on a set; empty if that was not measured."""
-    if data.endswith("new"):
-        halves = [fine_tuned(encoder, f"{data} {half}", "emu") for half in range(4)]
-        means = [float(of["mean_unrounded"]) for of in halves if of is not None]
-        return f"{np.mean(means):.1f} (one seed)" if means else ""
-    if (of := fine_tuned(encoder, data, "emu")) is None:
-        return ""
-    figures = of["mean"]
-    if data == "home":
-        rows = FINE_TUNED.query("encoder == @encoder and data == @data and system == 'emu'")
-        sums = rows.groupby("where")[["right", "queries"]].sum()
-        figures = " / ".join(f"{100 * sums['right'][way] / sums['queries'][way]:.1f}" for way in HOME)
-    return f"{figures} ({SEEDS[of['seeds']]})"
-
-
-def first_table() -> list[str]:
-    """The evidence page's lines of every set and encoder."""
-    lines = []
-    for data, title in SETS.items():
-        for encoder in ENCODERS:
-            emu = emus(encoder, data)
-            name, cells = (
-                title if encoder == "use" else "",
-                [frozen(encoder, data, one) for one in FROZEN_SYSTEMS],
-            )
-            lines.append(re.sub(" +", " ", f"| {name} | `{encoder}` | {' | '.join(cells)} | {emu} |"))
-    return lines
-
-
-def classifier_table() -> list[str]:
-    """Nearest neighbour in the pool beside the regression as a classifier, on Home Assistant's commands."""
-    lines = []
-    for encoder in ENCODERS:
-        cells = [frozen(encoder, "home", system) for system in ("base", "posterior")]
-        for system in ("logistic-regression", "lda"):
-            found = shares(encoder, "home", system, "classifier")
-            cells.append(" / ".join(f"{found[code]:.1f}" for code in ("de", "es", "fr")))
-        lines.append(f"| `{encoder}` | {' | '.join(cells)} |")
-    return lines
-
-
-def peers_table(encoder: str) -> list[str]:
-    """The lines of all systems that were measured on SIB-200, and on the two other sets."""
-
-    def shown(system: str, data: str) -> str:
-        of = fine_tuned(encoder, data, system)
-        if of is not None:
-            several = f"{of['lowest']} to {of['highest']}" if of["lowest"] else ""
-            over = several if of["seeds"] == "3" else SEEDS[of["seeds"]]
-            return f"{of['mean']} ({over})" if over else of["mean"]
-        if system not in FROZEN_SYSTEMS:
-            return ""
-        figure = f"{mean_with_english(encoder, data, system):.1f}"
-        return f"**{figure}**" if system == "posterior" else figure
-
-    lines = []
-    for system, label in LABELS.items():
-        of, sib = fine_tuned(encoder, "sib dev", system), shown(system, "sib dev")
-        beside = [shown(system, one) for one in ("demo test", "home")]
-        if encoder == "e5-small":
-            beside.append("" if of is None else of["cpu_seconds"])
-        if sib:
-            lines.append(re.sub(" +", " ", f"| {label} | {sib} | {' | '.join(beside)} |"))
-    return lines
 
 
 def cell_of(table: pd.DataFrame, system: str, on: str, measure: str, where: str) -> "pd.Series[float] | None":
@@ -336,10 +188,7 @@ def fmdas_paper() -> list[str]:
 
 
 COMPUTED = {
-    "sets": first_table(),
-    "classifiers": classifier_table(),
-    "peers use": peers_table("use"),
-    "peers e5-small": peers_table("e5-small"),
+    **{name: lines for name, lines in tables().items() if name != "README"},
     "discriminator": discriminator_table(),
     "from scratch": from_scratch_table(),
     "transfer": transfer_table(),
@@ -356,19 +205,12 @@ def test_a_table_of_the_evidence_page_is_that_of_the_results(lines: list[str]) -
     assert lines and "\n".join(lines) in page("docs/evidence.md")
 
 
-def test_what_is_not_computed_anew_says_that_an_earlier_version_measured_it() -> None:
-    known = {line for lines in COMPUTED.values() for line in lines}
-    paragraphs = page("docs/evidence.md").split("\n\n")
-    tables = [place for place, text in enumerate(paragraphs) if text.startswith("|") and FIGURE.search(text)]
-    others = [
-        place
-        for place in tables
-        if any(FIGURE.search(line) and line not in known for line in paragraphs[place].splitlines())
+def test_every_table_of_figures_on_the_evidence_page_is_computed_here() -> None:
+    known = {line for lines in (*COMPUTED.values(), tables()["README"]) for line in lines}
+    figures = [
+        line for line in page("docs/evidence.md").splitlines() if line[:1] == "|" and FIGURE.search(line)
     ]
-    assert len(tables) == len(COMPUTED) + len(others) and len(others) == 2
-    for place in others:
-        beside = " ".join(f"{paragraphs[place - 1]} {paragraphs[place + 1]}".split())
-        assert "earlier version" in beside and "`emu " in beside, paragraphs[place]
+    assert figures and not [line for line in figures if line not in known]
 
 
 @pytest.mark.parametrize("table", [SCRATCH, TRANSFER], ids=["from scratch", "transfer"])
@@ -380,26 +222,97 @@ def test_shares_are_of_what_was_asked(table: pd.DataFrame) -> None:
 
 
 def test_the_readmes_table_is_that_of_the_results() -> None:
-    peers, data, rows = [peer.value for peer in Peer], "", 0
-    for line in page("README.md").splitlines():
-        cells = [cell.strip().strip("*`") for cell in line.strip("|").split("|")]
-        if len(cells) != 6 or cells[1] not in ENCODERS:
-            continue
-        rows += 1
-        data = next((key for key, title in SETS.items() if title == cells[0]), data)
-        encoder = cells[1]
-        assert cells[2:4] == [frozen(encoder, data, system) for system in ("base", "posterior")]
-        assert cells[4] == emus(encoder, data).partition(" (")[0]
-        found = {one: frozen(encoder, data, one) for one in FROZEN_SYSTEMS[2:]}
-        tuned = {one: fine_tuned(encoder, data, one) for one in peers}
-        found |= {one: of["mean"] for one, of in tuned.items() if of is not None}
-        best = max(found, key=lambda one: float(found[one]))
-        assert cells[5] == f"{found[best]}: {LABELS[best]}"
-    assert rows == 6
+    lines = tables()["README"]
+    assert len(lines) >= 8
+    assert all("\n".join(lines) in page(name) for name in ("README.md", "docs/evidence.md"))
 
 
-def test_a_mean_is_between_its_seeds_and_stands_once() -> None:
-    lowest, mean, highest = (EARLIER[name].astype(float) for name in ("lowest", "mean", "highest"))
-    assert len(EARLIER) and (lowest <= mean).all() and (mean <= highest).all()
-    assert EARLIER["command"].str.startswith("emu bench emu ").all()
-    assert not TUNED.duplicated(["encoder", "data", "system"]).any()
+def test_the_five_sentences_quote_the_tables() -> None:
+    beginning = page("docs/evidence.md").split("You can produce")[0]
+    assert [line[:2] for line in beginning.splitlines() if re.match(r"\d\.", line)] == [
+        "1.",
+        "2.",
+        "3.",
+        "4.",
+        "5.",
+    ]
+    known = set(re.findall(r"\d+\.\d", "\n".join(line for lines in tables().values() for line in lines)))
+    figures = set(re.findall(r"\d+\.\d", beginning))
+    assert len(figures) > 15 and figures <= known
+
+
+def raw(data: str) -> dict[str, np.ndarray]:
+    """The arrays of an outcome file, read without the code that wrote it."""
+    with np.load(RESULTS / "outcomes" / f"{data}.npz") as arrays:
+        return {name: arrays[name] for name in arrays.files}
+
+
+def accuracy_of(data: str, part: str, encoder: str, system: str) -> float:
+    """The mean over directions of the share of right answers, from the bits."""
+    arrays = raw(data)
+    prefix = f"right|{part}|{encoder}|{system}|0||nearest|"
+    (name,) = [name for name in arrays if name.startswith(prefix)]
+    ways = name.removeprefix(prefix).split()
+    lengths = [len(arrays[f"sentences|{part}|{way.split('-')[0]}"]) for way in ways]
+    bits = "".join(f"{byte:08b}" for byte in arrays[name])
+    shares, start = [], 0
+    for length in lengths:
+        shares.append(bits[start : start + length].count("1") / length)
+        start += length
+    return 100 * sum(shares) / len(shares)
+
+
+def test_figures_of_the_pages_are_the_means_of_the_bits() -> None:
+    evidence = page("docs/evidence.md")
+    by_encoder = {encoder: accuracy_of("sib", "dev", encoder, "posterior") for encoder in ("use", "e5-small")}
+    for encoder, expected in by_encoder.items():
+        row = next(line for line in COMPUTED["sets"] if f"`{encoder}`" in line and line in evidence)
+        assert row.startswith("| ")
+        assert f"{expected:.1f}" in next(
+            line for line in COMPUTED[f"peers {encoder}"] if line.startswith("| `posterior`")
+        )
+    quarters = [accuracy_of("sib", f"quarter {number}", "use", "posterior") for number in range(4)]
+    (readme,) = [
+        line
+        for line in page("README.md").splitlines()
+        if line.startswith("| SIB-200 (en de") and "quarters" in line
+    ]
+    assert readme.split("|")[4].strip().strip("*") == f"{sum(quarters) / 4:.1f}"
+
+
+def test_an_interval_of_the_readme_is_that_of_a_bootstrap_over_sentences() -> None:
+    """Recomputed with other random numbers and other code: the ends agree within the noise of the draws."""
+    where = next(where for where in README_ROWS if (where.data, where.parts) == ("sib", QUARTERS))
+    base, ours = (figure(where, "use", system) for system in ("base", "posterior"))
+    assert base is not None and ours is not None
+    stated = difference(where, ours, base)
+    assert stated is not None
+    outcomes, rng = outcomes_of("sib"), np.random.default_rng(7)
+    right = {
+        (system, part): outcomes.right(Measured(part, "use", system))
+        for system in ("base", "posterior")
+        for part in where.names
+    }
+    sentences = np.unique(np.concatenate([outcomes.sentences[part, "en"] for part in where.names]))
+    means = []
+    for _ in range(300):
+        drawn = np.bincount(rng.choice(sentences, len(sentences)), minlength=sentences.max() + 1)
+        gains = []
+        for part in where.names:
+            for way in right["base", part]:
+                weights = drawn[outcomes.sentences[part, way[:2]]]
+                gain = right["posterior", part][way].astype(int) - right["base", part][way]
+                gains.append((weights * gain).sum() / weights.sum())
+        means.append(100 * np.mean(gains))
+    low, high = np.quantile(means, [0.025, 0.975])
+    assert stated.low == pytest.approx(low, abs=0.7) and stated.high == pytest.approx(high, abs=0.7)
+
+
+def test_translations_have_one_number_and_trained_systems_their_rate() -> None:
+    outcomes = outcomes_of("sib")
+    numbers = {code: outcomes.sentences["dev", code].tolist() for code in ("en", "de", "zh")}
+    assert sorted(numbers["de"]) == sorted(numbers["en"]) == sorted(numbers["zh"])
+    for name in ("sib", "demo", "home"):
+        for measured in outcomes_of(name).bits:
+            is_tuned_peer = measured.system in set(Peer) and not Peer(measured.system).is_frozen
+            assert (measured.rate in (THEIRS, OURS)) == is_tuned_peer

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import pandas as pd
 
@@ -14,8 +15,18 @@ WORDS = {
 }
 
 
+MORE_WORDS = {"door": ("the door", "door ?", "where is the door ?", "find door", "open the door", "door")}
+
+
+def four_intents(languages: tuple[str, ...] = ("en", "de")) -> LabelledSet:
+    """The set with a fourth intent, so that two have labels and two have none."""
+    return bench_set(languages, words={**WORDS, **MORE_WORDS})
+
+
 def bench_set(
-    languages: tuple[str, ...] = ("en", "de"), names: Mapping[str, str] | None = None
+    languages: tuple[str, ...] = ("en", "de"),
+    names: Mapping[str, str] | None = None,
+    words: Mapping[str, tuple[str, ...]] = MappingProxyType(WORDS),
 ) -> LabelledSet:
     """Three intents, four sentences to train on and two to measure, the same in every language."""
     rows = [
@@ -28,7 +39,7 @@ def bench_set(
             "annotated": "",
         }
         for language in languages
-        for intent, texts in WORDS.items()
+        for intent, texts in words.items()
         for i, text in enumerate(texts)
     ]
     return LabelledSet(pd.DataFrame(rows).astype("str"), "tiny")

@@ -1,19 +1,21 @@
 """The accuracies of Emu's benchmark: of each system by direction and over seeds, compared with the base encoder."""
 
-from collections.abc import Sequence
-from typing import TypedDict
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, TypedDict
 
 import numpy as np
 
-from emu_core.bench.emu.experiment import BASE, EmuExperiment
+from emu_core.bench.emu.experiment import BASE, OURS, THEIRS, EmuExperiment, peer_system
 from emu_core.bench.paper import paper_words
 from emu_core.bench.papers import Preset
-from emu_core.bench.results import PAPER, OverSeeds, Results, deviation, spread
-from emu_core.evaluation.significance import binomial_interval
+from emu_core.bench.peers import Peer
+from emu_core.bench.results import PAPER, CellValues, OverSeeds, Results, deviation, spread
+from emu_core.evaluation.significance import Difference, binomial_interval, paired_bootstrap
 
 _WORDS = paper_words("emu")
 LABELS, NOTES = _WORDS["labels"], _WORDS["notes"]
 HEAD = ("mean", "against base", "directions below base")
+AGAINST_BEST = "minus the best peer (95 %)"
 LEVELS = (("***", 0.01), ("**", 0.05), ("*", 0.10))
 PAPERS_SUFFIX = f".{PAPER}"  # of the key of a row with the paper's settings
 
@@ -43,6 +45,15 @@ def level_of(p_value: float) -> float | None:
 def stars(level: float | None) -> str:
     """Return the marks of a significance level: "***", "**", "*" or ""."""
     return next((marks for marks, marked in LEVELS if marked == level), "")
+
+
+class PeerOverSeeds(NamedTuple):
+    """A peer's cells, of the better of its learning rates if it has two."""
+
+    label: str
+    row: OverSeeds
+    whose: str = ""  # learning rate it is: "theirs" or "ours", as in the cells
+    rate: str = ""  # the learning rate
 
 
 class SystemFigures(TypedDict):
@@ -87,6 +98,43 @@ class Accuracies:
     def base_percent(self, directions: Sequence[str] | None = None) -> np.ndarray:
         """Return the base encoder's accuracies (directions,)."""
         return np.asarray(self.percent(self.base, directions)[0])
+
+    def peer(self, peer: Peer) -> PeerOverSeeds:
+        """Return a peer over its seeds."""
+        on, label, system = self.experiment.config.train_languages, LABELS[peer], peer_system(peer)
+        if peer.is_frozen:
+            return PeerOverSeeds(label, self.results.of(system, on, seeds=(0,)))
+        if peer.has_own_budget:
+            row = self.results.of(system, on, THEIRS, seeds=self.results.seeds[:1])
+            return PeerOverSeeds(label, row, THEIRS, "2e-05")
+        tried = {rate: self.results.of(system, on, rate) for rate in (THEIRS, OURS)}
+        whose = self.best(tried)
+        if not whose:
+            return PeerOverSeeds(label, tried[THEIRS])
+        rate = "2e-05" if whose == THEIRS else f"{self.experiment.budget.learning_rate:g}"
+        return PeerOverSeeds(f"{label} (learning rate {rate}, {whose})", tried[whose], whose, rate)
+
+    def best(self, rows: Mapping[str, OverSeeds]) -> str:
+        """Return the name of the system with the highest mean; "" if none was measured."""
+        means = {name: float(self.percent(row).mean()) for name, row in rows.items() if row.cells}
+        return max(means, key=means.__getitem__, default="")
+
+    def difference(self, row: OverSeeds, other: OverSeeds) -> Difference | None:
+        """Return the points by which one system leads another; None if the base's cell does not name its sentences."""
+        return self.mean_difference([(self.base, row, other)])
+
+    def mean_difference(self, parts: Sequence[tuple[OverSeeds, OverSeeds, OverSeeds]]) -> Difference | None:
+        """Return the mean difference over parts, each with the base encoder, a system, and the one to compare with."""
+        differences, sentences = list[CellValues](), list[CellValues]()
+        for base, row, other in parts:
+            for way in self.directions:
+                numbers = base.cells[0].values.get(("sentence", "", way.partition("-")[0]))
+                ours, theirs = (one.values("correct", "", way) for one in (row, other))
+                if numbers is None or ours is None or theirs is None:
+                    return None
+                differences.append(ours.mean(axis=0) - theirs.mean(axis=0))
+                sentences.append(numbers)
+        return paired_bootstrap(differences, [numbers.astype(np.int64) for numbers in sentences])
 
     def base_texts(self) -> tuple[str, ...]:
         """Return the output of `texts` for the base encoder."""

@@ -17,13 +17,14 @@ from emu_core.api.inputs import DataSource, as_list, labelled_set
 from emu_core.api.train import plan_training
 from emu_core.bench.emu.atis import ATIS, read_atis
 from emu_core.bench.emu.few_shot import drawn_labels, numbers_of_labels
+from emu_core.bench.emu.new_intents import LEAST_INTENTS, halves_of_intents, with_intents
 from emu_core.bench.emu.quora import QUORA, read_quora
 from emu_core.bench.experiment import DataFields, Experiment, Outlook
 from emu_core.bench.papers import EmuBench, EmuPart, Preset
 from emu_core.bench.peers import PACKAGES, Peer, System, check_packages, peer_settings, trained_peer
 from emu_core.bench.pictures import View
 from emu_core.bench.results import PAPER, Cell, CellResult, Key, cells_of, numbers
-from emu_core.data.demo import DEMO
+from emu_core.data.demo import DEMO, reference_texts
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.columns import ColumnMapping
 from emu_core.data.labelled.load import read_machine_translations
@@ -34,6 +35,8 @@ from emu_core.errors import DataError, EmuError, Fix, TrainingError, in_words
 from emu_core.evaluation.arrays import pair_name, rows_by_language
 from emu_core.evaluation.leave_one_out import leave_one_out
 from emu_core.evaluation.projection import Projection, project, stratified_sample
+from emu_core.methods.posterior.fit import evened_languages
+from emu_core.methods.posterior.settings import PosteriorConfig
 from emu_core.methods.registry import configure, default_method, method_named, methods_that_need
 from emu_core.runs.config import RunConfig
 from emu_core.runs.data_facts import LabelledFacts
@@ -42,6 +45,7 @@ from emu_core.settings import Settings, infos, settings_by_part
 from emu_core.training.method import Needs
 
 BASE, TRANSLATION = "base", "translation"
+EVENED = "base-evened"  # the base encoder after the default method's first step
 FIGURE_METHODS = ("softmax", "emu-without-ld", "emu")  # Figure 2 (b) to (d)
 # In the order of Table 2; methods that are not in the paper follow.
 PAPER_ORDER = (
@@ -61,6 +65,7 @@ _ABLATION = ("emu", "emu-without-ld", "emu-without-ld-cl")
 _TABLE_3 = ("en", "de", "fr")
 _TEST_SHARE = 0.3
 _TRANSLATIONS, _NOTE = "translations.parquet", "note.json"
+FEW_INTENTS = "new intents need four intents or more, and there are"
 NOT_TRANSLATED = (
     "not every test sentence has a machine translation; add a column 'translation' to the data's files"
 )
@@ -90,6 +95,12 @@ class BenchData(LabelledData):
     def test(self) -> LabelledSet:
         """The rows to measure."""
         return self.labelled.select(splits=["test"])
+
+    @cached_property
+    def test_sentences(self) -> NDArray[np.int64]:
+        """The number of each test row's sentence (N,), the same for translations and repeats."""
+        groups = [group or f"\0{row}" for row, group in enumerate(sentence_groups(self.test.frame))]
+        return np.unique(groups, return_inverse=True)[1].astype(np.int64)
 
     def facts(self, config: RunConfig) -> TranslatedFacts:
         """Return checksums and counts, as in data.json."""
@@ -178,6 +189,16 @@ def few_shot_systems() -> dict[str, tuple[str, ...]]:
     return {default_method(): ("",), "emu": ("",), **rates}
 
 
+def new_intents_systems() -> dict[str, tuple[str, ...]]:
+    """Return the systems of the table of new intents, each with the learning rates it is trained with.
+
+    The class scores of frozen classifiers are left out: they are of the intents with labels, and say nothing of others.
+    """
+    trained = (peer for peer in Peer if not (peer.is_frozen or peer.has_own_budget))
+    peers = {peer_system(peer): (THEIRS, OURS) for peer in trained}
+    return {**dict.fromkeys((default_method(), *compared_with_peers()), ("",)), **peers}
+
+
 def peer_system(peer: Peer) -> str:
     """Return the name of a peer's cells."""
     return f"{_PEER}{peer.value}"
@@ -243,6 +264,14 @@ class EmuExperiment(Experiment):
         pairs = [(centre, centre), *((centre, o) for o in others), *((o, centre) for o in others)]
         return tuple(pair_name(*pair) for pair in pairs)
 
+    @cached_property
+    def halves(self) -> tuple[frozenset[str], ...]:
+        """The halves of the intents that have labels in turn; none if there are too few intents."""
+        intents = self.data.train.intents
+        if len(intents) < LEAST_INTENTS:
+            return ()
+        return tuple(halves_of_intents(intents, self.settings.halves))
+
     @property
     def shown(self) -> tuple[str, ...]:
         """The two languages of Figure 2: the training language, and German or else the first other language."""
@@ -267,6 +296,8 @@ class EmuExperiment(Experiment):
             EmuPart.FIGURE_2: cells_of(FIGURE_METHODS, [train_on], self.seeds[:1]),
         }
         cells = [Cell(BASE)]
+        if self._evens_languages is not None and {EmuPart.PEERS, EmuPart.NEW_INTENTS} & parts:
+            cells.append(Cell(EVENED))
         if EmuPart.TABLE_2 in parts and self.data.translations:
             cells.append(Cell(TRANSLATION))
         cells += [cell for part, part_cells in of_parts.items() if part in parts for cell in part_cells]
@@ -276,12 +307,44 @@ class EmuExperiment(Experiment):
             cells += [Cell(name, train_on, seed, PAPER) for name in papers for seed in self.seeds]
         if EmuPart.PEERS in parts:
             cells += cells_of(compared_with_peers(), [train_on], self.seeds)
-            for peer in Peer:
-                drawn = [(0, "")] if peer.is_frozen else product(self.seeds, (THEIRS, OURS))
-                cells += [Cell(peer_system(peer), train_on, seed, rate) for seed, rate in drawn]
+            cells += self._peer_cells(tuple(Peer))
         if EmuPart.FEW_SHOT in parts:
             cells += self._few_shot_cells()
+        if EmuPart.NEW_INTENTS in parts:
+            cells += self._new_intents_cells()
         return tuple(dict.fromkeys(cells))
+
+    def _peer_cells(self, peers: Sequence[Peer]) -> list[Cell]:
+        on, cells = self.config.train_languages, list[Cell]()
+        for peer in peers:
+            if peer.is_frozen:
+                drawn = [(0, "")]
+            elif peer.has_own_budget:  # which takes as long as all others together, and is not cut short
+                drawn = [] if self.settings.changes else [(self.seeds[0], THEIRS)]
+            else:
+                drawn = list(product(self.seeds, (THEIRS, OURS)))
+            cells += [Cell(peer_system(peer), on, seed, rate) for seed, rate in drawn]
+        return cells
+
+    def _new_intents_cells(self) -> list[Cell]:
+        """Return the cells of each half, and those of all intents, where a peer's learning rate is chosen."""
+        on, systems = self.config.train_languages, new_intents_systems()
+        names = [name for name in systems if not name.startswith(_PEER)]
+        known = cells_of(names, [on], self.seeds)
+        known += self._peer_cells([peer for peer in Peer if peer_system(peer) in systems])
+        untrained = [BASE] if self._evens_languages is None else [BASE, EVENED]
+        halves = range(len(self.halves))
+        return [
+            *known,
+            *(Cell(name, half=half) for half in halves for name in untrained),
+            *(
+                Cell(system, on, seed, rate, half=half)
+                for half in halves
+                for system, rates in systems.items()
+                for rate in rates
+                for seed in self.seeds
+            ),
+        ]
 
     def _few_shot_cells(self) -> list[Cell]:
         on, draws = self.config.train_languages, range(self.settings.draws)
@@ -301,6 +364,8 @@ class EmuExperiment(Experiment):
         passes = []
         for cell in cells:
             labelled = counts[counts.index.get_level_values("language").isin(cell.on)]
+            if cell.half is not None:
+                labelled = labelled[labelled.index.get_level_values("intent").isin(self.halves[cell.half])]
             sentences = labelled.clip(upper=cell.labels) if cell.labels else labelled
             passes.append(int(_epochs(self.hyperparameters(cell)) * sentences.sum()))
         return Outlook(len(cells), sum(map(bool, passes)), sum(passes), self.data.note, self._missing(cells))
@@ -335,6 +400,8 @@ class EmuExperiment(Experiment):
         sentences = []
         if EmuPart.TABLE_2 in parts and not self.data.translations:
             sentences.append(f"MT + {config.encoder}: {NOT_TRANSLATED}")
+        if EmuPart.NEW_INTENTS in parts and not self.halves:
+            sentences.append(f"New intents: {FEW_INTENTS} {len(self.data.train.intents)}; add some")
         checks: dict[str, Callable[[], object]] = {
             known[name].title: partial(
                 plan_training,
@@ -346,7 +413,7 @@ class EmuExperiment(Experiment):
             )
             for name in (cell.system for cell in cells if cell.system in known)
         }
-        if {EmuPart.PEERS, EmuPart.FEW_SHOT} & set(parts):
+        if {EmuPart.PEERS, EmuPart.FEW_SHOT, EmuPart.NEW_INTENTS} & set(parts):
             checks |= {name: partial(check_packages, *packages) for name, packages in PACKAGES.items()}
         for title, check in checks.items():
             try:
@@ -363,6 +430,12 @@ class EmuExperiment(Experiment):
         """
         return settings_by_part(self._settings_of("emu"))[0]
 
+    @cached_property
+    def _evens_languages(self) -> PosteriorConfig | None:
+        """The settings with which the default method evens out languages first; None if it does not."""
+        config = self._settings_of("posterior")
+        return config if isinstance(config, PosteriorConfig) and config.evens_languages else None
+
     def _settings_of(self, method: str, variant: str = "") -> Settings:
         trains_in_epochs = any(info.name == "epochs" for info in infos(method_named(method).settings))
         changes = self.settings.changes if trains_in_epochs else {}
@@ -373,6 +446,8 @@ class EmuExperiment(Experiment):
         """Return the settings that a cell is trained with."""
         if cell.system in (BASE, TRANSLATION):
             return {}
+        if cell.system == EVENED and (config := self._evens_languages) is not None:
+            return {name: getattr(config, name) for name in ("language_directions", "centering")}
         if not cell.system.startswith(_PEER):
             return asdict(self._settings_of(cell.system, cell.variant))
         return peer_settings(Peer(cell.system.removeprefix(_PEER)), self.budget, cell.variant == OURS)
@@ -380,7 +455,8 @@ class EmuExperiment(Experiment):
     def measure(self, cell: Cell, folder: Path) -> CellResult:
         """Train a cell, and measure its retrieval and its classifier on the test sentences."""
         system = self._system(cell, folder)
-        frame = self.data.test.frame
+        asked = self._asked(cell)
+        frame = self.data.test.frame[asked].reset_index(drop=True)
         texts: list[str] = frame["text"].tolist()
         if cell.system == TRANSLATION:
             for row, text in self.data.translations.items():
@@ -389,29 +465,49 @@ class EmuExperiment(Experiment):
         intents, languages = frame["intent"].tolist(), frame["language"].tolist()
         accuracies = leave_one_out(vectors, intents, languages, sentence_groups(frame))
         values: dict[Key, Any] = {("correct", "", way): right for way, right in accuracies.correct.items()}
-        if system.classify is not None:
+        for code, rows in rows_by_language(languages, len(frame)).items() if cell.system == BASE else ():
+            values["sentence", "", code] = self.data.test_sentences[asked][rows]
+        if system.classify is not None and cell.half is None:
             right = np.asarray(system.classify(frame["text"].tolist())) == np.asarray(intents)
             for code, rows in rows_by_language(languages, len(frame)).items():
                 values["classified", "", code] = right[rows]
-        is_drawn = cell == Cell(BASE) or (
-            cell.system in FIGURE_METHODS and not cell.variant and not cell.labels
-        )
+        is_whole = not (cell.variant or cell.labels) and cell.half is None
+        is_drawn = cell == Cell(BASE) or (cell.system in FIGURE_METHODS and is_whole)
         draw = partial(self._views, vectors) if is_drawn else None
         return CellResult(numbers(values), **system.took.costs(), facts=system.facts, draw=draw)
+
+    def _asked(self, cell: Cell) -> NDArray[np.bool_]:
+        """Return whether a cell measures each test row: of a half of the intents, those of the other half."""
+        intents = self.data.test.frame["intent"]
+        if cell.half is None:
+            return np.ones(len(intents), dtype=bool)
+        return ~intents.isin(self.halves[cell.half]).to_numpy()
 
     def _system(self, cell: Cell, folder: Path) -> System:
         encoder, device = self.config.encoder, self.config.device
         if cell.system in (BASE, TRANSLATION):
             return System(load_encoder(encoder, device=device).encode)
-        labelled = (
-            drawn_labels(self.data.train, cell.on, cell.labels, cell.seed) if cell.labels else self.data.train
-        )
+        if cell.system == EVENED:
+            return System(self._evened(load_encoder(encoder, device=device).encode))
+        labelled = self.data.train
+        if cell.labels:
+            labelled = drawn_labels(labelled, cell.on, cell.labels, cell.seed)
+        if cell.half is not None:
+            labelled = with_intents(labelled, self.halves[cell.half])
         if not cell.system.startswith(_PEER):
             options = {"train_languages": cell.on, "config": self._settings_of(cell.system, cell.variant)}
-            trained, took, facts = self.train(labelled, cell, folder, method=cell.system, **options)
-            return System(trained.encode, took=took, facts=facts)
+            trained, classify, took, facts = self.train(labelled, cell, folder, method=cell.system, **options)
+            by_layer = None if classify is None else lambda texts: classify(trained.encode(texts))
+            return System(trained.encode, by_layer, took, facts)
         peer, part = Peer(cell.system.removeprefix(_PEER)), labelled.select(languages=cell.on)
         return trained_peer(peer, encoder, part, self.hyperparameters(cell), seed=cell.seed, device=device)
+
+    def _evened(self, encode: Callable[..., Any]) -> Callable[[Sequence[str]], NDArray[np.floating]]:
+        config = self._evens_languages
+        if config is None:
+            raise TrainingError("nothing is evened out for this encoder")
+        reference = {language: encode(texts) for language, texts in reference_texts().items()}
+        return lambda texts: evened_languages(encode(texts), reference, config)
 
     def _views(self, vectors: NDArray[np.floating]) -> dict[str, View]:
         """Lay out the test sentences of two languages by t-SNE."""

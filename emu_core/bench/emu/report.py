@@ -1,9 +1,10 @@
 """The report on Emu: Tables 2 to 5, the peers, Figure 2, and what differs from the paper."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 from emu_core.bench.emu.accuracies import (
+    AGAINST_BEST,
     HEAD,
     LABELS,
     NOTES,
@@ -16,18 +17,17 @@ from emu_core.bench.emu.accuracies import (
 from emu_core.bench.emu.atis import ATIS_NAME, PAPER_COUNTS, selection
 from emu_core.bench.emu.experiment import (
     BASE,
+    EVENED,
     FIGURE_METHODS,
-    OURS,
     PAPER_ORDER,
-    THEIRS,
     TRANSLATION,
     EmuExperiment,
     benchmarked_methods,
     compared_with_peers,
-    peer_system,
     training_sets,
 )
 from emu_core.bench.emu.few_shot_table import few_shot_picture, few_shot_table
+from emu_core.bench.emu.new_intents_table import new_intents_table
 from emu_core.bench.paper import differences, paper_numbers, paper_table
 from emu_core.bench.papers import EmuPart
 from emu_core.bench.peers import Peer
@@ -65,6 +65,34 @@ def report_of(experiment: EmuExperiment, results: Results) -> BenchReport:
         pictures=tuple(pictures),
         paper=tuple(table for part in tables for table in printed_tables(part)),
     )
+
+
+def table_1(accuracies: Accuracies) -> Table:
+    """Return Table 1: the sentences and intents of the data, by language."""
+    data = accuracies.experiment.data
+    rows, numbers = list[Row](), dict[str, RowData]()
+    for code in accuracies.experiment.languages:
+        train, test = (part.frame[part.frame["language"] == code] for part in (data.train, data.test))
+        counts = {
+            "train": len(train),
+            "test": len(test),
+            "classes": train["intent"].nunique(),
+            "test_classes": test["intent"].nunique(),
+            "least": int(train["intent"].value_counts().min()),
+            "most": int(train["intent"].value_counts().max()),
+        }
+        rows.append(Row((code, *(f"{count:,}" for count in counts.values())), code))
+        numbers[code] = counts
+    head = (
+        "language",
+        "train",
+        "test",
+        "intents",
+        "intents in test",
+        "smallest intent",
+        "largest intent",
+    )
+    return Table("table1", "Table 1: sentences and intents", head, tuple(rows), data=numbers)
 
 
 def table_2(accuracies: Accuracies) -> Table:
@@ -187,9 +215,12 @@ def table_5(accuracies: Accuracies) -> Table:
 
 def peers_table(accuracies: Accuracies) -> Table:
     """Return Emu, the methods that are not in the paper and the peers, with the same encoder, labels and epochs."""
-    peers = {peer.value: _peer(peer, accuracies) for peer in Peer}
+    peers = {peer.value: accuracies.peer(peer) for peer in Peer}
     systems = [(name, row_label(name), accuracies.of(name)) for name in compared_with_peers()]
-    systems += [(name, label, row) for name, (label, row, _) in peers.items()]
+    evened = accuracies.results.of(EVENED, seeds=(0,))
+    systems += [(EVENED, row_label(EVENED), evened)] if evened.cells else []
+    systems += [(name, peer.label, peer.row) for name, peer in peers.items()]
+    best = accuracies.best({name: peer.row for name, peer in peers.items()})
 
     def show(name: str, row: OverSeeds) -> tuple[tuple[str, ...], RowData]:
         languages = row.cells[0].wheres("classified")
@@ -198,7 +229,9 @@ def peers_table(accuracies: Accuracies) -> Table:
         costs, numbers = {cost: row.mean(cost) for cost in COSTS}, accuracies.numbers(row)
         # The columns of costs are shown between those of the mean and those of the directions.
         texts = accuracies.texts(row, numbers)
+        against = None if best in ("", name) else accuracies.difference(row, peers[best].row)
         shown = (
+            "" if against is None else str(against),
             f"{costs['seconds']:.1f}",
             f"{costs['cpu_seconds']:.1f}" if costs["cpu_seconds"] else "",
             f"{costs['seconds_whole']:.1f}",
@@ -207,37 +240,23 @@ def peers_table(accuracies: Accuracies) -> Table:
         )
         return (*texts[: len(HEAD)], *shown, *texts[len(HEAD) :]), {
             **numbers,
-            "learning_rate": peers[name][2] if name in peers else "",
+            "learning_rate": peers[name].rate if name in peers else "",
             **costs,
+            "against_best_peer": None if against is None else asdict(against),
             "as_classifier": as_classifier,
             "as_classifier_by_language": {code: score.mean for code, score in scores.items() if score},
         }
 
     title, head = (
         "Peers: Acc@1 in percent, time and memory",
-        ("system", *HEAD, *_COSTS_HEAD, *accuracies.directions),
+        ("system", *HEAD, AGAINST_BEST, *_COSTS_HEAD, *accuracies.directions),
     )
-    general_notes = [NOTES[name] for name in ("retrieval", "budget", "rates", "seconds")]
+    general_notes = [NOTES[name] for name in ("retrieval", "budget", "rates", "against_best", "seconds")]
     notes = (*general_notes, f"{MEMORY_NOTE} {NOTES['memory']}", NOTES["marks"])
     table = system_table("peers", title, head, systems, show, notes=notes)
-    texts, blank = accuracies.base_texts(), [""] * len(_COSTS_HEAD)
+    texts, blank = accuracies.base_texts(), [""] * (1 + len(_COSTS_HEAD))
     base = Row((LABELS[BASE], *texts[: len(HEAD)], *blank, *texts[len(HEAD) :]))
     return replace(table, rows=(base, *table.rows), verdict=_peers_verdict(systems, accuracies))
-
-
-def _peer(peer: Peer, accuracies: Accuracies) -> tuple[str, OverSeeds, str]:
-    """Return a peer's label and cells, and its learning rate if it has one: the better of two."""
-    on = accuracies.experiment.config.train_languages
-    label, system = LABELS[peer], peer_system(peer)
-    if peer.is_frozen:
-        return label, accuracies.results.of(system, on, seeds=(0,)), ""
-    tried = {rate: accuracies.results.of(system, on, rate) for rate in (THEIRS, OURS)}
-    measured = {rate: row for rate, row in tried.items() if row.cells}
-    if not measured:
-        return label, tried[THEIRS], ""
-    best = max(measured, key=lambda rate: accuracies.percent(measured[rate]).mean())
-    rate = "2e-05" if best == THEIRS else f"{accuracies.experiment.budget.learning_rate:g}"
-    return f"{label} (learning rate {rate}, {best})", measured[best], rate
 
 
 def _peers_verdict(systems: Sequence[tuple[str, str, OverSeeds]], accuracies: Accuracies) -> tuple[str, ...]:
@@ -246,13 +265,15 @@ def _peers_verdict(systems: Sequence[tuple[str, str, OverSeeds]], accuracies: Ac
     rows = {name: row for name, _, row in systems if row.cells}
     means = {name: float(accuracies.percent(row).mean()) for name, row in rows.items()}
     peers = [Peer(name) for name in rows if name in set(Peer)]
-    ours = [name for name in rows if name not in set(Peer)]
+    ours = [name for name in rows if name not in (*Peer, EVENED)]
     if not peers or not ours:
         return ()
     best, best_of_ours = (max(group, key=means.__getitem__) for group in (peers, ours))
+    difference = accuracies.difference(rows[best_of_ours], rows[best])
+    against = f"{means[best_of_ours] - means[best]:+.1f}" if difference is None else difference
     sentences = [
         f"The best peer is {labels[best]} with {means[best]:.1f}; the best of this library's here is "
-        f"{labels[best_of_ours]} with {means[best_of_ours]:.1f} ({means[best_of_ours] - means[best]:+.1f})."
+        f"{labels[best_of_ours]} with {means[best_of_ours]:.1f} ({against})."
     ]
     seconds = {name: row.mean("seconds") for name, row in rows.items()}
     tuned = [peer for peer in peers if not peer.is_frozen]
@@ -266,17 +287,26 @@ def _peers_verdict(systems: Sequence[tuple[str, str, OverSeeds]], accuracies: Ac
 
 
 _TABLES: Mapping[EmuPart, Callable[[Accuracies], Table]] = {
+    EmuPart.TABLE_1: table_1,
     EmuPart.TABLE_2: table_2,
     EmuPart.TABLE_3: table_3,
     EmuPart.TABLE_4: table_4,
     EmuPart.TABLE_5: table_5,
     EmuPart.PEERS: peers_table,
     EmuPart.FEW_SHOT: few_shot_table,
+    EmuPart.NEW_INTENTS: new_intents_table,
 }
 
 
 def printed_tables(number: str) -> list[Table]:
-    """Return the paper's Table 2, 3 or 4 as printed; empty for another part."""
+    """Return the paper's Table 1, 2, 3 or 4 as printed; empty for another part."""
+    if number == "1":
+        counts = paper_numbers("emu")["table1"].items()
+        printed = tuple(
+            Row((name, *(f"{of[kind]:,}" for kind in ("train", "test", "classes")))) for name, of in counts
+        )
+        title, head = "The paper's Table 1: sentences a language", ("data", "train", "test", "intents")
+        return [Table("paper_table1", title, head, printed)]
     if number in ("3", "4"):
         first = "trained on" if number == "3" else "queries in \\ pool in"
         return [paper_table("emu", f"table{number}", (first,), lambda name: (name.replace("+", " + "),))]

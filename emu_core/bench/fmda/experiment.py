@@ -254,7 +254,7 @@ class FmdaExperiment(Experiment):
             # The layers are neither trained nor used: [CLS] and the mean are the frozen encoder's.
             layers = MeaningLanguage(base.state_dim, self.pairs[0])
             return DisentangledEncoder(base, layers).parts, Took(), {}
-        encoder, took, facts = self.train(
+        encoder, _, took, facts = self.train(
             self.data.learnt,
             cell,
             folder,

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from emu_core.methods.emu.settings import Adversary, EmuConfig, Objective, has_adversary
+from emu_core.methods.emu.settings import Adversary, EmuConfig, Objective, has_adversary, has_classifier
 from emu_core.training.method import Method, Needs, process_memory
 from emu_core.training.weight_settings import Trained
 
@@ -50,7 +50,10 @@ def _train(job: "Job", config: EmuConfig) -> "Outcome":
         job.snapshots.take(job.snapshots.last + 1, "between base and trained", encode)
     if chooses is not None and config.epochs > 1 and "test" not in labelled.splits:
         fitted = replace(fitted, warnings=(*fitted.warnings, CHOSEN_ON_MEASURED))
-    return Outcome(job.encoder, encode, fitted)
+    # An earlier epoch's weights, or an average with the base's, are not those that the classifier was trained with.
+    is_of_last = chooses is None and config.interpolation == 1
+    classify = trainer.own_classifier() if has_classifier(config) and is_of_last else None
+    return Outcome(job.encoder, encode, fitted, classify=classify)
 
 
 def _check(data: "LabelledData", config: "RunConfig", settings: EmuConfig) -> None:

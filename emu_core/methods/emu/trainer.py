@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from emu_core.devices import Precision, reduced_precision
-from emu_core.encoders.base import Encoder, TokenIds
+from emu_core.encoders.base import Encoder, FloatArray, TokenIds
 from emu_core.errors import Fix, Message
 from emu_core.evaluation.intent_regression import sampled_rows, weights_of_all
 from emu_core.losses.center import center_loss, move_centers
@@ -77,7 +77,7 @@ class EmuTrainer(Trainer[EmuBatch]):
 
     Attributes:
         encoder: trained in place.
-        classifier: the linear layer of the softmax losses; discarded after training.
+        classifier: the linear layer of the softmax losses; runs do not store it.
         centers: (classes, dim) class centres of the center loss.
         critics: D_t by training language; empty without an adversary.
         rng: draws every batch.
@@ -188,6 +188,19 @@ class EmuTrainer(Trainer[EmuBatch]):
             weight, bias = weights_of_all(x, classes, self.config.linear_probe)
         self.classifier.weight.copy_(torch.from_numpy(weight / length))
         self.classifier.bias.copy_(torch.from_numpy(bias))
+
+    def own_classifier(self) -> Callable[[FloatArray], list[str]]:
+        """Return the classifier as a function from the encoder's vectors (N, dim) to N intents."""
+        weight, bias = (tensor.detach().cpu().float().numpy() for tensor in self.classifier.parameters())
+        intents, config = self.data.intents, self.config
+
+        def classify(vectors: FloatArray) -> list[str]:
+            x = torch.from_numpy(np.asarray(vectors, dtype=np.float32))
+            if config.objective is Objective.L2_SOFTMAX:
+                x = scale_to_sphere(x, config.alpha)
+            return [intents[number] for number in (x.numpy() @ weight.T + bias).argmax(axis=1)]
+
+        return classify
 
     def batches(self, epoch: int, done: int) -> list[EmuBatch]:
         """Draw the order of all labelled sentences."""

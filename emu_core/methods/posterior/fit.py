@@ -260,7 +260,7 @@ def language_space(
     Raises:
         TrainingError: the reference has too few languages for the number of directions.
     """
-    if not (config.language_directions or config.centering):
+    if not config.evens_languages:
         return torch.zeros(0, dim), torch.zeros(dim)
     if config.language_directions >= len(reference):
         raise TrainingError(
@@ -274,6 +274,15 @@ def language_space(
     mean = means.mean(axis=0)
     center = config.centering * (mean - mean @ directions.T @ directions)
     return torch.from_numpy(directions.astype(np.float32)), torch.from_numpy(center.astype(np.float32))
+
+
+def evened_languages(
+    vectors: FloatArray, reference: Mapping[str, FloatArray], config: PosteriorConfig
+) -> FloatArray:
+    """Return the method's first step alone: unit vectors (N, d) without language directions and common mean."""
+    space = language_space(reference, config, vectors.shape[1])
+    evened: FloatArray = neutral(torch.from_numpy(np.array(vectors, dtype=np.float32)), *space).numpy()
+    return evened
 
 
 def intent_vectors(x: Matrix, classes: Classes) -> Tensor:

@@ -66,7 +66,7 @@ def _reference(config: PosteriorConfig) -> "Mapping[str, list[str]]":
     """Return the sentences from which the differences between languages are learnt; none if they are left in."""
     from emu_core.data.demo import reference_texts
 
-    return reference_texts() if config.language_directions or config.centering else {}
+    return reference_texts() if config.evens_languages else {}
 
 
 def as_functions(head: "PosteriorHead") -> "FrozenFit":

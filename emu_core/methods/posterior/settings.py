@@ -107,3 +107,8 @@ class PosteriorConfig(Settings):
         label="Share of the mean subtracted",
         **SHARE_LIMITS,
     )
+
+    @property
+    def evens_languages(self) -> bool:
+        """Whether differences between languages, or a common mean, are removed from the embeddings."""
+        return bool(self.language_directions or self.centering)
