@@ -24,8 +24,12 @@ FIRST = (
 
 
 def pytest_configure() -> None:
-    """Compute on one thread, here and in processes that tests start; two cost a third more on small products."""
+    """Compute on one thread, here and in processes that tests start; two cost a third more on small products.
+
+    Nothing waits until the disk has what was written: no test cuts the power.
+    """
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # before any test imports torch
+    os.fsync = lambda _: None
 
 
 @pytest.hookimpl(wrapper=True)

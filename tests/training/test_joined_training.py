@@ -231,7 +231,7 @@ def test_a_run_killed_at_any_renaming_ends_with_the_same_weights(
     whole = Run(tmp_path / "whole")
     assert exit_code(create_and_finish, str(whole.folder), *plan, 1e9) == 0
     frames = snapshots(whole)
-    for number in count(1, 5):
+    for number in count(1, 7):
         run = Run(tmp_path / f"r{number}")
         if exit_code(create_and_finish, str(run.folder), *plan, 1e9, number) == 0:
             break
