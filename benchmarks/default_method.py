@@ -1,10 +1,10 @@
 """Measure the default method on several sets: seen and new intents, other languages, similarity and translations.
 
 Prints one JSON object for each candidate: the base encoder, the method with its default settings, and with each setting
-named on the command line. English labels; the sentences are encoded once and their vectors stored, so that a candidate
-takes seconds. `measure` takes any function that fits a map of vectors. Of joined encoders (`use+e5-small`), each has a
-head of its own, as `emu train` fits them; `--weights` are the parts' shares of the cosine, `--one-head` adds a single
-head on the joined vectors, and `--cpu` the time to encode a sentence.
+named on the command line, or with `--together` with all of them. English labels; the sentences are encoded once and
+their vectors stored, so that a candidate takes seconds. `measure` takes any function that fits a map of vectors. Of
+joined encoders (`use+e5-small`), each has a head of its own, as `emu train` fits them; `--weights` are the parts'
+shares of the cosine, `--one-head` adds a single head on the joined vectors, and `--cpu` the time to encode a sentence.
 """
 
 import argparse
@@ -318,16 +318,12 @@ def main() -> None:
     )
     parser.add_argument("--one-head", action="store_true", help="also on the joined vectors")
     parser.add_argument("--cpu", action="store_true", help="measure the time to encode a sentence")
-    for field in fields(PosteriorConfig):
-        kind = type(getattr(PosteriorConfig(), field.name))
-        parser.add_argument(f"--{field.name.replace('_', '-')}", type=kind, nargs="+", help="one or several")
+    add_settings(parser)
     options = parser.parse_args()
     vault = Vault(options.data, options.vectors, options.encoder, options.weights)
-    asked = {field.name: getattr(options, field.name) or [] for field in fields(PosteriorConfig)}
-    settings = [{}, *({name: value} for name, values in asked.items() for value in values)]
     candidates = [("base", base)] + [
         (json.dumps(changes), heads(vault, configure("posterior", options.encoder, **changes)))
-        for changes in settings
+        for changes in ({}, *changed_settings(options))
     ]
     if options.one_head:
         candidates.append(("one head", posterior(configure("posterior", "joined"))))
@@ -337,6 +333,24 @@ def main() -> None:
             part: round(value, 3) for part, value in {**measure(fit, vault, options.seed), **cpu}.items()
         }
         print(json.dumps({"encoder": options.encoder, "candidate": name} | found), flush=True)
+
+
+def add_settings(parser: argparse.ArgumentParser) -> None:
+    """Add an option for each setting of the method, and `--together`."""
+    for field in fields(PosteriorConfig):
+        kind = type(getattr(PosteriorConfig(), field.name))
+        parser.add_argument(f"--{field.name.replace('_', '-')}", type=kind, nargs="+", help="one or several")
+    parser.add_argument("--together", action="store_true", help="change the named settings together")
+
+
+def changed_settings(options: argparse.Namespace) -> list[dict[str, float]]:
+    """Return the settings named on the command line: each value by itself, or the first of each together."""
+    named: dict[str, list[float]] = {
+        field.name: values for field in fields(PosteriorConfig) if (values := getattr(options, field.name))
+    }
+    if options.together:
+        return [{name: values[0] for name, values in named.items()}]
+    return [{name: value} for name, values in named.items() for value in values]
 
 
 def heads(vault: Vault, settings: Settings) -> Fit:

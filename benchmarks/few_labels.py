@@ -5,6 +5,9 @@ sentences. `baseline` is the encoder's vector with a logistic regression's proba
 tenths of the squared length. Labels are English; accuracies are the mean Acc@1 of the directions with English, of held
 out sentences whose intents have labels (`known`) and, with labels of a random half of the intents, of the others
 (`new`). For Home Assistant, it is the change against the English pool, the mean over the other languages and the worst.
+
+Settings of the method that are named add figures of their own. `--reliable` replaces the share of the covariance within
+intents from which on the whitening is as strong as its setting says (`emu_core.methods.posterior.whitening`).
 """
 
 import argparse
@@ -26,13 +29,16 @@ from benchmarks.default_method import (
     Map,
     Vault,
     Vectors,
+    add_settings,
     base,
+    changed_settings,
     commands,
     posterior,
     unit,
 )
 from emu_core.evaluation.classifier import regression
 from emu_core.evaluation.intent_regression import weights
+from emu_core.methods.posterior import whitening
 from emu_core.methods.posterior.fit import Examples
 from emu_core.methods.registry import configure
 
@@ -94,14 +100,20 @@ def main() -> None:
     parser.add_argument("--vectors", type=Path, required=True, help="folder to store vectors in")
     parser.add_argument("--encoder", default="use")
     parser.add_argument("--seeds", type=int, nargs="+", default=[*range(1010, 1016)], help="of the draws")
+    parser.add_argument("--reliable", type=float, default=whitening.RELIABLE)
+    parser.add_argument("--sets", nargs="+", choices=list(LABELS), default=list(LABELS))
+    add_settings(parser)
     options = parser.parse_args()
+    whitening.RELIABLE = options.reliable
     vault = Vault(options.data, options.vectors, options.encoder)
     systems: dict[str, Callable[[Examples], Map]] = {
         "base": base,
         "baseline": baseline,
         "default": posterior(configure("posterior", options.encoder)),
     }
-    for name, counts in LABELS.items():
+    for changes in changed_settings(options):
+        systems[json.dumps(changes)] = posterior(configure("posterior", options.encoder, **changes))
+    for name, counts in ((name, LABELS[name]) for name in options.sets):
         data = Labelled(*getattr(vault, name))
         for labels in counts:
             figures = {

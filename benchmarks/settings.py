@@ -30,6 +30,8 @@ USE: dict[str, dict[str, Any]] = {
     "last 2 layers": {"last_layers": 2},
     "gamma 1e-4, k = 5, as the paper's": {"adversary_weight": 1e-4, "adversary_every": 1, "critic_steps": 5},
     "the discriminator in each step": {"adversary_every": 1},
+    "the discriminator in each eighth step": {"adversary_every": 8},
+    "the discriminator in each 32nd step": {"adversary_every": 32},
     "gamma 1e-4": {"adversary_weight": 1e-4},
     "gamma 1": {"adversary_weight": 1.0},
     "cross-entropy": {"adversary": Adversary.CROSS_ENTROPY},
@@ -40,6 +42,10 @@ USE: dict[str, dict[str, Any]] = {
     "learning rate 4e-4": {"learning_rate": 4e-4},
     "learning rate 5e-4": {"learning_rate": 5e-4},
     "learning rate 1e-3, as the paper's": {"learning_rate": PAPER.learning_rate},
+}
+PROBES: dict[str, dict[str, Any]] = {
+    f"linear probe, C = {c}, {share:.0%} of the way": {"linear_probe": c, "interpolation": share}
+    for c, share in ((0.2, 1), (0.5, 1), (1.0, 1), (10.0, 1), (100.0, 1), (0.5, 0.6), (1.0, 0.7), (1.0, 0.5))
 }
 TRANSFORMER: dict[str, dict[str, Any]] = {
     "default": {},
@@ -91,7 +97,7 @@ def main() -> None:
     data: Any = options.data
     if options.quarter is not None:
         data = quarter_held_out(labelled_set(data)[0], options.quarter)
-    for name, changes in (USE if options.encoder == "use" else TRANSFORMER).items():
+    for name, changes in ((USE if options.encoder == "use" else TRANSFORMER) | PROBES).items():
         if options.only not in name:
             continue
         found: dict[str, list[float]] = {"gains": [], "worst_direction": [], "training_s": []}

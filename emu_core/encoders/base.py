@@ -232,7 +232,7 @@ class Encoder(nn.Module, ABC):
         """Encode like `encode_ids`, but in the current mode and on the encoder's device: (N, dim)."""
         out = torch.empty((len(ids), self.dim), device=self.device)
         for rows, batch in self.in_batches(ids, batch_tokens, on_progress):
-            out[rows] = self.batch_vectors(batch)
+            out[rows] = self.batch_vectors(batch).float()  # layers on an encoder may be in reduced precision
         return out
 
     def in_batches(

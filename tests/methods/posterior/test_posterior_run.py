@@ -203,6 +203,16 @@ def test_a_damaged_folder_is_said(run: Run, damage: str, tmp_path: Path) -> None
     assert "\n" not in str(caught.value)
 
 
+def test_its_vectors_are_float32_in_reduced_precision_too(run: Run) -> None:
+    """Emu's discriminator sees such vectors, when it is trained on a run."""
+    encoder = load_encoder(f"run:{run.folder}")
+    texts = small_set().frame["text"].tolist()[:5]
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        vectors = encoder.vectors(encoder.ids_of(texts))
+    assert vectors.dtype == torch.float32
+    np.testing.assert_allclose(vectors.numpy(), encoder.encode(texts), atol=0.03)
+
+
 def test_settings_and_method_must_fit(tmp_path: Path) -> None:
     with pytest.raises(TrainingError, match="EmuConfig, which is not what the method posterior takes"):
         train(small_set(), out=tmp_path / "r", config=EmuConfig(), device="cpu")
