@@ -170,7 +170,7 @@ def _draw_fixes(box: _Box) -> tuple[str, bool]:
     """Ask for possible fixes of files that can't be read: their languages, and leaving out incomplete pairs."""
     in_pairs = box.kind is TextKind.PARALLEL
     typed = st.text_input(
-        CONTROLS["languages" if in_pairs else "language"],
+        CONTROLS["languages"] if in_pairs else CONTROLS["language"],
         placeholder="en, de" if in_pairs else "en",
         max_chars=200,
         key=f"{box.name}-languages-{box.number}",

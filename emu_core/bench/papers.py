@@ -74,7 +74,9 @@ _EMU_PARTS = {
     EmuPart.NEW_INTENTS: "New intents: labels for half of them",
 }
 _LONG_EMU_PARTS = (EmuPart.FEW_SHOT, EmuPart.NEW_INTENTS)  # each takes as long as all others
-USUAL_EMU_PARTS = tuple(part for part in EmuPart if part not in _LONG_EMU_PARTS)
+_MEASURED_EMU_PARTS = (part for part in EmuPart if part not in (EmuPart.TABLE_1, *_LONG_EMU_PARTS))
+# A form starts with the first, which is to measure something.
+USUAL_EMU_PARTS = (*_MEASURED_EMU_PARTS, EmuPart.TABLE_1)
 _FMDA_PARTS = {
     FmdaPart.TABLE_2: "Table 2: cross-lingual retrieval",
     FmdaPart.TABLE_3: "Table 3: template retrieval",

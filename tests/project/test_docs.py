@@ -7,6 +7,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -104,6 +105,10 @@ def test_every_command_exists(where: str, words: list[str], capsys: pytest.Captu
             assert words[1] in ("build", "run") or (
                 words[1:3] == ["compose", "up"] and {*words[3:]} <= {*services}
             )
+        case ["python", "-m", "pytest", file]:
+            assert (ROOT / file).exists(), where
+        case ["python", "-m", module, *_]:
+            assert find_spec(module) is not None, where
         case _:
             pytest.fail(f"{where}: nobody knows whether this is right: {words}")
 
