@@ -5,6 +5,7 @@ are `--weights` there.
 
 - `by confidence P`: a sentence's weight of a part is the length of d in `PosteriorHead`, from 0 to 1, to the power P,
   relative to the sum over the parts.
+- `by gate P`: the same with the gate, from 0 to 1, in place of the length.
 - `shared probabilities`: each part is moved towards the intents by the product of both parts' probabilities, made to
   sum to 1.
 """
@@ -31,9 +32,10 @@ from emu_core.methods.registry import configure
 ENCODERS = ("use", "e5-small")
 ROWS = 2048  # joined at once
 LEAST = 1e-6
+LEAST_GATE = 0.02  # added to a gate: where both are shut, the parts weigh alike
 
 
-def joined(vault: Vault, power: float, *, shared: bool) -> Fit:
+def joined(vault: Vault, power: float, *, shared: bool = False, by_gate: bool = False) -> Fit:
     """Return a function that fits a head on each part and joins them: see above."""
 
     def fit(examples: Examples) -> Map:
@@ -55,14 +57,17 @@ def joined(vault: Vault, power: float, *, shared: bool) -> Fit:
         def apply(vectors: Vectors) -> Vectors:
             parts = [torch.from_numpy(part) for part in vault.split(vectors)]
             rows = zip(*(part.split(ROWS) for part in parts), strict=True)
-            return torch.cat([_embed(heads, of_rows, power, shared=shared) for of_rows in rows]).numpy()
+            embedded = [_embed(heads, of_rows, power, shared=shared, by_gate=by_gate) for of_rows in rows]
+            return torch.cat(embedded).numpy()
 
         return apply
 
     return fit
 
 
-def _embed(heads: Sequence[PosteriorHead], parts: Sequence[Tensor], power: float, *, shared: bool) -> Tensor:
+def _embed(
+    heads: Sequence[PosteriorHead], parts: Sequence[Tensor], power: float, *, shared: bool, by_gate: bool
+) -> Tensor:
     """Return the joined vectors of sentences, given their vectors by each encoder."""
     mapped = [head.mapped(part) for head, part in zip(heads, parts, strict=True)]
     probabilities = [head.in_parts(part, head.posterior) for head, part in zip(heads, parts, strict=True)]
@@ -78,7 +83,7 @@ def _embed(heads: Sequence[PosteriorHead], parts: Sequence[Tensor], power: float
         share = head.share * gate * length
         towards = F.normalize(known @ head.intent_vectors, dim=1)
         embedded.append(F.normalize((1 - share).sqrt() * x + share.sqrt() * towards, dim=1))
-        confidences.append(length**power)
+        confidences.append((gate + LEAST_GATE if by_gate else length) ** power)
     weights = torch.cat(confidences, dim=1)
     weights = weights / weights.sum(dim=1, keepdim=True)
     return torch.cat([weights[:, [n]].sqrt() * part for n, part in enumerate(embedded)], dim=1)
@@ -95,9 +100,10 @@ def main() -> None:
     options = parser.parse_args()
     vault = Vault(options.data, options.vectors, "+".join(ENCODERS))
     candidates = {
-        "equal weights": joined(vault, 0, shared=False),
-        "by confidence 0.5": joined(vault, 0.5, shared=False),
-        "by confidence 1": joined(vault, 1, shared=False),
+        "equal weights": joined(vault, 0),
+        "by confidence 0.5": joined(vault, 0.5),
+        "by confidence 1": joined(vault, 1),
+        "by gate 0.5": joined(vault, 0.5, by_gate=True),
         "shared probabilities": joined(vault, 0, shared=True),
     }
     for name, fit in candidates.items():
