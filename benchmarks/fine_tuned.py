@@ -20,8 +20,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from benchmarks.outcomes import Measured, Outcomes, Right, numbers_of
-from benchmarks.sets import FOLDERS, LABELLED, POOLED, Part, frame_of, parts_of
+from benchmarks.outcomes import Measured, Outcomes, Right
+from benchmarks.sets import FOLDERS, LABELLED, Part, frame_of, known_part, parts_of
 from emu_core.bench.emu.experiment import (
     OURS,
     THEIRS,
@@ -35,6 +35,7 @@ from emu_core.bench.papers import paper_named
 from emu_core.bench.peers import Peer
 from emu_core.bench.results import Cell, CellResult
 from emu_core.data.labelled import LabelledSet
+from emu_core.data.labelled.repeats import group_numbers
 from emu_core.errors import EmuError
 from emu_core.evaluation.leave_one_out import pool_accuracy
 
@@ -43,10 +44,6 @@ SYSTEMS = (
     *(name for name in dict.fromkeys([*benchmarked_methods(), *compared_with_peers()]) if name != FROZEN),
     *(peer.value for peer in Peer if not peer.is_frozen),
 )
-KNOWN = {
-    "demo": "test",
-    "sib": "dev",
-}  # the part whose figures choose a peer's rate; of other sets, all there is
 HALVES = {"sib": 3, "demo": 4}  # of the intents
 
 
@@ -66,7 +63,7 @@ def rates_of(name: str, part: Part, measured: Measured, outcomes: Outcomes) -> t
         return ("",)
     if Peer(measured.system).has_own_budget:
         return (THEIRS,)
-    known = KNOWN.get(name, POOLED)
+    known = known_part(name)
     return (THEIRS, OURS) if part.name == known else (better_rate(outcomes, measured._replace(part=known)),)
 
 
@@ -138,7 +135,7 @@ def main() -> None:
 def measure(name: str, options: argparse.Namespace) -> None:
     """Measure what is missing on a set."""
     frame, outcomes = frame_of(name, options.data), Outcomes.read(name)
-    numbers, languages = numbers_of(frame), frame["language"].to_numpy(dtype=str)
+    numbers, languages = group_numbers(frame), frame["language"].to_numpy(dtype=str)
     few = {f"new {number}" for number in range(HALVES.get(name, 0))}
     for part in parts_of(name, frame):
         if not part.name.startswith(tuple(options.parts)) or "labels" in part.name:

@@ -12,10 +12,8 @@ from pathlib import Path
 from typing import NamedTuple, Self
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
-from emu_core.data.labelled.repeats import sentence_groups
 from emu_core.evaluation.significance import Difference, paired_bootstrap
 
 FOLDER = Path(__file__).parent / "results" / "outcomes"
@@ -147,12 +145,6 @@ class Outcomes:
         if not answers:
             raise KeyError(measured)
         return {way: np.mean([right[way] for right in answers], axis=0) for way in answers[0]}
-
-
-def numbers_of(frame: pd.DataFrame) -> NDArray[np.intp]:
-    """Return the number of each row's sentence: the same for translations and repeats, counted over the whole set."""
-    groups = [group or f"\0{row}" for row, group in enumerate(sentence_groups(frame))]
-    return np.unique(groups, return_inverse=True)[1]
 
 
 @cache

@@ -18,11 +18,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from benchmarks.outcomes import Measured, Outcomes, Right, numbers_of
+from benchmarks.outcomes import Measured, Outcomes, Right
 from benchmarks.sets import FOLDERS, LABELLED, Part, frame_of, parts_of
 from emu_core.bench.peers import Peer, frozen_peer
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.columns import LABELLED_COLUMNS
+from emu_core.data.labelled.repeats import group_numbers
 from emu_core.evaluation.leave_one_out import NeighbourAccuracy, leave_one_out, pool_accuracy
 from emu_core.methods.posterior.fit import Examples, evened_languages
 from emu_core.methods.posterior.settings import PosteriorConfig
@@ -106,7 +107,7 @@ def measure(name: str, vault: Vault) -> None:
     """Measure what is missing on a set, and write it."""
     frame = frame_of(name, vault.data)
     vectors = vault.vectors(name, frame["text"].tolist)
-    data, outcomes, numbers = Labelled(frame, vectors), Outcomes.read(name), numbers_of(frame)
+    data, outcomes, numbers = Labelled(frame, vectors), Outcomes.read(name), group_numbers(frame)
     for part in parts_of(name, frame):
         outcomes.ask(part.name, data.languages[part.asked], numbers[part.asked])
         for system, fit in systems_of(vault.encoder).items():

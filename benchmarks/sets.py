@@ -47,6 +47,11 @@ POOLED = "all"  # the part of a set whose queries are asked against a pool
 Mask = NDArray[np.bool_]
 
 
+def known_part(name: str) -> str:
+    """Return the part of a set on which a peer's learning rate is chosen."""
+    return {"demo": "test", "sib": "dev"}.get(name, POOLED)
+
+
 class Part(NamedTuple):
     """The training rows and the measured rows of a set; only English training rows have labels."""
 
@@ -79,7 +84,7 @@ def parts_of(name: str, frame: pd.DataFrame) -> Iterator[Part]:
         train = np.isin(splits, ["", "train"]) if "train" in splits else np.isin(splits, ["", "dev"])
         yield Part(POOLED, train, splits == "test" if "test" in splits else languages != LABELLED)
         return
-    measured = "test" if name == "demo" else "dev"
+    measured = known_part(name)
     train, test = splits == "train", splits == measured
     yield Part(measured, train, test)
     order = np.random.default_rng(DIVISION).permutation(np.unique(ids[train]))

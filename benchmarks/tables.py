@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.outcomes import Measured, Outcomes, outcomes_of
-from benchmarks.sets import FEW, POOLED
+from benchmarks.sets import FEW, POOLED, known_part
 from emu_core.bench.emu.experiment import OURS, THEIRS
 from emu_core.bench.peers import Peer
 from emu_core.evaluation.significance import Difference
@@ -76,7 +76,7 @@ class Where(NamedTuple):
     @property
     def known(self) -> str:
         """The part on which a peer's learning rate is chosen."""
-        return {"demo": "test", "sib": "dev"}.get(self.data, POOLED)
+        return known_part(self.data)
 
 
 DEMO, DEMO_QUARTERS = (

@@ -83,7 +83,7 @@ def draw_form(
 
 @dataclass(frozen=True)
 class _Wanted:
-    """What is to be trained, and the data that it learns from."""
+    """The choice of what is trained, with the data that it learns from."""
 
     arguments: Mapping[str, Any]  # of `plan_training`
     needs: Needs

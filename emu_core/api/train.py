@@ -314,7 +314,7 @@ class _Chosen:
 
     @property
     def of_labels(self) -> "_Chosen":
-        """What learns from the data: the teacher, or else the encoder itself."""
+        """The one that learns from the data: the teacher, or else the encoder itself."""
         return self.teacher or self
 
     def encoders(self) -> list[str]:

@@ -41,7 +41,7 @@ class Cell:
     variant: str = ""  # distinguishes cells of one system, for example by learning rate
     labels: int = 0  # labelled sentences an intent, drawn with the seed; 0 for all
     half: int | None = (
-        None  # number of the half of the intents that has labels; the others are measured. None for all
+        None  # of the intents, that has labels, by number; the others are measured. None for all
     )
 
     @property

@@ -233,11 +233,12 @@ class MethodByPart:
             TrainingError: the settings belong to another method.
         """
         by_part = settings_by_part(settings)
-        for method, part in zip(self.of_kinds([""] * len(by_part)), by_part, strict=True):
+        count = max(len(by_part), len(self.methods))
+        methods, each = self.methods * (count // len(self.methods)), by_part * (count // len(by_part))
+        parts = list(zip(methods, each, strict=False))  # `part_configs` refuses other numbers
+        for method, part in parts:
             method.check_settings(part)
-            if method.reads_unlabelled(part):
-                return True
-        return False
+        return any(method.reads_unlabelled(part) for method, part in parts)
 
     def configured(self, config: "RunConfig", kinds: Sequence[str], settings: Settings) -> "RunConfig":
         """Return a run's configuration with the methods' settings, given the kind of each part of its encoder.

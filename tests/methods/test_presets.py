@@ -200,6 +200,8 @@ def test_settings_of_each_part_are_those_of_its_method(tiny: Mapping[str, Preset
     settings = methods_by_part("emu+posterior").configure(kinds)
     config, _ = plan_training(small_set(), method="emu+posterior", encoder=spec, config=settings)
     assert ["epochs" in part.hyperparameters for part in config.parts] == [True, False]
+    with pytest.raises(TrainingError, match="not what the method posterior takes"):  # settings for all parts
+        plan_training(small_set(), method="posterior+emu", encoder="use+use", config=configure("emu", "use"))
     with pytest.raises(TrainingError, match="not what the method posterior takes"):
         plan_training(small_set(), method="posterior+emu", encoder=spec, config=settings)
 

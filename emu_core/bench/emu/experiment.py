@@ -28,7 +28,7 @@ from emu_core.data.demo import DEMO, reference_texts
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.columns import ColumnMapping
 from emu_core.data.labelled.load import read_machine_translations
-from emu_core.data.labelled.repeats import sentence_groups
+from emu_core.data.labelled.repeats import group_numbers, sentence_groups
 from emu_core.data.languages import language_code, language_name, ordered
 from emu_core.encoders.registry import kinds_of, load_encoder
 from emu_core.errors import DataError, EmuError, Fix, TrainingError, in_words
@@ -99,8 +99,7 @@ class BenchData(LabelledData):
     @cached_property
     def test_sentences(self) -> NDArray[np.int64]:
         """The number of each test row's sentence (N,), the same for translations and repeats."""
-        groups = [group or f"\0{row}" for row, group in enumerate(sentence_groups(self.test.frame))]
-        return np.unique(groups, return_inverse=True)[1].astype(np.int64)
+        return group_numbers(self.test.frame).astype(np.int64)
 
     def facts(self, config: RunConfig) -> TranslatedFacts:
         """Return checksums and counts, as in data.json."""

@@ -71,7 +71,7 @@ def read_labelled(
     """
     files = files_of(sources)
     rows, notes = read_rows(files, mapping=mapping, language=language)
-    name = DEMO if is_demo(sources) else _title(files, sources)
+    name = _title(files, sources)
     return _audited(rows, name, notes, merge_intents, no_intents, real_intents)
 
 
@@ -102,7 +102,7 @@ def read_partly_labelled(
         DataError: a file can't be read, has no text column, or states no language; or no sentence is left.
     """
     files = files_of(sources)
-    name = DEMO if is_demo(sources) else _title(files, sources)
+    name = _title(files, sources)
     tables, notes = read_tables(files, plain=True)
     labelled_tables, _ = data_tables(tables, (), mapping)
     tables = [table for table in tables if table in labelled_tables or _has_usual_text(table.frame, mapping)]

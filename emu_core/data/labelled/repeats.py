@@ -68,3 +68,9 @@ def sentence_groups(sentences: pd.DataFrame) -> list[str]:
     return [
         names[group] or (f" sentence {group}" if count[group] > 1 else "") for group in component.tolist()
     ]
+
+
+def group_numbers(sentences: pd.DataFrame) -> NDArray[np.intp]:
+    """Return the number (N,) of each sentence's group, from 0; a sentence that is alone has one of its own."""
+    groups = [group or f"\0{row}" for row, group in enumerate(sentence_groups(sentences))]
+    return np.unique(groups, return_inverse=True)[1]
