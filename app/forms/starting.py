@@ -77,7 +77,8 @@ def draw_forecast(token: str, plan: RunPlan) -> None:
 def _forecast(token: str, values: object, _plan: RunPlan) -> str:
     config, data = _plan
     try:
-        expected = forecast(parts_of_run(config), data, config) if isinstance(data, StoredData) else None
+        dearest = config.dearest
+        expected = forecast(parts_of_run(dearest), data, dearest) if isinstance(data, StoredData) else None
     except EmuError:  # other programs have taken memory since the plan was made: the run reports it
         return ""
     return "" if expected is None else expected.line

@@ -276,7 +276,8 @@ def plan_training(
         run_config = replace(run_config, teacher=parts)
         _check(run_config.of_teacher(), data)
     _check(run_config, data.for_student(run_config) if run_config.teacher else data)
-    forecast(parts_of_run(run_config), data, run_config, on_forecast)
+    dearest = run_config.dearest
+    forecast(parts_of_run(dearest), data, dearest, on_forecast)
     return run_config, data
 
 

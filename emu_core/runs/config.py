@@ -96,6 +96,11 @@ class RunConfig:
             for part in self.parts
         ) or (self,)
 
+    @property
+    def dearest(self) -> "RunConfig":
+        """The training that takes the most memory: the teacher's, if it is trained in the run, or the run's own."""
+        return self.of_teacher() if self.teacher else self
+
     def of_teacher(self) -> "RunConfig":
         """Return the configuration of the teacher's training, as of a run of its own."""
         return replace(

@@ -231,3 +231,11 @@ def test_a_notebook_of_a_preset_trains_it_again(made: Mapping[str, Run], are_tin
     fast, best = (_training(made[name].config()) for name in ("fast", "best"))
     assert "preset='fast'" in fast and "config=" not in fast and "method=" not in fast
     assert f"method={made['best'].config().method!r}" in best and "JoinedSettings((" in best
+
+
+def test_the_memory_of_a_run_with_a_teacher_is_the_teachers() -> None:
+    forecasts = []
+    for name in ("best", "fast"):
+        plan_training(small_set(), preset=name, on_forecast=forecasts.append)
+    best, fast = forecasts
+    assert best.line and fast.line == best.line

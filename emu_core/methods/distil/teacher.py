@@ -33,7 +33,7 @@ def check_teacher(teacher: str | None, student: str) -> None:
     """
     if not teacher:
         raise TrainingError(
-            "no teacher is named; name the encoder to learn from, such as run:DIR: ", Fix("teacher")
+            "no teacher is named; name the encoder or the run to learn from: ", Fix("teacher")
         )
     parts = distinct_parts(teacher)
     if list(map(_identity, parts)) == list(map(_identity, parts_of(student))):
