@@ -238,4 +238,4 @@ def test_the_memory_of_a_run_with_a_teacher_is_the_teachers() -> None:
     for name in ("best", "fast"):
         plan_training(small_set(), preset=name, on_forecast=forecasts.append)
     best, fast = forecasts
-    assert best.line and fast.line == best.line
+    assert fast.needed == best.needed > 0
