@@ -453,7 +453,7 @@ class EmuExperiment(Experiment):
 
     def measure(self, cell: Cell, folder: Path) -> CellResult:
         """Train a cell, and measure its retrieval and its classifier on the test sentences."""
-        system = self._system(cell, folder)
+        system = self.system(cell, folder)
         asked = self._asked(cell)
         frame = self.data.test.frame[asked].reset_index(drop=True)
         texts: list[str] = frame["text"].tolist()
@@ -482,7 +482,7 @@ class EmuExperiment(Experiment):
             return np.ones(len(intents), dtype=bool)
         return ~intents.isin(self.halves[cell.half]).to_numpy()
 
-    def _system(self, cell: Cell, folder: Path) -> System:
+    def system(self, cell: Cell, folder: Path) -> System:
         encoder, device = self.config.encoder, self.config.device
         if cell.system in (BASE, TRANSLATION):
             return System(load_encoder(encoder, device=device).encode)
