@@ -1,7 +1,8 @@
 """Emu: specialise multilingual sentence encoders on a labelled set, and see what it did to each language.
 
 The verbs of the command are here as functions: `train`, `pretrain`, `resume`, `evaluate`, `predict`, `forgetting`,
-`embed` and `export`, with `Predictor`, `suggest_labels`, `Suggester`, `configure`, `read_labelled` and `load_encoder`.
+`embed` and `export`, with `Predictor`, `suggest_labels`, `Suggester`, `configure` and `load_encoder`. Data is whatever
+`read_labelled` takes: files, "demo", data frames, Hugging Face data sets, `(texts, intents)`.
 """
 
 import os
@@ -20,8 +21,14 @@ if TYPE_CHECKING:
     from emu_core.api.evaluate import evaluate as evaluate
     from emu_core.api.suggest import Suggester as Suggester
     from emu_core.api.suggest import suggest_labels as suggest_labels
+    from emu_core.data.detection import detect_languages as detect_languages
+    from emu_core.data.labelled.columns import ColumnMapping as ColumnMapping
+    from emu_core.data.labelled.load import labelled_from_frame as labelled_from_frame
     from emu_core.data.labelled.load import read_labelled as read_labelled
+    from emu_core.data.labelled.load import read_unlabelled as read_unlabelled
+    from emu_core.data.parallel.files import read_parallel as read_parallel
     from emu_core.encoders.registry import load_encoder as load_encoder
+    from emu_core.evaluation.triples import triple_cosines as triple_cosines
     from emu_core.methods.registry import configure as configure
     from emu_core.notebook.predictions import Predictor as Predictor
     from emu_core.notebook.verbs import compare as compare
@@ -31,6 +38,7 @@ if TYPE_CHECKING:
     from emu_core.notebook.verbs import pretrain as pretrain
     from emu_core.notebook.verbs import resume as resume
     from emu_core.notebook.verbs import train as train
+    from emu_core.processes import join_processes as join_processes
 
 __version__ = "0.1.0"
 
@@ -44,14 +52,21 @@ _SHOWN = (
     "train",
 )  # with texts for people, and rich in Jupyter
 _HOMES = dict.fromkeys(_SHOWN, "emu_core.notebook.verbs") | {
+    "ColumnMapping": "emu_core.data.labelled.columns",
     "Predictor": "emu_core.notebook.predictions",
     "Suggester": "emu_core.api.suggest",
     "configure": "emu_core.methods.registry",
+    "detect_languages": "emu_core.data.detection",
     "embed": "emu_core.api.embed",
     "evaluate": "emu_core.api.evaluate",
+    "join_processes": "emu_core.processes",
+    "labelled_from_frame": "emu_core.data.labelled.load",
     "load_encoder": "emu_core.encoders.registry",
     "read_labelled": "emu_core.data.labelled.load",
+    "read_parallel": "emu_core.data.parallel.files",
+    "read_unlabelled": "emu_core.data.labelled.load",
     "suggest_labels": "emu_core.api.suggest",
+    "triple_cosines": "emu_core.evaluation.triples",
 }
 __all__ = list(_HOMES)
 

@@ -115,6 +115,10 @@ class DataError(EmuError):
     """A file, a column or a labelled set can't be used as it is."""
 
 
+class InputError(DataError, ValueError):
+    """What Python passed can't be used: a `ValueError`, as libraries such as scikit-learn expect."""
+
+
 class EncoderError(EmuError):
     """An encoder is unknown, not installed, or its files are not what they should be."""
 

@@ -10,7 +10,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from emu_core.api.forgetting import read_forgetting
-from emu_core.api.inputs import RUN_SPEC, DataSource, encoder_title, finished_run, labelled_set
+from emu_core.api.inputs import RUN_SPEC, encoder_title, finished_run, labelled_set
+from emu_core.data.collections.in_memory import Sources
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.columns import ColumnMapping
 from emu_core.data.wording import counted
@@ -125,7 +126,7 @@ class RunComparison(Comparison):
 
 
 def compare(
-    data: DataSource,
+    data: Sources,
     run: str | Path | Run | None = None,
     other: str | Path | Run | None = None,
     *,

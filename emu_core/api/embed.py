@@ -8,8 +8,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from emu_core.api.inputs import Files, reading_notes
+from emu_core.api.inputs import reading_notes
 from emu_core.api.split import splitting_encoder
+from emu_core.data.collections.in_memory import Sources
 from emu_core.data.export_csv import safe_csv
 from emu_core.data.labelled.columns import ColumnMapping
 from emu_core.data.labelled.load import files_of, read_sentences
@@ -36,7 +37,7 @@ PART = 8192  # rows in memory at once, and in a row group of the file
 
 
 def embed(
-    data: Files,
+    data: Sources,
     *,
     out: str | Path,
     encoder: str = "use",
@@ -50,7 +51,8 @@ def embed(
     """Write the columns id, text, intent, language, split and vector (a list of `dim` float32), one row per sentence.
 
     Args:
-        data: files, a folder of files, or "demo"; text files have a sentence a line.
+        data: sentences (a list, a Series, a DataFrame with a column of them), files of them, or "demo"; text files have
+            a sentence a line.
         out: the Parquet file; it appears when it is complete.
         encoder: what `load_encoder` takes.
         part: for a run that splits sentences, the name of the part to write instead of the meaning, at the length that
@@ -71,7 +73,7 @@ def embed(
     frame = read_inputs(data, mapping, language)
     frame["language"] = frame["language"].replace("", UNDETERMINED)
     if frame.empty:
-        raise DataError("the files have no sentences; check that they have rows")
+        raise DataError("there are no sentences; check that the data has rows")
     chosen_device = pick_device(device)
     processes = join_processes(chosen_device)
     model = load_encoder(encoder, device=chosen_device)
@@ -107,13 +109,13 @@ def in_parts(
             on_progress(start + len(rows), len(frame))
 
 
-def read_inputs(data: Files, mapping: ColumnMapping | None, language: str | None) -> pd.DataFrame:
-    """Return the rows of files, folders of files, or "demo"; only the column text is required.
+def read_inputs(data: Sources, mapping: ColumnMapping | None, language: str | None) -> pd.DataFrame:
+    """Return the rows of sentences in any of the forms of `Sources`; only the column text is required.
 
     Raises:
         DataError: a file can't be read.
     """
-    return read_sentences(files_of(data), mapping, language)[0]
+    return read_sentences(files_of(data, sentences=True)[0], mapping, language)[0]
 
 
 @contextmanager

@@ -8,7 +8,8 @@ import msgspec
 import pandas as pd
 
 from emu_core.api.compare import ALL, MOST_COMPARED, divided_as, training_notes
-from emu_core.api.inputs import DataSource, labelled_set, load_base, reading_notes, runs_of
+from emu_core.api.inputs import labelled_set, load_base, reading_notes, runs_of
+from emu_core.data.collections.in_memory import Sources
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.columns import ColumnMapping
 from emu_core.data.labelled.intent_names import Difference, spelt_as
@@ -76,10 +77,10 @@ class Evaluation(GuardResult):
 
 
 def evaluate(
-    data: DataSource,
+    data: Sources,
     *,
     encoder: str = "use",
-    pool: DataSource | None = None,
+    pool: Sources | None = None,
     languages: Sequence[str] | None = None,
     split: str | None = None,
     device: str = "auto",

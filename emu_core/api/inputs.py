@@ -1,4 +1,4 @@
-"""Inputs as users name them: labelled data (a set, files, folders or the word demo), runs and encoders."""
+"""Inputs as users name them: labelled data, in any of the forms of `Sources`, runs and encoders."""
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from emu_core.data.labelled import LabelledSet
+from emu_core.data.collections.in_memory import Sources
+from emu_core.data.labelled import LabelledSet, UnlabelledSet
 from emu_core.data.labelled.columns import ColumnMapping
-from emu_core.data.labelled.load import Sources, read_labelled
+from emu_core.data.labelled.load import read_labelled, read_unlabelled
 from emu_core.data.languages import language_code
 from emu_core.data.wording import shown
 from emu_core.devices import pick_device
@@ -21,12 +22,9 @@ from emu_core.encoders.specs import RUN_SPEC, is_run, parts_of
 from emu_core.errors import EncoderError, RunError
 from emu_core.runs.run import Run, RunState
 
-Files = Sources
-DataSource = LabelledSet | Files
-
 
 def labelled_set(
-    data: DataSource,
+    data: Sources,
     *,
     mapping: ColumnMapping | None = None,
     language: str | None = None,
@@ -35,7 +33,7 @@ def labelled_set(
     real_intents: Sequence[str] = (),
     learns_intents: bool = True,
 ) -> tuple[LabelledSet, tuple[str, ...]]:
-    """Return a labelled set, read from files, folders or "demo" if necessary, and the findings of its audit.
+    """Return a labelled set, read if it is none yet, and the findings of its audit.
 
     `learns_intents` is that of `Audit.summary`.
 
@@ -45,7 +43,7 @@ def labelled_set(
     if isinstance(data, LabelledSet):
         return data.with_no_intents(no_intents, real_intents), ()
     labelled, audit = read_labelled(
-        as_list(data),
+        data,
         mapping=mapping,
         language=language,
         merge_intents=merge_intents,
@@ -55,9 +53,18 @@ def labelled_set(
     return labelled, tuple(audit.summary(learns_intents=learns_intents))
 
 
-def as_list(named: Files) -> list[str | Path]:
-    """Return a name or several as a list."""
-    return [named] if isinstance(named, str | Path) else list(named)
+def is_given(data: Sources | None) -> bool:
+    """Return whether there is any data: None and an empty list are none."""
+    return data is not None and not (isinstance(data, list | tuple) and not data)
+
+
+def unlabelled_set(
+    data: Sources, *, mapping: ColumnMapping | None = None, language: str | None = None
+) -> UnlabelledSet:
+    """Return unlabelled sentences, read if they are no set yet. Raises DataError if they can't be read."""
+    if isinstance(data, UnlabelledSet):
+        return data
+    return read_unlabelled(data, mapping=mapping, language=language)
 
 
 def finished_run(source: Run | str | Path, purpose: str) -> Run:

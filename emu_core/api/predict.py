@@ -13,20 +13,16 @@ from numpy.typing import NDArray
 from emu_core.api.embed import in_parts, read_inputs, writing
 from emu_core.api.inputs import (
     RUN_SPEC,
-    DataSource,
-    Files,
-    as_list,
     encoder_title,
     labelled_set,
     lazy_encode,
     reading_notes,
 )
-from emu_core.data.cleaning import clean, stripped
-from emu_core.data.demo import DEMO
+from emu_core.data.cleaning import stripped
+from emu_core.data.collections.in_memory import Sources, texts_of
 from emu_core.data.labelled.columns import ColumnMapping
 from emu_core.data.labelled.repeats import sentence_groups
 from emu_core.data.languages import language_code, language_name, ordered
-from emu_core.data.readers.formats import FILE_ENDINGS
 from emu_core.data.wording import listed
 from emu_core.errors import DataError
 from emu_core.evaluation.arrays import Vectors
@@ -104,7 +100,7 @@ class Predictor:
 
     def fit(
         self,
-        pool: DataSource,
+        pool: Sources,
         *,
         vectors: Vectors | None = None,
         none_vectors: Vectors | None = None,
@@ -118,7 +114,7 @@ class Predictor:
         """Take a labelled pool; choose what decides, and calibrate it, on sentences of the pool that are held out.
 
         Args:
-            pool: a labelled set, files, folders, or "demo".
+            pool: labelled sentences, as `read_labelled` takes them: files, "demo", a DataFrame, `(texts, intents)` ...
             vectors: (P, dim), the encoder's vectors for a labelled set, if they are known already.
             none_vectors: (M, dim), those for its sentences with none of the intents.
             asked: rows that may be held out; None takes those that the encoder was not trained on.
@@ -127,8 +123,6 @@ class Predictor:
             merge_intents: see `read_labelled`.
             no_intents: see `read_labelled`.
             real_intents: see `read_labelled`.
-        no_intents: see `read_labelled`.
-        real_intents: see `read_labelled`.
 
         Raises:
             DataError: the pool can't be read.
@@ -245,7 +239,8 @@ class Predictor:
             DataError: a sentence has no vector.
         """
         count = min(self.k, len(self.pool_))
-        if not len(texts):
+        texts = texts_of(texts)
+        if not texts:
             return pd.DataFrame(columns=["text", *_columns(count)])
         if vectors is None:
             vectors = self._encode(texts)
@@ -253,7 +248,7 @@ class Predictor:
         known = answers.is_known
         names = np.array(self.classifier_.intents_, dtype=object)
         table: dict[str, object] = {
-            "text": list(texts),
+            "text": texts,
             "intent": np.where(known, names[answers.labels], NO_INTENT),
             "confidence": np.where(known, answers.confidence, np.nan),
             "margin": answers.margins,
@@ -269,7 +264,7 @@ class Predictor:
 
     def predict_file(
         self,
-        data: Files,
+        data: Sources,
         out: str | Path,
         *,
         mapping: ColumnMapping | None = None,
@@ -280,7 +275,7 @@ class Predictor:
         """Write predictions for the sentences of files to a file, in parts, with their `id` and `language`.
 
         Args:
-            data: files, a folder of files, or "demo"; text files have a sentence a line.
+            data: sentences, as `predict` takes them; text files have a sentence a line.
             out: a file ending in .csv, .tsv, .jsonl or .parquet; it appears when it is complete.
             mapping: columns of the files, if their names are unusual.
             language: language of files without a language column.
@@ -310,9 +305,9 @@ class Predictor:
 
 
 def predict(
-    data: Files,
+    data: Sources,
     *,
-    pool: DataSource,
+    pool: Sources,
     encoder: str = "use",
     run: str | Path | None = None,
     k: int = _NEIGHBOURS,
@@ -330,9 +325,9 @@ def predict(
     memory.
 
     Args:
-        data: sentences, or files of them; a string is a file if one of that name exists or if it ends like one (.csv,
-            .txt ...).
-        pool: a labelled set, files, folders, or "demo".
+        data: sentences (a list, a Series, an array, a DataFrame with a column of them), or files of them; a string is a
+            file if one of that name exists or if it ends like one (.csv, .txt ...).
+        pool: labelled sentences, as `read_labelled` takes them: files, "demo", a DataFrame, `(texts, intents)` ...
         encoder: what `load_encoder` takes.
         run: the folder of a finished run, to use its encoder.
         k: see `Predictor`.
@@ -363,47 +358,36 @@ def predict(
         no_intents=no_intents,
         real_intents=real_intents,
     )
-    return predictor.predict(sentences["text"].tolist(), languages=sentences["language"].tolist())
+    table = predictor.predict(sentences["text"].tolist(), languages=sentences["language"].tolist())
+    return table.set_axis(sentences.index)
 
 
 def sentences_of(
-    data: Files, *, mapping: ColumnMapping | None = None, language: str | None = None
+    data: Sources, *, mapping: ColumnMapping | None = None, language: str | None = None
 ) -> pd.DataFrame:
-    """Return the given sentences, or those of the given files, in the columns text and language, "" for unknown.
+    """Return the given sentences in the columns text and language, "" for unknown; rows without one are left out.
+
+    Their index is that of a pandas frame or Series that they are given as, so that predictions fit their rows.
 
     Raises:
         DataError: a file can't be read, sentences and files are mixed, or there are none.
     """
-    named = as_list(data)
-    files = [_is_file(name) for name in named]
-    if all(files):
-        return _sentences(named, mapping, language)[["text", "language"]]
-    if any(files):
-        raise DataError(f"{named[files.index(True)]} is a file among sentences; give files, or sentences")
-    texts = clean(map(str, named))
-    if not all(texts):
-        raise DataError("a sentence is empty; leave it out")
-    return pd.DataFrame({"text": texts, "language": language or ""}, dtype="str")
+    rows = _sentences(data, mapping, language)
+    sentences = rows[["text", "language"]]
+    if isinstance(data, pd.DataFrame | pd.Series) and rows["row"].is_unique:
+        return sentences.set_axis(data.index[rows["row"] - 1])
+    return sentences.reset_index(drop=True)
 
 
-def _is_file(name: str | Path) -> bool:
-    if isinstance(name, Path) or name == DEMO or name.lower().endswith(FILE_ENDINGS):
-        return True
-    try:
-        return Path(name).exists()
-    except (OSError, ValueError):  # too long for a name
-        return False
-
-
-def _sentences(data: Files, mapping: ColumnMapping | None, language: str | None) -> pd.DataFrame:
-    """Read files without their intents; rows without a sentence are left out."""
+def _sentences(data: Sources, mapping: ColumnMapping | None, language: str | None) -> pd.DataFrame:
+    """Read sentences without their intents; rows without a sentence are left out."""
     if mapping is not None:
         mapping = replace(mapping, intent=None, split=None)
     frame = read_inputs(data, mapping, language)
     frame = frame.assign(text=stripped(frame["text"]))
     frame = frame[frame["text"] != ""]
     if frame.empty:
-        raise DataError("the files have no sentences; check that they have rows")
+        raise DataError("there are no sentences; check that the data has rows")
     return frame
 
 

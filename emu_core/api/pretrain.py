@@ -3,9 +3,11 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from emu_core.api.execute import CHECKPOINT_S, Face, execute
+from emu_core.api.inputs import is_given
+from emu_core.data.collections.in_memory import Sources
 from emu_core.data.parallel.files import read_parallel
 from emu_core.data.parallel.held_out import hold_out, usual_count
 from emu_core.data.parallel.text import ParallelText, languages_of, names_of
@@ -27,7 +29,7 @@ from emu_core.training.method import Needs
 
 File = str | Path
 _Kind = TypeVar("_Kind")
-Texts = Sequence[File] | Sequence[ParallelText]
+Texts: TypeAlias = Sources | Sequence[ParallelText]
 
 
 def pretrain(
@@ -58,7 +60,8 @@ def pretrain(
 
     Args:
         face: writes the run's card; `emu_core.pretrain` has one and takes no other.
-        files: parallel text, as for `read_parallel`.
+        files: parallel text, as for `read_parallel`: files, or a DataFrame, a Table or a Dataset with a column for each
+            language.
         out: the run's folder; must be new.
         method: the name of a method that learns from parallel text: "dual-encoder" (Chidambaram et al. 2019) or
             "bicvm" (Hermann and Blunsom 2014).
@@ -91,7 +94,7 @@ def pretrain(
         read_each(nli, Nli, read_nli),
     )
     held_out, measured = (
-        parallel_texts(given, languages, drop_empty) if given else [] for given in (dev, test)
+        parallel_texts(given, languages, drop_empty) if is_given(given) else [] for given in (dev, test)
     )
     run_config, data = plan_pretraining(
         tasks,
@@ -157,10 +160,13 @@ def plan_pretraining(
 
 
 def parallel_texts(files: Texts, languages: Sequence[str] | None, drop_empty: bool) -> list[ParallelText]:
-    """Return parallel texts, read from files if necessary; see `read_parallel`."""
-    texts = [source for source in files if isinstance(source, ParallelText)]
-    named = [source for source in files if not isinstance(source, ParallelText)]
-    return texts + (read_parallel(named, languages, drop_empty=drop_empty) if named or not texts else [])
+    """Return parallel texts, read if they are none yet; see `read_parallel`."""
+    sources = files if isinstance(files, list | tuple) else [files]
+    texts = [source for source in sources if isinstance(source, ParallelText)]
+    others = [source for source in sources if not isinstance(source, ParallelText)] if texts else files
+    return texts + (
+        read_parallel(others, languages, drop_empty=drop_empty) if is_given(others) or not texts else []
+    )
 
 
 def read_each(

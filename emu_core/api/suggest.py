@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 
 from emu_core.api.evaluate import against_pool
-from emu_core.api.inputs import DataSource, Files, as_list, labelled_set, lazy_encode
+from emu_core.api.inputs import labelled_set, lazy_encode, unlabelled_set
+from emu_core.data.collections.in_memory import Sources
 from emu_core.data.labelled import LabelledSet, UnlabelledSet
 from emu_core.data.labelled.columns import ColumnMapping
-from emu_core.data.labelled.load import read_unlabelled
 from emu_core.data.labelled.repeats import is_repeat, repeat_keys, sentence_groups
 from emu_core.encoders.specs import parts_of
 from emu_core.errors import TrainingError
@@ -116,8 +116,8 @@ class Suggester:
 
 
 def suggest_labels(
-    unlabelled: UnlabelledSet | Files,
-    labelled: DataSource,
+    unlabelled: Sources,
+    labelled: Sources,
     count: int = 20,
     *,
     by: Uncertainty | str = Uncertainty.MARGIN,
@@ -136,8 +136,9 @@ def suggest_labels(
     `emu_core.evaluation.active_learning`). Call it again with their labels.
 
     Args:
-        unlabelled: sentences, or files of them: tables, or text with a sentence a line.
-        labelled: a labelled set, files, folders, or "demo"; if it has splits, only split train is used.
+        unlabelled: sentences (a list, a Series, a DataFrame with a column of them), or files of them: tables, or text
+            with a sentence a line.
+        labelled: labelled sentences, as `read_labelled` takes them; if there are splits, only split train is used.
         count: number of sentences to choose.
         by: measure of uncertainty, "margin" or "entropy".
         encoder: what `load_encoder` takes.
@@ -164,6 +165,5 @@ def suggest_labels(
         no_intents=no_intents,
         real_intents=real_intents,
     )
-    if not isinstance(unlabelled, UnlabelledSet):
-        unlabelled = read_unlabelled(as_list(unlabelled), mapping=mapping, language=language)
-    return Suggester(encoder, device=device).fit(pool).suggest(unlabelled, count, by=by)
+    sentences = unlabelled_set(unlabelled, mapping=mapping, language=language)
+    return Suggester(encoder, device=device).fit(pool).suggest(sentences, count, by=by)

@@ -7,10 +7,11 @@ from pathlib import Path
 import pandas as pd
 
 from emu_core.api.execute import CHECKPOINT_S, Face, execute
-from emu_core.api.inputs import DataSource, labelled_set, reading_notes
+from emu_core.api.inputs import is_given, labelled_set, reading_notes, unlabelled_set
+from emu_core.data.collections.in_memory import Sources
 from emu_core.data.labelled import LabelledSet, UnlabelledSet, unlabelled_from
 from emu_core.data.labelled.columns import ColumnMapping
-from emu_core.data.labelled.load import read_partly_labelled, read_unlabelled
+from emu_core.data.labelled.load import read_partly_labelled
 from emu_core.data.labelled.pairs import LanguagePair, read_pairs
 from emu_core.data.languages import language_code
 from emu_core.devices import pick_device, pick_precision
@@ -36,7 +37,7 @@ from emu_core.training.method import MethodByPart, Needs
 
 def train(
     face: Face,
-    data: DataSource | UnlabelledSet,
+    data: Sources,
     *,
     out: str | Path,
     method: str | None = None,
@@ -44,7 +45,7 @@ def train(
     preset: str | None = None,
     train_languages: Sequence[str] = ("en",),
     unlabelled_languages: Sequence[str] | None = None,
-    unlabelled: Sequence[str | Path] | UnlabelledSet | None = None,
+    unlabelled: Sources | None = None,
     pairs: Sequence[LanguagePair | str] | None = None,
     hold_out: float = 0.0,
     seed: int = 0,
@@ -71,8 +72,8 @@ def train(
 
     Args:
         face: writes the run's card; `emu_core.train` has one and takes no other.
-        data: labelled set, files, a folder of files, or "demo". For a method that reads no labels, files may lack them,
-            all or some, and an unlabelled set will do.
+        data: labelled sentences, as `read_labelled` takes them: files, "demo", a DataFrame, `(texts, intents)` ... For a
+            method that reads no labels, files and tables may lack them, all or some, and an unlabelled set will do.
         out: the run's folder; must be new.
         method: the name of a method that learns from labelled sentences, from sentences without labels, or from
             translations with annotated slots; see `emu_core.methods.registry.methods`. None takes the default, which
@@ -84,8 +85,8 @@ def train(
         train_languages: languages whose labels are used.
         unlabelled_languages: languages of `data` to use without labels; None takes all except the training languages,
             or all for a method that reads no labels.
-        unlabelled: files of unlabelled sentences to use instead of rows of `data`, or besides them for a method that
-            reads no labels.
+        unlabelled: unlabelled sentences (a list, a DataFrame, files ...) to use instead of rows of `data`, or besides
+            them for a method that reads no labels.
         pairs: languages whose translations FMDA and its baseline learn from, as ("en", "de") or "en-de"; None pairs
             the first training language with each other one.
         hold_out: if no row has a split, the share of each intent's sentences to evaluate on instead of training, drawn
@@ -96,7 +97,7 @@ def train(
         config: hyper-parameters, as `configure` returns them; None takes the method's defaults measured for the
             encoder. Those made for one encoder are taken for every part of a joined one.
         mapping: columns of the files, if their names are unusual.
-        language: language of files without a language column.
+        language: language of data without a language column.
         merge_intents: see `read_labelled`.
         no_intents: see `read_labelled`.
         real_intents: see `read_labelled`.
@@ -198,7 +199,7 @@ def plan_training(
     preset: str | None = None,
     train_languages: Sequence[str] = ("en",),
     unlabelled_languages: Sequence[str] | None = None,
-    unlabelled: Sequence[str | Path] | UnlabelledSet | None = None,
+    unlabelled: Sources | None = None,
     bare: UnlabelledSet | None = None,
     language: str | None = None,
     pairs: Sequence[LanguagePair | str] | None = None,
@@ -356,14 +357,12 @@ def _unlabelled(
     labelled: LabelledSet,
     train_languages: Sequence[str],
     languages: Sequence[str] | None,
-    files: Sequence[str | Path] | UnlabelledSet | None,
+    given: Sources | None,
     language: str | None,
 ) -> UnlabelledSet | None:
     part = labelled.train_part()
-    if isinstance(files, UnlabelledSet):
-        return files
-    if files:
-        return read_unlabelled(list(files), language=language)
+    if is_given(given):
+        return unlabelled_set(given, language=language)
     others = [code for code in part.languages if len(train_languages) > 1 or code not in train_languages]
     wanted = others if languages is None else _codes(languages) if languages else []
     return unlabelled_from(part, wanted) if wanted else None
@@ -373,10 +372,10 @@ def _sentences(
     labelled: LabelledSet,
     bare: UnlabelledSet | None,
     languages: Sequence[str] | None,
-    files: Sequence[str | Path] | UnlabelledSet | None,
+    given: Sources | None,
     language: str | None,
 ) -> UnlabelledSet:
-    """Return the sentences to train on in the given languages, with a label or not, and those of the files.
+    """Return the sentences to train on in the given languages, with a label or not, and those that are `given`.
 
     None of them is a sentence that the encoder is measured on, nor are the bare ones translations of such.
     """
@@ -385,15 +384,13 @@ def _sentences(
     if held_out is not None:
         without_label = without_label[~without_label["id"].isin({*held_out.frame["id"]} - {""})]
     rows = without_label
-    if labelled.has_train_part or not (len(without_label) or files):
+    if labelled.has_train_part or not (len(without_label) or is_given(given)):
         rows = pd.concat([labelled.train_part().all_rows()[columns], without_label], ignore_index=True)
     if languages is not None:
-        rows = rows[rows["language"].isin(_codes(languages) if languages or not files else [])]
-    if files:
-        given = files if isinstance(files, UnlabelledSet) else read_unlabelled(list(files), language=language)
-        rows = pd.concat(
-            [rows, given.frame.assign(id="")], ignore_index=True
-        )  # its ids are those of other data
+        rows = rows[rows["language"].isin(_codes(languages) if languages or not is_given(given) else [])]
+    if is_given(given):
+        others = unlabelled_set(given, language=language)
+        rows = pd.concat([rows, others.frame.assign(id="")], ignore_index=True)  # ids of other data
     return UnlabelledSet.learnable(rows, labelled)
 
 

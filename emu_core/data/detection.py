@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from emu_core.data.collections.in_memory import texts_of
 from emu_core.data.languages import language_code
 
 _ROUNDS = 20
@@ -20,7 +21,8 @@ def detect_languages(texts: Sequence[str]) -> list[str]:
     are weighted by the languages' shares, estimated on up to 5,000 of the texts by the EM algorithm of Saerens et al.
     2002, "Adjusting the outputs of a classifier to new a priori probabilities".
     """
-    if not len(texts):
+    texts = texts_of(texts)
+    if not texts:
         return []
     probabilities = _probabilities(texts[:: -(-len(texts) // _SAMPLE)])
     shares = np.full(probabilities.shape[1], 1 / probabilities.shape[1])  # (languages,)

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from emu_core.data.cleaning import clean
+from emu_core.data.collections.in_memory import texts_of
 from emu_core.encoders.onnx_parts import OnnxParts
 from emu_core.errors import EncoderError, Fix
 
@@ -80,7 +81,7 @@ class Encoder(nn.Module, ABC):
 
     def ids_of(self, texts: Sequence[str]) -> list[TokenIds]:
         """Return `token_ids` of texts without blanks at either end, which are no part of a sentence."""
-        return self.token_ids(clean(texts))
+        return self.token_ids(clean(texts_of(texts)))
 
     def combined_ids(self, ids: Sequence[TokenIds], most: int) -> TokenIds:
         """Return the token ids of a sentence that combines all, repeated up to `most` or `max_tokens`."""
@@ -190,7 +191,7 @@ class Encoder(nn.Module, ABC):
         """Encode texts without gradient, in evaluation mode.
 
         Args:
-            texts: N sentences.
+            texts: N sentences: a list, a Series or an array of strings.
             batch_tokens: tokens in a batch, padding included; by default what suits the encoder.
             on_progress: called with (sentences done, N) after each batch.
 
@@ -198,6 +199,7 @@ class Encoder(nn.Module, ABC):
             Array (N, dim), float32, in the order of `texts`.
 
         Raises:
+            DataError: `texts` are no strings, or a single one.
             EncoderError: a vector is not finite.
         """
         return self.encode_ids(self.ids_of(texts), batch_tokens=batch_tokens, on_progress=on_progress)
@@ -288,7 +290,7 @@ class EncoderByLanguage(Encoder):
         languages: Sequence[str] | None = None,
     ) -> FloatArray:
         """Encode like every encoder, with the texts' languages."""
-        ids = self.token_ids(clean(texts), languages)
+        ids = self.token_ids(clean(texts_of(texts)), languages)
         return self.encode_ids(ids, batch_tokens=batch_tokens, on_progress=on_progress)
 
 

@@ -81,7 +81,7 @@ def test_too_little_is_refused(tmp_path: Path, text: str, words: str) -> None:
 
 
 def test_no_files_and_demo_among_files() -> None:
-    with pytest.raises(DataError, match="name one or more"):
+    with pytest.raises(DataError, match="the list is empty; give a file or a folder"):
         read_labelled([])
     with pytest.raises(DataError, match="can't be joined"):
         read_labelled(["demo", "x.csv"])

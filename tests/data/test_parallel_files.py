@@ -4,7 +4,10 @@ import gzip
 import zipfile
 from pathlib import Path
 
+import datasets
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 
 from emu_core.data.parallel.files import read_parallel
@@ -291,3 +294,20 @@ def test_an_archive_has_the_limits_of_labelled_ones(tmp_path: Path, monkeypatch:
     monkeypatch.setattr("emu_core.data.collections.source_files.MAX_FILE_BYTES", 500_000)
     with pytest.raises(DataError, match=r"archive large.zip is larger than .* unpacked"):
         read_parallel([large])
+
+
+def test_tables_that_python_holds_are_as_tables_in_files() -> None:
+    rows = {"en": ["Where?", "Now."], "de": ["Wo?", "Jetzt."]}
+    objects = [{"en": first, "de": second} for first, second in zip(*rows.values(), strict=True)]
+    translated = datasets.Dataset.from_dict({"translation": objects})
+    for table in (pd.DataFrame(rows), pl.DataFrame(rows), pa.table(rows), [pa.table(rows)], translated):
+        (text,) = read_parallel(table)
+        assert text.languages == ("en", "de") and text.second == ("Wo?", "Jetzt.")
+    (text,) = read_parallel((rows["en"], rows["de"]), ["en", "de"])
+    assert text.first == ("Where?", "Now.") and text.languages == ("en", "de")
+    with pytest.raises(DataError, match="there are 2 sources and 1 targets"):
+        read_parallel((rows["en"], rows["de"][:1]), ["en", "de"])
+    with pytest.raises(DataError, match="the DataFrame: the columns name no two languages: a, b"):
+        read_parallel(pd.DataFrame({"a": ["x"], "b": ["y"]}))
+    with pytest.raises(DataError, match="a dict is no data"):
+        read_parallel(rows)

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from emu_core.api.inputs import DataSource, as_list, labelled_set
+from emu_core.api.inputs import labelled_set
 from emu_core.api.train import plan_training
 from emu_core.bench.emu.atis import ATIS, read_atis
 from emu_core.bench.emu.few_shot import drawn_labels, numbers_of_labels
@@ -24,6 +24,7 @@ from emu_core.bench.papers import EmuBench, EmuPart, Preset
 from emu_core.bench.peers import PACKAGES, Peer, System, check_packages, peer_settings, trained_peer
 from emu_core.bench.pictures import View
 from emu_core.bench.results import PAPER, Cell, CellResult, Key, cells_of, numbers
+from emu_core.data.collections.in_memory import Sources
 from emu_core.data.demo import DEMO, reference_texts
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.columns import ColumnMapping
@@ -219,7 +220,7 @@ class EmuExperiment(Experiment):
 
     @staticmethod
     def gather(
-        data: DataSource,
+        data: Sources,
         settings: EmuBench,
         *,
         train_languages: Sequence[str] = ("en",),
@@ -239,15 +240,15 @@ class EmuExperiment(Experiment):
         codes = tuple(dict.fromkeys(language_code(code) or code for code in train_languages))
         if not codes:
             raise TrainingError("no training language is named; name one: ", Fix("train_languages", ("en",)))
-        given = [] if isinstance(data, LabelledSet) else as_list(data)
-        first = str(given[0]) if given else ""
-        readers = {ATIS: read_atis, QUORA: read_quora} if len(given) == 1 else {}
-        if prefix := next((prefix for prefix in readers if first.startswith(prefix)), ""):
-            divided = bench_data(readers[prefix](Path(first.removeprefix(prefix))))
+        [first, *others] = data if isinstance(data, list | tuple) and data else [data]
+        name = str(first) if isinstance(first, str | Path) and not others else ""
+        readers = {ATIS: read_atis, QUORA: read_quora}
+        if prefix := next((prefix for prefix in readers if name.startswith(prefix)), ""):
+            divided = bench_data(readers[prefix](Path(name.removeprefix(prefix))))
         else:
             divided = bench_data(labelled_set(data, mapping=mapping, language=language)[0])
-            if given and first != DEMO:
-                divided = divided.translated(codes[0], read_machine_translations(given, mapping))
+            if not isinstance(data, LabelledSet) and name != DEMO:
+                divided = divided.translated(codes[0], read_machine_translations(data, mapping))
         return divided, {"data": divided.train.name, "train_languages": codes}
 
     @property

@@ -10,12 +10,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from emu_core.api.inputs import DataSource, labelled_set
+from emu_core.api.inputs import labelled_set
 from emu_core.bench.experiment import DataFields, Experiment
 from emu_core.bench.papers import FmdaBench, FmdaPart, Preset
 from emu_core.bench.pictures import View
 from emu_core.bench.results import Cell, CellResult, Draw, Key, cells_of, numbers, pair_names
 from emu_core.data.cleaning import normal_form
+from emu_core.data.collections.in_memory import Sources
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.columns import ColumnMapping
 from emu_core.data.labelled.pairs import LanguagePair, read_pairs
@@ -181,7 +182,7 @@ class FmdaExperiment(Experiment):
 
     @staticmethod
     def gather(
-        data: DataSource,
+        data: Sources,
         settings: FmdaBench,
         *,
         pairs: Sequence[LanguagePair | str] | None = None,

@@ -9,9 +9,10 @@ from typing import Any, Self
 
 import pandas as pd
 
-from emu_core.api.inputs import DataSource, labelled_set
+from emu_core.api.inputs import is_given, labelled_set
 from emu_core.api.pretrain import File, Texts, parallel_texts, read_each
 from emu_core.bench.results import pair_names
+from emu_core.data.collections.in_memory import Sources
 from emu_core.data.parallel.held_out import hold_out, matching_test_texts, merged, usual_count
 from emu_core.data.parallel.text import ParallelText, languages_of, names_of
 from emu_core.data.texts.dialogues import Dialogues, read_dialogues
@@ -147,7 +148,7 @@ def read_bench_texts(
     test: Texts = (),
     languages: Sequence[str] | None = None,
     drop_empty: bool = False,
-    labelled: DataSource | None = None,
+    labelled: Sources | None = None,
     documents: Mapping[str, File] | None = None,
     test_documents: Mapping[str, File] | None = None,
     sts: File | None = None,
@@ -180,7 +181,7 @@ def read_bench_texts(
     """
     # First divide the parallel text into pairs to train on and pairs to measure.
     train = merged(parallel_texts(files, languages, drop_empty))
-    if test:
+    if is_given(test):
         measured = matching_test_texts(merged(parallel_texts(test, languages, drop_empty)), train)
     else:
         train, measured = hold_out(train, usual_count(train), 0)
@@ -202,7 +203,7 @@ def read_bench_texts(
 
 
 def _documents(
-    labelled: DataSource | None,
+    labelled: Sources | None,
     folders: Mapping[str, File] | None,
     test_folders: Mapping[str, File],
     codes: Sequence[str],

@@ -1,6 +1,7 @@
 """Data sets of Hugging Face on disk: Arrow files as `save_to_disk` writes them, and Parquet shards as on the hub."""
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,9 +11,11 @@ import pyarrow.parquet as pq
 from emu_core.data.collections.document import Document
 from emu_core.data.collections.rows import Rows
 from emu_core.data.collections.values import listing, mapping, objects, text_of
+from emu_core.data.column_names import listed_names
 from emu_core.data.readers import arrow, parquet
 from emu_core.data.readers.cells import Cells
 from emu_core.data.readers.formats import PARQUET
+from emu_core.data.readers.limits import check_rows
 from emu_core.data.wording import shown
 from emu_core.errors import DataError
 
@@ -43,11 +46,31 @@ def read_data_set(document: Document, rows: Rows) -> None:
         raise
     except Exception as error:  # a damaged file fails in dozens of ways
         raise DataError(f"{shown(document.path)} is damaged; save or download the data set again") from error
+    rows.take(_with_class_names(cells, names_by_column))
+
+
+def cells_of_table(table: pa.Table, name: str) -> Cells:
+    """Return the cells of a table that Python holds; the numbers of classes become their names.
+
+    Raises:
+        DataError: there are too many rows or characters, or two columns of one name.
+    """
+    check_rows(table.num_rows, name)
+    if repeated := [column for column, count in Counter(table.column_names).items() if count > 1]:
+        raise DataError(
+            f"{name} has two columns named {listed_names(repeated)}; rename or remove one of them"
+        )
+    names_by_column = _class_names(_stated_features(table.schema))
+    kept = parquet.kept_columns(table.schema, name, names_by_column)
+    return _with_class_names(parquet.cells_of(table.select(kept), name), names_by_column)
+
+
+def _with_class_names(cells: Cells, names_by_column: Mapping[str, Sequence[str]]) -> Cells:
     columns = [
         [_named(cell, names_by_column[name]) for cell in column] if name in names_by_column else column
         for name, column in zip(cells.header, cells.columns, strict=True)
     ]
-    rows.take(Cells(cells.header, columns))
+    return Cells(cells.header, columns)
 
 
 def _schema(document: Document) -> pa.Schema | None:
@@ -74,12 +97,8 @@ def _value(document: Document | None, key: str) -> object:
 
 def _features(document: Document, schema: pa.Schema) -> dict[str, Any] | None:
     """Return what describes each column, from the schema, the files beside it or the card; None if nothing does."""
-    stated = (schema.metadata or {}).get(_METADATA)
-    if stated is not None:
-        try:
-            return mapping(mapping(mapping(json.loads(stated)).get("info")).get("features"))
-        except (ValueError, RecursionError):
-            return {}
+    if (stated := _stated_features(schema)) is not None:
+        return stated
     if features := _value(document.beside("dataset_info.json"), "features"):
         return mapping(features)
     older, card = document.beside("dataset_infos.json"), document.beside("README.md")
@@ -92,6 +111,17 @@ def _of_card(card: Document) -> list[Any]:
     """Return the descriptions in the front matter of a card, one for each configuration."""
     stated = mapping(card.front_matter).get("dataset_info")
     return stated if isinstance(stated, list) else [stated]
+
+
+def _stated_features(schema: pa.Schema) -> dict[str, Any] | None:
+    """Return the descriptions of columns that a schema holds; None if it holds none."""
+    stated = (schema.metadata or {}).get(_METADATA)
+    if stated is None:
+        return None
+    try:
+        return mapping(mapping(mapping(json.loads(stated)).get("info")).get("features"))
+    except (ValueError, RecursionError):
+        return {}
 
 
 def _fitting(descriptions: Sequence[object], document: Document) -> dict[str, Any] | None:

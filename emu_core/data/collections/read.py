@@ -49,6 +49,7 @@ class SourceTable:
         stands_alone: whether JSON files beside it may be tables, too.
         left_out: the numbers of its sentences that were left out, by reason.
         files: the path and the number of rows of each file.
+        is_held: whether Python held it, and no file did.
     """
 
     path: str
@@ -62,6 +63,7 @@ class SourceTable:
     stands_alone: bool = True
     left_out: Mapping[str, int] = field(default_factory=dict)
     files: tuple[tuple[str, int], ...] = ()
+    is_held: bool = False
 
     def __post_init__(self) -> None:
         if not self.files:
@@ -95,6 +97,10 @@ def read_tables(
     for file, stated in zip(files, states, strict=True):
         collection = part = table = None
         try:
+            if isinstance(file.source, Cells):
+                tables.append((file, _held(file, file.source, stated)))
+                rows += len(tables[-1][1])
+                continue
             document = Document(file)
             collection = format_of_collection(document)
             if collection:
@@ -237,6 +243,21 @@ def _in_table(document: Document, states: Statement, plain: bool) -> SourceTable
     frame = read_table(document.payload, unpacked_name(file.path), _shaped, document.json)
     notes = (*frame.attrs.get("notes", ()), *encoding_notes(file.path, frame.attrs.get("encoding", "utf-8")))
     return SourceTable(*about, frame, str(frame.attrs.get("recognised", "")), states, notes)
+
+
+def _held(file: SourceFile, cells: Cells, stated: Statement) -> SourceTable:
+    """Return a table that Python holds; a name that nobody gave it states nothing."""
+    frame = read_table(cells, file.path, _shaped)
+    return SourceTable(
+        file.path,
+        file.around,
+        file.is_named,
+        frame,
+        str(frame.attrs.get("recognised", "")),
+        Statement() if file.is_named else stated,
+        frame.attrs.get("notes", ()),
+        is_held=True,
+    )
 
 
 def _shaped(cells: Cells, name: str) -> Cells:

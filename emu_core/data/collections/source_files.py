@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 
+from emu_core.data.readers.cells import Cells
 from emu_core.data.readers.limits import MAX_FILE_BYTES, check_size, opened
 from emu_core.data.wording import shown
 from emu_core.errors import DataError
@@ -25,21 +26,26 @@ _HIDDEN = (".", "~$", "__MACOSX")
 
 @dataclass(frozen=True, eq=False)
 class SourceFile:
-    """A file to read.
+    """A file to read, or a table that Python holds.
 
     Attributes:
         path: as users know it, with `/`: the name of a file that was named, or the path within the folder or archive.
-        source: where its bytes are.
+        source: where its bytes are; of a table that Python holds, its cells.
         around: the folder that holds a file that was named, "" if it is unknown; its name may state a language.
         is_named: whether the user named this file, and not a folder or archive around it.
         tree: the files of the same folder or archive by path, this one included; or those that were named with it.
     """
 
     path: str
-    source: Path | bytes
+    source: Path | bytes | Cells
     around: str = ""
     is_named: bool = True
     tree: Mapping[str, "SourceFile"] = field(default_factory=dict)
+
+    @property
+    def is_held(self) -> bool:
+        """Whether Python holds it as a table, and it is no file."""
+        return isinstance(self.source, Cells)
 
     @property
     def name(self) -> str:
@@ -61,48 +67,63 @@ class SourceFile:
         return None
 
     def payload(self) -> bytes:
-        """Return the bytes, unpacked if they are gzipped. Raises DataError if they can't be read."""
+        """Return the bytes of a file, unpacked if they are gzipped. Raises DataError if they can't be read."""
+        if isinstance(self.source, Cells):
+            raise TypeError(f"{self.path} is held as a table and has no bytes")
         with opened(self.source, self.path) as file:
             return file.read()
 
 
-def source_files(sources: Sequence[Path | tuple[str, bytes]], *, as_folder: bool = False) -> list[SourceFile]:
+def source_files(
+    sources: Sequence[Path | tuple[str, bytes] | SourceFile], *, as_folder: bool = False
+) -> list[SourceFile]:
     """Return the files that are named by paths, or as names and bytes; folders and archives are opened.
 
     Args:
-        sources: one or more.
+        sources: one or more; tables that Python holds are returned as they are.
         as_folder: whether they are as the files of a folder, of which some may hold no data.
 
     Raises:
         DataError: a path does not exist, or a folder or an archive is empty, damaged or too large.
     """
     named: dict[str, SourceFile] = {}
-    return [file for source in sources for file in _files_of(source, named, as_folder)]
+    return [
+        file
+        for source in sources
+        for file in ([source] if isinstance(source, SourceFile) else _files_of(source, named, as_folder))
+    ]
 
 
 @dataclass(frozen=True)
 class UnpackedFile:
-    """A file on disk, and whether the user named it, and not a folder or an archive around it."""
+    """A file on disk or a table that Python holds, and whether it was named, and not a folder or an archive around it."""
 
-    path: Path
+    source: Path | SourceFile
     is_named: bool
 
 
 @contextmanager
-def unpacked(paths: Sequence[Path]) -> Iterator[list[UnpackedFile]]:
+def unpacked(sources: Sequence[Path | SourceFile]) -> Iterator[list[UnpackedFile]]:
     """Yield the files that are named by paths; those of archives are unpacked into a folder for the time being.
+
+    Args:
+        sources: one or more; tables that Python holds are yielded as they are.
 
     Raises:
         DataError: as `source_files`, or a file can't be unpacked.
     """
     with TemporaryDirectory() as folder:
         files = []
-        for number, path in enumerate(paths):
-            for file in source_files([path]):
-                source = file.source
-                if isinstance(source, bytes):
-                    source = _written(source, Path(folder, str(number)), file.path)
-                files.append(UnpackedFile(source, file.is_named))
+        for number, source in enumerate(sources):
+            for file in source_files([source]):
+                content: Path | SourceFile
+                if isinstance(file.source, Cells):
+                    content = file
+                elif isinstance(file.source, bytes):
+                    content = _written(file.source, Path(folder, str(number)), file.path)
+                else:
+                    content = file.source
+                files.append(UnpackedFile(content, file.is_named))
         yield files
 
 

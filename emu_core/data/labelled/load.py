@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from emu_core.data.cleaning import stripped
+from emu_core.data.collections.in_memory import DEMO, Sources, as_sources, check_labelled
 from emu_core.data.collections.read import SourceTable, read_tables
 from emu_core.data.collections.source_files import SourceFile, source_files
 from emu_core.data.column_names import listed_names, role_of_name
@@ -26,15 +27,9 @@ from emu_core.data.labelled.ids import comparable_ids
 from emu_core.data.labelled.repeats import without_repeats
 from emu_core.data.labelled.sets import LabelledSet, UnlabelledSet
 from emu_core.data.languages import checked_language, is_known, language_name
-from emu_core.data.readers.limits import named_paths
 from emu_core.data.wording import counted, listed, shown
 from emu_core.errors import DataError, Fix, in_words
 
-Sources = str | Path | Sequence[str | Path]
-"""One or more files, folders or archives as users name them, or the word demo."""
-
-DEMO = "demo"
-"""The word for the demo set wherever files are named."""
 _TRANSLATED = ("translation", "machine_translation", "mt")  # names of a column of machine translations
 
 
@@ -53,11 +48,13 @@ def read_labelled(
     no_intents: Sequence[str] = (),
     real_intents: Sequence[str] = (),
 ) -> tuple[LabelledSet, Audit]:
-    """Read one or more labelled files as one set, or the demo set for the single word "demo".
+    """Read labelled sentences as one set, or the demo set for the single word "demo".
 
     Args:
         sources: one or more paths: of tables in a format of `TABLE_FORMATS`, of collections in a format of
-            `COLLECTION_FORMATS`, and of folders and zip archives, which stand for the files in them.
+            `COLLECTION_FORMATS`, and of folders and zip archives, which stand for the files in them. Or what Python
+            holds: a data frame of pandas or polars, a pyarrow Table, a Hugging Face `Dataset` or `DatasetDict` (whose
+            keys are splits or languages), several of them in a list, or `(texts, intents)`.
         mapping: columns by name, for all files; those left None are guessed from the usual names.
         language: the language of files for which no column and no name states one.
         merge_intents: merges intents whose names differ only in "case" (Booking, booking), or only in the "language"
@@ -69,10 +66,12 @@ def read_labelled(
     Raises:
         DataError: a file can't be read or mapped, or fewer than two usable sentences, or a single intent, are left.
     """
-    files = files_of(sources)
+    check_labelled(sources)
+    if isinstance(sources, LabelledSet):
+        no_intents = [*sources.none_of_these["intent"].unique(), *no_intents]
+    files, title = files_of(sources)
     rows, notes = read_rows(files, mapping=mapping, language=language)
-    name = _title(files, sources)
-    return _audited(rows, name, notes, merge_intents, no_intents, real_intents)
+    return _audited(rows, title, notes, merge_intents, no_intents, real_intents)
 
 
 def read_partly_labelled(
@@ -101,8 +100,7 @@ def read_partly_labelled(
     Raises:
         DataError: a file can't be read, has no text column, or states no language; or no sentence is left.
     """
-    files = files_of(sources)
-    name = _title(files, sources)
+    files, name = files_of(sources, sentences=True)
     tables, notes = read_tables(files, plain=True)
     labelled_tables, _ = data_tables(tables, (), mapping)
     tables = [table for table in tables if table in labelled_tables or _has_usual_text(table.frame, mapping)]
@@ -167,31 +165,33 @@ def _training_sentences(rows: pd.DataFrame) -> pd.DataFrame:
     return without_repeats(frame)
 
 
-def files_of(sources: Sources) -> list[SourceFile]:
-    """Return the files that are named; folders and zip archives stand for those in them, "demo" for the demo set.
+def files_of(sources: Sources, *, sentences: bool = False) -> tuple[list[SourceFile], str]:
+    """Return the files that are named, and the name of the set that they make.
+
+    Folders and zip archives stand for the files in them, and "demo" for the demo set.
+
+    Args:
+        sources: as described at `Sources`; a table that Python holds is as a file.
+        sentences: whether sentences without intents are expected; strings that name no file are then sentences.
 
     Raises:
-        DataError: none is named, one can't be opened, or the demo set is named beside files.
+        DataError: it is nothing that can be read, a file can't be opened, or the demo set is named beside files.
     """
-    paths = named_paths(sources, "no file is named; name one or more, or the word demo")
-    if is_demo(sources):
-        if len(paths) > 1:
-            raise DataError("the demo set can't be joined with files; name it alone, or a file as ./demo")
-        paths = demo_paths()
-    return source_files(paths)
+    named = as_sources(sources, sentences=sentences)
+    is_demo = Path(DEMO) in named
+    if is_demo and len(named) > 1:
+        raise DataError("the demo set can't be joined with others; name it alone, or a file as ./demo")
+    files = source_files(demo_paths() if is_demo else named)
+    return files, DEMO if is_demo else _title(files, named)
 
 
-def is_demo(sources: Sources) -> bool:
-    """Return whether the demo set is named."""
-    return DEMO in map(str, [sources] if isinstance(sources, str | Path) else sources)
-
-
-def _title(files: Sequence[SourceFile], sources: Sources) -> str:
-    """Return the name of a set: that of a folder or an archive, or else those of its files."""
-    named = [sources] if isinstance(sources, str | Path) else sources
+def _title(files: Sequence[SourceFile], named: Sequence[Path | SourceFile]) -> str:
+    """Return the name of a set: that of a folder, an archive or a `DatasetDict`, or else those of its files."""
     if len(files) > len(named):
-        return listed((Path(source).name or str(source) for source in named), 4)
-    return listed((file.name for file in files), 4)
+        names = [source.name or str(source) for source in named]
+    else:
+        names = [file.name if file.is_named or not file.is_held else file.around for file in files]
+    return listed(dict.fromkeys(names), 4)
 
 
 def labelled_from_frame(
@@ -332,6 +332,13 @@ def rows_of_tables(
     parts = []
     for table, mapping in zip(tables, mappings, strict=True):
         stated = table.states.language or code or table.states.around
+        missing = [role for role in required if getattr(mapping, role) is None]
+        if table.is_held and missing == ["language"] and stated is None:  # it has no file to name so
+            raise DataError(
+                f"{shown(table.path)} does not say its language; name it (",
+                Fix("language", "en"),
+                "), or add a column of languages, as emu_core.detect_languages returns them",
+            )
         part = apply_columns(table.frame, mapping, language=stated, name=table.path, required=required)
         if mapping.split is None:
             part["split"] = table.states.split
@@ -394,20 +401,21 @@ def located(frame: pd.DataFrame, source: str) -> pd.DataFrame:
 def read_unlabelled(
     paths: Sources, *, mapping: ColumnMapping | None = None, language: str | None = None
 ) -> UnlabelledSet:
-    """Read sentences from tables, ignoring their intents, or from plain files, one sentence a line.
+    """Read sentences from tables, ignoring their intents, or from plain files, one sentence a line; or take a list.
 
     A file is plain if its name has no ending of a structured file: `hotel.de.txt`, `train.de.gz`. A folder or a zip
     archive stands for the files in it. Empty sentences and repeats of a sentence in the same language are dropped.
 
     Args:
-        paths: the files and folders.
+        paths: sentences (a list, a Series or an array), or files, folders, data frames and so on as for
+            `read_labelled`.
         mapping: columns by name; those left None are guessed.
         language: the language of files without a language column; without it the file's name must state it.
 
     Raises:
         DataError: a file can't be read, has no text column, or states no language; or no sentence is left.
     """
-    files = files_of(paths)
+    files, title = files_of(paths, sentences=True)
     frame, _ = read_sentences(files, mapping, language, required=("text", "language"))
     frame = frame[list(UnlabelledSet.columns)].apply(stripped)
     frame = frame[(frame["text"] != "") & (frame["language"] != "")]
@@ -418,7 +426,7 @@ def read_unlabelled(
         raise DataError(
             f"{listed(file.path for file in files)}: no sentence with a language is left; check the columns"
         )
-    return UnlabelledSet(frame, _title(files, paths))
+    return UnlabelledSet(frame, title)
 
 
 def read_sentences(
@@ -441,7 +449,7 @@ def read_sentences(
 def read_machine_translations(sources: Sources, mapping: ColumnMapping | None = None) -> dict[str, str]:
     """Return the translations in a column `translation` of a labelled set's files or folders, by text."""
     translation_by_text: dict[str, str] = {}
-    for table in read_tables(files_of(sources))[0]:
+    for table in read_tables(files_of(sources)[0])[0]:
         translation_by_text |= translations_by_text(table.frame, guess_columns(table.frame, mapping).text)
     return translation_by_text
 

@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from emu_core.data.collections.source_files import unpacked
+from emu_core.data.collections.in_memory import Sources, as_sources
+from emu_core.data.collections.source_files import SourceFile, unpacked
 from emu_core.data.languages import checked_language, language_code
 from emu_core.data.parallel.formats import ParallelFormat, format_of
 from emu_core.data.parallel.lines import read_group
 from emu_core.data.parallel.text import ParallelText, pair_of, pivot_of
-from emu_core.data.readers.limits import check_rows, named_paths
+from emu_core.data.readers.limits import check_rows
 from emu_core.data.wording import listed
 from emu_core.errors import DataError
 
@@ -18,7 +19,7 @@ MAX_EVALUATION_PAIRS = 20_000
 
 
 def read_parallel(
-    files: Sequence[str | Path], languages: Sequence[str] | None = None, *, drop_empty: bool = False
+    files: Sources, languages: Sequence[str] | None = None, *, drop_empty: bool = False
 ) -> list[ParallelText]:
     """Read sentences and their translations.
 
@@ -34,12 +35,15 @@ def read_parallel(
     - PO names that of its translations. Its originals are in English; if they are keys such as `menu.open`, the
       files of all languages are joined by them.
 
-    All may be gzipped. Folders and zip archives stand for the files in them; those that are no parallel text, such as a
-    README, are left out, which a note says. Of the languages that belong together, English, or else the first, is
-    paired with each of the others.
+    A data frame, a pyarrow Table or a Hugging Face `Dataset` is read as a table in a file, and so are two lists of
+    sentences in a tuple, whose languages are given.
+
+    All files may be gzipped. Folders and zip archives stand for the files in them; those that are no parallel text,
+    such as a README, are left out, which a note says. Of the languages that belong together, English, or else the
+    first, is paired with each of the others.
 
     Args:
-        files: the files, folders and archives, of any mixture of kinds.
+        files: the files, folders, archives and tables, of any mixture of kinds.
         languages: codes or names for files that do not state their own: of those plain files, in order, or of
             the columns of sentences without a header.
         drop_empty: leave out rows that are empty in one of two languages, which is an error otherwise.
@@ -51,18 +55,21 @@ def read_parallel(
         DataError: a file can't be read, its language is unknown or there twice, files that belong together differ
             in length, or a row is empty in one language; it names file and line.
     """
-    missing = "no file of parallel text is named; name two such as train.en and train.de, or a table"
-    paths = named_paths(files, missing)
+    if isinstance(files, list | tuple) and not files:
+        raise DataError(
+            "no file of parallel text is named; name two such as train.en and train.de, or a table"
+        )
+    sources = as_sources(files, pair=("source", "target"))
     codes = None if languages is None else [checked_language(language) for language in languages]
-    files_by_format: dict[ParallelFormat, list[Path]] = {}
+    files_by_format: dict[ParallelFormat, list[Path | SourceFile]] = {}
     left: list[str] = []
-    with unpacked(paths) as unpacked_files:
+    with unpacked(sources) as unpacked_files:
         for file in unpacked_files:
-            known = format_of(file.path)
-            if file.is_named or codes or known.may_be(file.path.name):
-                files_by_format.setdefault(known, []).append(file.path)
+            known = format_of(file.source)
+            if file.is_named or codes or known.may_be(file.source.name):
+                files_by_format.setdefault(known, []).append(file.source)
             else:
-                left.append(file.path.name)
+                left.append(file.source.name)
         if not files_by_format:
             raise DataError(
                 f"{listed(left, 4)}: none of the files is parallel text that Emu knows; name others"

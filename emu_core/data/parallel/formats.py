@@ -5,7 +5,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
+from emu_core.data.collections.source_files import SourceFile
 from emu_core.data.file_names import language_of_file
 from emu_core.data.parallel.lines import read_lines_of_files
 from emu_core.data.parallel.po import read_po
@@ -18,7 +20,7 @@ from emu_core.data.readers.formats import PLAIN_ENDING, STRUCTURED_ENDINGS, is_t
 from emu_core.data.readers.json_tables import looks_like_json
 from emu_core.data.readers.limits import opened
 
-Reader = Callable[[Sequence[Path], Sequence[str] | None], list[ParallelRows]]
+Reader = Callable[[Sequence[Any], Sequence[str] | None], list[ParallelRows]]
 """Reads all files of a format; the languages are those that were given for files that do not state theirs."""
 
 _HEAD_BYTES = 65_536
@@ -42,8 +44,14 @@ class ParallelFormat:
     may_be: Callable[[str], bool] = lambda _name: True
 
 
-def format_of(path: Path) -> ParallelFormat:
-    """Return the first format that recognises a file. Raises DataError if the file can't be opened."""
+def format_of(path: Path | SourceFile) -> ParallelFormat:
+    """Return the first format that recognises a file; a table that Python holds is as one in a file.
+
+    Raises:
+        DataError: the file can't be opened.
+    """
+    if isinstance(path, SourceFile):
+        return TABLE
     name, head = unpacked_name(path.name).lower(), _head_of(path)
     return next(known for known in PARALLEL_FORMATS if known.recognises(name, head))
 
@@ -56,7 +64,7 @@ def _head_of(path: Path) -> str:
     return head.decode("utf-16" if is_wide else "utf-8-sig", "replace")
 
 
-def _each(read: Callable[[Path, Sequence[str] | None], ParallelRows]) -> Reader:
+def _each(read: Callable[[Any, Sequence[str] | None], ParallelRows]) -> Reader:
     """Return a reader of files that do not depend on each other."""
     return lambda paths, languages: [read(path, languages) for path in paths]
 
@@ -88,12 +96,13 @@ def _has_tabs(_: str, head: str) -> bool:
     return bool(counts) and counts[0] > 0 and 3 * counts.count(counts[0]) >= 2 * len(counts)
 
 
+TABLE = ParallelFormat(_is_table, _each(read_table_of_translations))
 PARALLEL_FORMATS = (
     ParallelFormat(_is_xml("tmx", (".tmx",)), _each(read_tmx)),
     ParallelFormat(_is_xml("xliff", (".xlf", ".xliff")), _each(read_xliff)),
     ParallelFormat(_is_po, read_po),
     ParallelFormat(lambda _, head: is_tatoeba(head), read_tatoeba),
-    ParallelFormat(_is_table, _each(read_table_of_translations)),
+    TABLE,
     ParallelFormat(
         _has_tabs,
         _each(partial(read_table_of_translations, by_tabs=True)),

@@ -8,6 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from emu_core.data.cleaning import clean, cleaned
+from emu_core.data.collections.source_files import SourceFile
 from emu_core.data.column_names import is_name
 from emu_core.data.file_names import ALSO_WORDS, language_of_file
 from emu_core.data.languages import is_known, language_code, stated_code
@@ -35,7 +36,7 @@ _BETWEEN_LANGUAGES = frozenset({"to", "2", "and", *SPLIT_NAMES})  # in the name 
 
 
 def read_table_of_translations(
-    path: Path, languages: Sequence[str] | None, *, by_tabs: bool = False
+    path: Path | SourceFile, languages: Sequence[str] | None, *, by_tabs: bool = False
 ) -> ParallelRows:
     """Read the columns that languages name, a column `translation` of objects, or all columns of sentences.
 
@@ -43,7 +44,7 @@ def read_table_of_translations(
     are given, or else in those of columns of codes beside them, or in those that the file's name states.
 
     Args:
-        path: the file.
+        path: the file, or a table that Python holds.
         languages: of the columns of sentences, in order.
         by_tabs: whether each line is a row with tabs between the cells, whatever the file's name.
 
@@ -75,7 +76,7 @@ class _Table:
     """The columns of a table.
 
     Attributes:
-        path: the file.
+        path: the file, or the table that Python holds.
         names: of the columns.
         below_names: the cells of each column.
         may_lack_names: whether the names are the first line of the file, which may be a row of sentences.
@@ -83,7 +84,7 @@ class _Table:
         notes: about the file.
     """
 
-    path: Path
+    path: Path | SourceFile
     names: list[str]
     below_names: Sequence[Sequence[str]]
     may_lack_names: bool
@@ -97,8 +98,8 @@ class _Table:
         return ParallelRows(texts, dict.fromkeys(texts, self.path.name), numbers, self.unit, self.notes)
 
 
-def _read(path: Path, *, by_tabs: bool) -> _Table:
-    if by_tabs or format_of(path.name) is TSV:
+def _read(path: Path | SourceFile, *, by_tabs: bool) -> _Table:
+    if isinstance(path, Path) and (by_tabs or format_of(path.name) is TSV):
         names, columns, notes = read_columns(path, by_tabs=True)
         return _Table(path, names, columns, True, "line", notes)
     is_first_row = False
@@ -110,7 +111,8 @@ def _read(path: Path, *, by_tabs: bool) -> _Table:
         columns = [(name, *column) for name, column in zip(cells.header, cells.columns, strict=True)]
         return replace(cells, header=numbered(len(columns)), columns=columns)
 
-    frame = read_table(path, path.name, with_names_as_cells)
+    source = path if isinstance(path, Path) else path.source
+    frame = read_table(source, path.name, with_names_as_cells)
     names, *_ = frame.itertuples(index=False, name=None)
     columns = [frame.iloc[1:, at].tolist() for at in range(frame.shape[1])]
     notes = (*frame.attrs["notes"], *encoding_notes(path.name, frame.attrs["encoding"]))
@@ -142,7 +144,8 @@ def _rows_without_named_languages(table: _Table, languages: Sequence[str] | None
     )
     # "target_lang" may come before "source_lang".
     beside = sorted(codes_beside, key=lambda at: table.names[at].strip().casefold().startswith(_SIDES[1]))
-    codes = list(languages or [codes_beside[at] for at in beside] or _languages_in_name(table.path.name))
+    in_name = _languages_in_name(table.path.name) if isinstance(table.path, Path) else ()
+    codes = list(languages or [codes_beside[at] for at in beside] or in_name)
     if is_licensed and len(codes) < 2:  # ManyThings has English before the language that names the file
         codes = ["en", *(codes or filter(None, [language_of_file(table.path.name)]))]
     if len(codes) < 2 and table.may_lack_names:

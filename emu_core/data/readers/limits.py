@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from datetime import date, time
 from decimal import Decimal
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import pandas as pd
 
@@ -91,7 +91,10 @@ def check_size(size: int, name: str, max_bytes: int, how: str = "") -> None:
 
 def named_paths(files: str | Path | Sequence[str | Path], missing: str) -> list[Path]:
     """Return one or more files as paths. Raises a DataError with the message `missing` if there is none."""
-    paths = [Path(file) for file in ([files] if isinstance(files, str | Path) else files)]
+    names: Sequence[Any] = files if isinstance(files, list | tuple) else [files]
+    if others := [name for name in names if not isinstance(name, str | Path)]:
+        raise DataError(f"a {type(others[0]).__name__} is no file; name files")
+    paths = [Path(name) for name in names]
     if not paths:
         raise DataError(missing)
     return paths

@@ -62,7 +62,7 @@ def _is_list(kind: pa.DataType) -> bool:
 
 
 def _is_string(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
 def _is_read(kind: pa.DataType, is_list_read: bool) -> bool:

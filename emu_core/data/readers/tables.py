@@ -16,7 +16,7 @@ from emu_core.errors import DataError
 
 
 def read_table(
-    source: Path | bytes,
+    source: Path | bytes | Cells,
     name: str,
     shape: Callable[[Cells, str], Cells] | None = None,
     decoded_json: object = None,
@@ -27,7 +27,7 @@ def read_table(
     Among `frame.attrs` are `encoding`, that of a text file, and `recognised` and `notes`, which are those of `Cells`.
 
     Args:
-        source: a path, or the content of a file.
+        source: a path, the content of a file, or cells that were read already.
         name: the file's name.
         shape: gives a table another shape before it is checked, such as `shaped`; by default the first row always names
             the columns.
@@ -37,6 +37,10 @@ def read_table(
         DataError: the file is missing, too large, empty, not a table, or broken; the message says where and
             what to do.
     """
+    if isinstance(source, Cells):
+        frame = (shape(source, name) if shape else source).frame(name)
+        frame.attrs["encoding"] = "utf-8"
+        return frame
     with opened(source, name) as file:
         payload = file.read()
     if file.is_gzipped:

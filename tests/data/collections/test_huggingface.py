@@ -38,7 +38,7 @@ SAVED: Files = {
 
 
 def test_a_saved_data_set_has_names_and_splits_but_no_cache(tmp_path: Path) -> None:
-    rows, notes = read_rows(files_of(folder_of(tmp_path, SAVED)), mapping=None, language="en")
+    rows, notes = read_rows(files_of(folder_of(tmp_path, SAVED))[0], mapping=None, language="en")
 
     assert rows["intent"].tolist() == NAMED * 3
     assert rows["split"].tolist() == [*["train"] * 6, *["dev"] * 3]
@@ -52,7 +52,7 @@ def test_shards_of_the_hub_have_splits_and_languages(tmp_path: Path) -> None:
         for split in ("test", "train")
     }
 
-    rows, _ = read_rows(files_of(folder_of(tmp_path, shards)), mapping=None, language=None)
+    rows, _ = read_rows(files_of(folder_of(tmp_path, shards))[0], mapping=None, language=None)
 
     assert rows["intent"].tolist() == NAMED * 4
     stated = rows[["language", "split"]].drop_duplicates().apply(tuple, axis=1).tolist()

@@ -13,7 +13,7 @@ import torch
 from safetensors.torch import load_file
 
 from emu_core import configure, load_encoder, resume, train
-from emu_core.api.inputs import DataSource
+from emu_core.data.collections.in_memory import Sources
 from emu_core.api.train import plan_training
 from emu_core.cli import main
 from emu_core.data.labelled import LabelledSet, UnlabelledSet
@@ -46,7 +46,7 @@ def settings(teacher: Run | str, **changes: Any) -> Any:
     )
 
 
-def distilled(data: DataSource | UnlabelledSet, out: Path, teacher: Run | str, **options: Any) -> Run:
+def distilled(data: Sources, out: Path, teacher: Run | str, **options: Any) -> Run:
     return train(data, out=out, method="distil", config=settings(teacher), device="cpu", **options)
 
 

@@ -1,0 +1,218 @@
+"""Data as people hold it is read as the same data in a file is."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import datasets
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from pyarrow import csv
+
+from emu_core.data.collections.in_memory import texts_of
+from emu_core.data.detection import detect_languages
+from emu_core.data.labelled.columns import ColumnMapping
+from emu_core.data.labelled.load import read_labelled, read_unlabelled
+from emu_core.errors import DataError
+
+ROWS = {
+    "utterance": ["Where is the pool?", "Wo ist der Pool?", "Call a taxi", "Ruf ein Taxi", "", "Call a taxi"],
+    "category": ["pool", "pool", "taxi", "taxi", "taxi", "taxi"],
+    "lang": ["en", "de-DE", "en", "german", "en", "en"],
+    "nr": [1, 1, 2, 2, 3, 2],
+}
+FRAME = pd.DataFrame(ROWS)
+CLASSES = datasets.Features(
+    {
+        "utterance": datasets.Value("string"),
+        "category": datasets.ClassLabel(names=["taxi", "pool"]),
+        "lang": datasets.Value("string"),
+        "nr": datasets.Value("int64"),
+    }
+)
+
+
+def classified() -> datasets.Dataset:
+    numbers = {"taxi": 0, "pool": 1}
+    return datasets.Dataset.from_dict(
+        {**ROWS, "category": [numbers[name] for name in ROWS["category"]]}, features=CLASSES
+    )
+
+
+FORMS: dict[str, Callable[[], Any]] = {
+    "pandas": lambda: FRAME,
+    "pandas categories": lambda: FRAME.astype({"category": "category", "utterance": object}),
+    "pandas with missing numbers": lambda: FRAME.assign(score=[1.0, None, 2, None, None, 3]),
+    "pandas of arrow": lambda: FRAME.convert_dtypes(dtype_backend="pyarrow"),
+    "a pandas index": lambda: FRAME.set_index("utterance"),
+    "rows in another order": lambda: FRAME.iloc[::-1].iloc[::-1],
+    "several": lambda: [FRAME.head(3), FRAME.tail(3)],
+    "polars": lambda: pl.DataFrame(ROWS),
+    "polars categories": lambda: pl.DataFrame(ROWS).with_columns(pl.col("category").cast(pl.Categorical)),
+    "polars lazy": lambda: pl.DataFrame(ROWS).lazy(),
+    "arrow": lambda: pa.table(ROWS),
+    "an arrow batch": lambda: pa.RecordBatch.from_pydict(ROWS),
+    "arrow dictionaries": lambda: pa.table(
+        {**ROWS, "category": pa.array(ROWS["category"]).dictionary_encode()}
+    ),
+    "Hugging Face": lambda: datasets.Dataset.from_dict(ROWS),
+    "Hugging Face classes": classified,
+    "Hugging Face rows selected": lambda: classified().select([5, 4, 3, 2, 1, 0]).select([5, 4, 3, 2, 1, 0]),
+    "Hugging Face in another format": lambda: classified().with_format("pandas"),
+    "arrow of Hugging Face": lambda: classified().data.table,
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_table_in_memory_is_as_one_in_a_file(form: str, tmp_path: Path) -> None:
+    FRAME.to_csv(tmp_path / "rows.csv", index=False)
+    expected, audit = read_labelled(tmp_path / "rows.csv")
+    labelled, held_audit = read_labelled(FORMS[form]())
+    assert labelled.frame.equals(expected.frame) and labelled.intents == ("pool", "taxi")
+    assert held_audit.dropped["reason"].str.replace(r" of row.*", "", regex=True).tolist() == [
+        reason.partition(" of row")[0] for reason in audit.dropped["reason"]
+    ]
+    assert held_audit.summary()[0] == audit.summary()[0] == "4 of 6 rows kept: 2 intents in 2 languages."
+
+
+def test_a_csv_read_by_arrow_is_taken(tmp_path: Path) -> None:
+    FRAME.to_csv(tmp_path / "rows.csv", index=False)
+    assert len(read_labelled(csv.read_csv(tmp_path / "rows.csv"))[0]) == 4
+
+
+def test_the_splits_and_languages_of_a_data_set_are_kept() -> None:
+    part = datasets.Dataset.from_dict({"text": ["a b", "c d"], "label": ["x", "y"]})
+    other = datasets.Dataset.from_dict({"text": ["e f", "g h"], "label": ["x", "y"]})
+    held, audit = read_labelled(datasets.DatasetDict(train=part, validation=other), language="en")
+    assert held.frame["split"].tolist() == ["train", "train", "dev", "dev"] and held.name == "the DatasetDict"
+    assert any("train (train)" in line for line in audit.summary())
+    spoken, _ = read_labelled(datasets.DatasetDict(en=part, de=other))
+    assert spoken.frame["language"].tolist() == ["en", "en", "de", "de"] and spoken.splits == ()
+    without = datasets.Dataset.from_dict({"text": ["i j"]})
+    named, audit = read_labelled(datasets.DatasetDict(train=part, unsupervised=without), language="en")
+    assert len(named) == 2 and any("unsupervised" in line for line in audit.summary())
+
+
+@pytest.mark.parametrize("make", [list, tuple, np.array, pd.Series, pl.Series, pa.array], ids=str)
+def test_sentences_and_intents_are_taken_in_two_lists(make: Callable[[Any], Any]) -> None:
+    texts, intents = ["Where is the pool?", "Call a taxi"], ["pool", "taxi"]
+    labelled, _ = read_labelled((make(texts), make(intents)), language="English")
+    assert labelled.frame[["text", "intent", "language"]].values.tolist() == [
+        ["Where is the pool?", "pool", "en"],
+        ["Call a taxi", "taxi", "en"],
+    ]
+    numbered, _ = read_labelled((make(texts), make([0, 1])), language="en")
+    assert numbered.intents == ("0", "1")
+    assert read_unlabelled(make(texts), language="en").frame["text"].tolist() == texts
+
+
+def test_columns_are_mapped_guessed_and_read_by_language_as_in_files() -> None:
+    frame = pd.DataFrame({0: ["a b c", "d e f"], 1: ["x", "y"]})
+    labelled, _ = read_labelled(frame, mapping=ColumnMapping(text="0", intent="1"), language="fr")
+    assert labelled.frame["text"].tolist() == ["a b c", "d e f"]
+    wide = pl.DataFrame(
+        {"en": ["the pool", "the taxi"], "de": ["der Pool", "das Taxi"], "intent": ["p", "t"]}
+    )
+    labelled, audit = read_labelled(wide)
+    assert labelled.languages == ("en", "de") and labelled.frame["id"].nunique() == 2
+    assert any("column per language" in line for line in audit.summary())
+    tickets = pd.DataFrame(
+        {"Ticket text": ["my card is lost", "send me a card"], "Ticket category": ["a", "b"]}
+    )
+    _, audit = read_labelled(tickets, language="en")
+    assert any("the DataFrame, guessed: text is column 'Ticket text'" in line for line in audit.summary())
+    lists = pl.DataFrame({"text": ["a b", "c d"], "intent": [["x"], ["y"]]})
+    assert read_labelled(lists, language="en")[0].intents == ("x", "y")
+
+
+def test_a_labelled_set_is_read_again() -> None:
+    frame = pd.DataFrame({"text": ["a", "b", "c"], "intent": ["x", "y", "chat"], "language": "en"})
+    labelled, _ = read_labelled(frame, no_intents=["chat"])
+    again, _ = read_labelled(labelled)
+    assert again.frame.equals(labelled.frame) and again.none_of_these.equals(labelled.none_of_these)
+    assert again.name == labelled.name == "the DataFrame"
+
+
+class Unknown:
+    pass
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ({"text": ["a"]}, "a dict is no data; give a file or a folder"),
+        (None, "None is no data; give"),
+        (3, "an int is no data; give"),
+        (Unknown(), "an Unknown is no data; give"),
+        ([Unknown()], "an Unknown is no data; give"),
+        ([["a", "b"], ["x", "y"]], "a list is no data; give"),
+        ([{"text": "a"}], "a dict is no data; give"),
+        ((row for row in ["a"]), "a generator is no data; give"),
+        (b"text,intent", "a bytes is no data; give"),
+        ([], "the list is empty; give"),
+        (pd.Series(["a b"]), "a Series has no intents; give"),
+        (["Where is it?", "Call me now"], "a list of sentences has no intents; name files"),
+        ((["a", "b"], ["x"]), "there are 2 texts and 1 intents; give each text its intent"),
+        ((["a", None], ["x", "y"]), "sentence 2 of 2 is missing; give strings"),
+        ((["a", 2.5], ["x", "y"]), "sentence 2 of 2 is a float and no string; give strings"),
+        ((np.array([["a", "b"]]), ["x"]), r"an array of the shape \(1, 2\) is no list of sentences"),
+        (datasets.DatasetDict(), "the DatasetDict is empty; give"),
+        (
+            FRAME[["utterance", "category"]].copy(),
+            r"the DataFrame does not say its language; name it \(language='en'\)",
+        ),
+        (FRAME[["nr"]], "the DataFrame: no column 'text'; found: nr"),
+        (FRAME.head(0), "the DataFrame has column names but no rows"),
+        (pd.DataFrame([["a", "b"]], columns=["text", "text"]), "the DataFrame has two columns named text"),
+        (pa.table([pa.array(["a"])] * 2, names=["text", "text"]), "the Table has two columns named text"),
+        ([FRAME, "no/such.csv"], r"no such file"),
+        (["demo", FRAME], "the demo set can't be joined with others"),
+    ],
+)
+def test_what_can_not_be_read_is_refused_in_one_sentence(data: Any, message: str) -> None:
+    with pytest.raises(DataError, match=message) as caught:
+        read_labelled(data)
+    assert str(caught.value).count(". ") <= 1 and "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("texts", "message"),
+    [
+        ("Where?", r"a str is a single sentence; give a list: \['Where\?'\]"),
+        (FRAME, "a DataFrame is no list of sentences; give one of its columns: utterance, category"),
+        (pa.table(ROWS), "a Table is no list of sentences; give one of its columns: utterance"),
+        ([b"a"], "sentence 1 of 1 is a bytes and no string"),
+        (pd.Series(["a", pd.NA]), "sentence 2 of 2 is missing"),
+        (7, "an int holds no sentences"),
+        ({"a": 1}, "a dict holds no sentences"),
+    ],
+    ids=str,
+)
+def test_what_is_no_list_of_sentences_is_refused(texts: Any, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        texts_of(texts)
+    with pytest.raises(DataError, match=message):
+        detect_languages(texts)
+
+
+def test_sentences_come_from_anything_that_holds_a_column() -> None:
+    column = datasets.Dataset.from_dict({"text": ["a", "b"]})["text"]
+    for texts in (["a", "b"], ("a", "b"), np.array(["a", "b"]), pd.Series(["a", "b"], index=[7, 3]), column):
+        assert texts_of(texts) == ["a", "b"]
+    assert texts_of(pl.Series(["a", "b"])) == texts_of(pa.chunked_array([["a"], ["b"]])) == ["a", "b"]
+    assert texts_of(text for text in "ab") == ["a", "b"]
+
+
+def test_libraries_of_tables_are_imported_by_who_holds_their_tables_only() -> None:
+    code = (
+        "import sys, pandas, emu_core\n"
+        "emu_core.read_labelled(pandas.DataFrame({'text': ['a', 'b'], 'intent': ['x', 'y'], 'lang': 'en'}))\n"
+        "print([name for name in ('polars', 'datasets', 'narwhals', 'sklearn') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
