@@ -383,7 +383,7 @@ def _sentences(data: Sources, mapping: ColumnMapping | None, language: str | Non
     """Read sentences without their intents; rows without a sentence are left out."""
     if mapping is not None:
         mapping = replace(mapping, intent=None, split=None)
-    frame = read_inputs(data, mapping, language)
+    frame = read_inputs([data] if isinstance(data, str) else data, mapping, language)
     frame = frame.assign(text=stripped(frame["text"]))
     frame = frame[frame["text"] != ""]
     if frame.empty:

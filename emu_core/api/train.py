@@ -72,8 +72,8 @@ def train(
 
     Args:
         face: writes the run's card; `emu_core.train` has one and takes no other.
-        data: labelled sentences, as `read_labelled` takes them: files, "demo", a DataFrame, `(texts, intents)` ... For a
-            method that reads no labels, files and tables may lack them, all or some, and an unlabelled set will do.
+        data: labelled sentences, as `read_labelled` takes them: files, "demo", a DataFrame, `(texts, intents)` ...
+            Without labels, in all rows or some, for a method that reads none.
         out: the run's folder; must be new.
         method: the name of a method that learns from labelled sentences, from sentences without labels, or from
             translations with annotated slots; see `emu_core.methods.registry.methods`. None takes the default, which

@@ -1,6 +1,8 @@
 """Options that several verbs share."""
 
 import argparse
+from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from emu_core.cli.verb import option
@@ -14,9 +16,13 @@ SPECS = f"{FRESH}, run:DIR or A+B"
 COLUMN_ROLES = ("intent", "language", "id", "split")  # roles of columns, beside the text
 
 
-def add_data(parser: argparse.ArgumentParser, what: str = f"{FORMAT_TITLES} files, or the word demo") -> None:
-    """Add files, their columns and language, and the device."""
-    parser.add_argument("data", nargs="+", metavar="DATA", help=what)
+def add_data(
+    parser: argparse.ArgumentParser,
+    what: str = f"{FORMAT_TITLES} files, or the word demo",
+    kind: Callable[[str], Any] = Path,
+) -> None:
+    """Add files, or what else `kind` makes of the arguments, their columns and language, and the device."""
+    parser.add_argument("data", nargs="+", metavar="DATA", help=what, type=kind)
     option(parser, "--text-column NAME", "column of the sentences; also --{intent,language,id,split}-column")
     for role in COLUMN_ROLES:
         option(parser, f"--{role}-column NAME", argparse.SUPPRESS)

@@ -18,7 +18,9 @@ MOST_PRINTED = 1_000
 def add_predict(verbs: Any) -> None:
     """Add `emu predict DATA --pool POOL`."""
     parser = add_verb(verbs, "predict", _predict, "predict the intents of sentences from labelled ones")
-    shared.add_data(parser, f"quoted sentences, or {FORMAT_TITLES} files, or text files, or the word demo")
+    shared.add_data(
+        parser, f"quoted sentences, or {FORMAT_TITLES} files, or text files, or the word demo", str
+    )
     shared.add_encoder_or_run(parser)
     option(parser, "--pool LABELLED", "labelled files to predict from", nargs="+", required=True)
     shared.add_intents(parser)

@@ -36,7 +36,13 @@ def add_train(verbs: Any) -> None:
     shared.add_train_languages(parser)
     about = "language of DATA used without labels; repeatable (default: all others)"
     option(parser, "--unlabelled-language CODE", about, action="append", dest="unlabelled_languages")
-    option(parser, "--unlabelled FILE", "more or other unlabelled sentences; repeatable", action="append")
+    option(
+        parser,
+        "--unlabelled FILE",
+        "more or other unlabelled sentences; repeatable",
+        action="append",
+        type=Path,
+    )
     about = "languages of translations; repeatable (default: all)"
     option(parser, "--pair en-de", about, action="append", dest="pairs")
     about = "share of each intent to measure, if no row has a split"

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import csv
 
+from emu_core.cli import main
 from emu_core.data.collections.in_memory import texts_of
 from emu_core.data.detection import detect_languages
 from emu_core.data.labelled.columns import ColumnMapping
@@ -216,3 +217,15 @@ def test_libraries_of_tables_are_imported_by_who_holds_their_tables_only() -> No
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_string_by_itself_is_a_file_and_no_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    for read in (read_labelled, read_unlabelled):
+        with pytest.raises(DataError, match="sentences: no such file"):
+            read("sentences")
+    for arguments in (
+        ["embed", "sentences", "--out", "x.parquet"],
+        ["train", "sentences", "--method", "distil"],
+    ):
+        assert main(arguments) == 2
+        assert "sentences: no such file" in capsys.readouterr().err

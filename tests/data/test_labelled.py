@@ -157,7 +157,7 @@ def test_read_unlabelled_refuses(tmp_path: Path) -> None:
     ):
         with pytest.raises(DataError, match=words):
             read_unlabelled([tmp_path / name])
-    with pytest.raises(DataError, match="name one or more"):
+    with pytest.raises(DataError, match="the list is empty; give sentences as a list"):
         read_unlabelled([])
 
 

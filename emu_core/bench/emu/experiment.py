@@ -484,6 +484,7 @@ class EmuExperiment(Experiment):
         return ~intents.isin(self.halves[cell.half]).to_numpy()
 
     def system(self, cell: Cell, folder: Path) -> System:
+        """Return the trained system of a cell, which writes its run into the folder."""
         encoder, device = self.config.encoder, self.config.device
         if cell.system in (BASE, TRANSLATION):
             return System(load_encoder(encoder, device=device).encode)

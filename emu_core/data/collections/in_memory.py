@@ -65,7 +65,7 @@ def as_sources(
 
     Args:
         data: as described at `Sources`.
-        sentences: whether sentences without intents are expected; strings that name no file are then sentences.
+        sentences: whether sentences without intents are expected; strings in a list that name no file are then such.
         pair: the names of two lists in a tuple, of which the first has sentences.
 
     Raises:
@@ -74,9 +74,9 @@ def as_sources(
     if isinstance(data, tuple) and len(data) == 2 and all(map(_is_column, data)):
         return [_table_of_pair(data, pair)]
     if isinstance(data, str | Path):
-        items: list[Any] = [data]
-    elif isinstance(data, list | tuple):
-        items = list(data)
+        return [Path(data)]
+    if isinstance(data, list | tuple):
+        items: list[Any] = list(data)
     else:
         return list(_tables_of(data, sentences))
     if not items:

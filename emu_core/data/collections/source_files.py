@@ -96,7 +96,7 @@ def source_files(
 
 @dataclass(frozen=True)
 class UnpackedFile:
-    """A file on disk or a table that Python holds, and whether it was named, and not a folder or an archive around it."""
+    """A file on disk, or a table that Python holds, and whether it was named, and not a folder or archive around it."""
 
     source: Path | SourceFile
     is_named: bool

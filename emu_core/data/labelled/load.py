@@ -172,7 +172,7 @@ def files_of(sources: Sources, *, sentences: bool = False) -> tuple[list[SourceF
 
     Args:
         sources: as described at `Sources`; a table that Python holds is as a file.
-        sentences: whether sentences without intents are expected; strings that name no file are then sentences.
+        sentences: whether sentences without intents are expected; strings in a list that name no file are then such.
 
     Raises:
         DataError: it is nothing that can be read, a file can't be opened, or the demo set is named beside files.

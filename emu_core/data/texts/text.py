@@ -88,7 +88,8 @@ def read_training_texts(
     """
     paths = named_paths(files, f"no file of {kind} is named; name one {example}")
     with unpacked(paths) as unpacked_files:
-        kept = [file.path for file in unpacked_files if file.is_named or may_be(file.path.name)]
+        files_of_kind = (file.source for file in unpacked_files if file.is_named or may_be(file.source.name))
+        kept = [path for path in files_of_kind if isinstance(path, Path)]
         if not kept:
             names = listed((path.name for path in paths), 4)
             raise DataError(f"no file of {kind} is in {names}; name one {example}")

@@ -13,9 +13,9 @@ import torch
 from safetensors.torch import load_file
 
 from emu_core import configure, load_encoder, resume, train
-from emu_core.data.collections.in_memory import Sources
 from emu_core.api.train import plan_training
 from emu_core.cli import main
+from emu_core.data.collections.in_memory import Sources
 from emu_core.data.labelled import LabelledSet, UnlabelledSet
 from emu_core.data.labelled.columns import ColumnMapping
 from emu_core.data.labelled.load import read_partly_labelled
