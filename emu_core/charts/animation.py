@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
 from emu_core.charts.marks import TITLES, ColourBy, groups, hover_texts
-from emu_core.charts.style import CLOSEST, PLAIN, frame_map, on_page, plain, short
+from emu_core.charts.style import CLOSEST, PLAIN, frame_map, on_page, panel_axes, plain, short
 from emu_core.data.languages import language_name
 from emu_core.evaluation.film import Film
 
@@ -34,20 +34,23 @@ def animation(film: Film, colour_by: ColourBy = "intent") -> go.Figure:
         horizontal_spacing=0.09,
     )
     places, hover, members = _on_grid(film.places), hover_texts(points), list[NDArray[np.intp]]()
+    traces: list[go.Scattergl] = []
     for group in groups(points, colour_by):
         members_of_group = np.flatnonzero(points[colour_by].to_numpy() == group.value)
         members.append(members_of_group)
-        figure.add_scattergl(
-            x=places[0, members_of_group, 0],
-            y=places[0, members_of_group, 1],
-            mode="markers",
-            name=plain(short(group.name, 30)),
-            text=hover[members_of_group],
-            hovertemplate="%{text}<extra></extra>",
-            marker={"color": group.colour, "symbol": group.shape[0], "size": 7, "opacity": 0.8},
-            row=1,
-            col=1,
+        traces.append(
+            go.Scattergl(
+                x=places[0, members_of_group, 0],
+                y=places[0, members_of_group, 1],
+                mode="markers",
+                name=plain(short(group.name, 30)),
+                text=hover[members_of_group],
+                hovertemplate="%{text}<extra></extra>",
+                marker={"color": group.colour, "symbol": group.shape[0], "size": 7, "opacity": 0.8},
+                **panel_axes(1),
+            )
         )
+    figure.add_traces(traces)
     frame_map(figure)
     edge = GRID // 25
     figure.update_xaxes(range=[-edge, GRID + edge])
@@ -93,8 +96,13 @@ def _add_accuracy(figure: go.Figure, film: Film) -> None:
     figure.update_yaxes(**axis, autorange="reversed", range=None, row=1, col=2)
 
 
-def _frames(film: Film, places: NDArray[np.int16], members: list[NDArray[np.intp]]) -> Iterator[go.Frame]:
-    """Yield every frame and the steps to the next: positions and lengths of bars, and nothing else."""
+def _frames(
+    film: Film, places: NDArray[np.int16], members: list[NDArray[np.intp]]
+) -> Iterator[dict[str, object]]:
+    """Yield every frame and the steps to the next: positions and lengths of bars, and nothing else.
+
+    They are no `go.Frame`, since the figure would check the thousands of traces in them once more.
+    """
     accuracy = film.accuracy.to_numpy(np.float64)
     traces = list(range(len(members) + bool(accuracy.shape[1])))
     last = len(places) - 1
@@ -104,13 +112,13 @@ def _frames(film: Film, places: NDArray[np.int16], members: list[NDArray[np.intp
             share = step / BETWEEN
             share = share * share * (3 - 2 * share)  # slow at both ends
             now = np.round((1 - share) * places[frame] + share * places[following]).astype(np.int16)
-            data: list[go.Scattergl | go.Bar] = [
-                go.Scattergl(x=now[rows, 0], y=now[rows, 1]) for rows in members
+            data: list[dict[str, object]] = [
+                {"type": "scattergl", "x": now[rows, 0], "y": now[rows, 1]} for rows in members
             ]
             if accuracy.shape[1]:
                 bars = (1 - share) * accuracy[frame] + share * accuracy[following]
-                data.append(go.Bar(x=bars.round(1)))
-            yield go.Frame(name=f"{frame}.{step}", data=data, traces=traces)
+                data.append({"type": "bar", "x": bars.round(1)})
+            yield {"name": f"{frame}.{step}", "data": data, "traces": traces}
 
 
 def _add_controls(figure: go.Figure, titles: tuple[str, ...]) -> None:

@@ -7,7 +7,7 @@ from enum import StrEnum
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from emu_core.charts.style import GREY, PALETTE, on_page, plain, short
+from emu_core.charts.style import GREY, PALETTE, add_marks, on_page, panel_axes, plain, short, vertical_line
 
 
 class TokenKind(StrEnum):
@@ -45,30 +45,32 @@ def attention_bars(tokens: Sequence[Bar], shares: Mapping[str, Sequence[float]])
         rows=1, cols=len(shares), shared_yaxes=True, subplot_titles=list(shares), horizontal_spacing=0.03
     )
     most = max((share for panel in shares.values() for share in panel), default=1.0)
-    for column, panel in enumerate(shares.values(), start=1):
+    traces: list[go.Bar] = []
+    for number, panel in enumerate(shares.values(), start=1):
         for kind in TokenKind:
             bars = [token_number for token_number, token in enumerate(tokens) if token.kind is kind]
             if not bars:
                 continue
-            figure.add_bar(
-                x=[100 * panel[token_number] for token_number in bars],
-                y=bars,
-                orientation="h",
-                name=kind.value,
-                legendgroup=kind.value,
-                showlegend=column == 1,
-                marker={"color": _COLOURS[kind], "opacity": _FAINT if kind is TokenKind.ADDED else 1.0},
-                text=[f"{100 * panel[token_number]:.1f}" for token_number in bars],
-                textposition="outside",
-                cliponaxis=False,
-                hovertext=[plain(tokens[token_number].word) for token_number in bars],
-                hovertemplate="%{hovertext}: %{x:.1f} %<extra></extra>",
-                row=1,
-                col=column,
+            traces.append(
+                go.Bar(
+                    x=[100 * panel[token_number] for token_number in bars],
+                    y=bars,
+                    orientation="h",
+                    name=kind.value,
+                    legendgroup=kind.value,
+                    showlegend=number == 1,
+                    marker={"color": _COLOURS[kind], "opacity": _FAINT if kind is TokenKind.ADDED else 1.0},
+                    text=[f"{100 * panel[token_number]:.1f}" for token_number in bars],
+                    textposition="outside",
+                    cliponaxis=False,
+                    hovertext=[plain(tokens[token_number].word) for token_number in bars],
+                    hovertemplate="%{hovertext}: %{x:.1f} %<extra></extra>",
+                    **panel_axes(number),
+                )
             )
-        figure.add_vline(
-            x=100 / len(tokens), line={"color": GREY, "width": 1, "dash": "dot"}, row=1, col=column
-        )
+    figure.add_traces(traces)
+    even, panels = {"color": GREY, "width": 1, "dash": "dot"}, range(1, len(shares) + 1)
+    add_marks(figure, [vertical_line(100 / len(tokens), even, panel) for panel in panels])
     figure.update_xaxes(
         range=[0, 115 * most], ticksuffix=" %", showgrid=False, zeroline=False, nticks=5, fixedrange=True
     )

@@ -1,7 +1,7 @@
 """Charts of a comparison of two encoders, each by one call."""
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -16,7 +16,17 @@ from emu_core.charts.heat_maps import (
     similarity_matrix,
 )
 from emu_core.charts.intervals import forgetting_intervals, guard_intervals
-from emu_core.charts.style import CLOSEST, GREY, PALETTE, PLAIN, on_page, plain
+from emu_core.charts.style import (
+    CLOSEST,
+    GREY,
+    PALETTE,
+    PLAIN,
+    add_marks,
+    on_page,
+    panel_axes,
+    panel_layout,
+    plain,
+)
 from emu_core.data.languages import language_name
 from emu_core.evaluation.comparison import SIGNIFICANT, Change, Comparison
 from emu_core.evaluation.forgetting import PARTS, measure_name
@@ -146,40 +156,44 @@ def triple_picture(
     low, high = np.min(triangles, axis=(0, 1)), np.max(triangles, axis=(0, 1))
     # Three close sentences must look close, and not fill their panel.
     margin = 0.25 * max(SMALLEST, *(high - low))
-    for column, (three, corners) in enumerate(zip(cosines.values(), triangles, strict=True), start=1):
+    traces, notes, layout = list[go.Scatter](), list[dict[str, Any]](), dict[str, Any]()
+    for panel, (three, corners) in enumerate(zip(cosines.values(), triangles, strict=True), start=1):
+        axes = panel_axes(panel)
+        label = {"xref": axes["xaxis"], "yref": axes["yaxis"], "showarrow": False}
         for pair, (first, second) in enumerate(PAIRS):
             is_closest = three[pair] >= max(three) - TIE
             colour = CLOSEST if is_closest else PLAIN
             ends = corners[[first - 1, second - 1]]
-            figure.add_scatter(
-                x=ends[:, 0], y=ends[:, 1], mode="lines", hoverinfo="skip",
-                line={"color": colour} | ({"width": 7} if is_closest else {"width": 2, "dash": "dot"}),
-                row=1, col=column,
-            )  # fmt: skip
+            line = {"color": colour} | ({"width": 7} if is_closest else {"width": 2, "dash": "dot"})
+            traces.append(
+                go.Scatter(x=ends[:, 0], y=ends[:, 1], mode="lines", hoverinfo="skip", line=line, **axes)
+            )
             value = f"{three[pair]:.2f}"
-            middle = ends.mean(axis=0)
-            figure.add_annotation(
-                x=middle[0], y=middle[1], **_SIDE_SHIFTS[pair],
-                text=f"<b>{value}</b> closest" if is_closest else value,
-                font={"size": 15, "color": CLOSEST} if is_closest else {"size": 14},
-                showarrow=False, row=1, col=column,
-            )  # fmt: skip
-        figure.add_scatter(
-            x=corners[:, 0], y=corners[:, 1], mode="markers", marker={"size": 15, "color": PALETTE[0]},
-            customdata=[f"S{number}: {plain(text)}" for number, text in enumerate(texts, start=1)],
-            hovertemplate="%{customdata}<extra></extra>",
-            row=1, col=column,
+            x, y = ends.mean(axis=0)
+            text = f"<b>{value}</b> closest" if is_closest else value
+            font = {"size": 15, "color": CLOSEST} if is_closest else {"size": 14}
+            notes.append({"x": x, "y": y, "text": text, "font": font, **_SIDE_SHIFTS[pair], **label})
+        traces.append(
+            go.Scatter(
+                x=corners[:, 0], y=corners[:, 1], mode="markers", marker={"size": 15, "color": PALETTE[0]},
+                customdata=[f"S{number}: {plain(text)}" for number, text in enumerate(texts, start=1)],
+                hovertemplate="%{customdata}<extra></extra>", **axes,
+            )
         )  # fmt: skip
         for corner, (x, y) in enumerate(corners):
-            figure.add_annotation(
-                x=x, y=y, text=f"<b>S{corner + 1}</b>", showarrow=False, font={"size": 15},
-                xshift=_CORNER_SHIFTS[corner][0], yshift=_CORNER_SHIFTS[corner][1], row=1, col=column,
-            )  # fmt: skip
-        figure.update_xaxes(range=[low[0] - margin, high[0] + margin], visible=False, row=1, col=column)
-        figure.update_yaxes(
-            range=[low[1] - margin, high[1] + margin], visible=False,
-            scaleanchor=f"x{column if column > 1 else ''}", row=1, col=column,
-        )  # fmt: skip
+            shift = dict(zip(("xshift", "yshift"), _CORNER_SHIFTS[corner], strict=True))
+            notes.append(
+                {"x": x, "y": y, "text": f"<b>S{corner + 1}</b>", "font": {"size": 15}, **shift, **label}
+            )
+        ranges = [[low[axis] - margin, high[axis] + margin] for axis in (0, 1)]
+        layout |= panel_layout(
+            panel,
+            {"range": ranges[0], "visible": False},
+            {"range": ranges[1], "visible": False, "scaleanchor": axes["xaxis"]},
+        )
+    figure.add_traces(traces)
+    figure.update_layout(layout)
+    add_marks(figure, annotations=notes)
     return on_page(figure, height=380, showlegend=False)
 
 

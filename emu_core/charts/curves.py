@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -12,7 +12,18 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
-from emu_core.charts.style import CLOSEST, GREY, PALETTE, on_page, plain, short
+from emu_core.charts.style import (
+    CLOSEST,
+    GREY,
+    PALETTE,
+    add_marks,
+    on_page,
+    panel_axes,
+    panel_layout,
+    plain,
+    short,
+    vertical_line,
+)
 from emu_core.runs.log import Record, RecordKind
 
 _NOT_DRAWN = {"learning_rate"}
@@ -62,22 +73,24 @@ def loss_curves(history: _History | Mapping[str, _History]) -> go.Figure:
     figure.update_annotations(font_size=13)  # the titles
     # Then a panel for each name, with a line for each run that has it.
     legend = set[str]()
-    for number, name in enumerate(names):
-        row, column = number // _COLUMNS + 1, number % _COLUMNS + 1
+    traces: list[go.Scatter] = []
+    axes: dict[str, Any] = {}
+    for panel, name in enumerate(names, start=1):
         drawn = {run: log.curves[name] for run, log in logs.items() if name in log.curves}
         for run, (x, y) in drawn.items():
-            colour = PALETTE[(number if len(logs) == 1 else list(logs).index(run)) % len(PALETTE)]
-            figure.add_scatter(
-                x=x,
-                y=y,
-                mode="lines+markers" if len(x) < 30 else "lines",
-                line={"color": colour, "width": 2},
-                name=plain(short(run, 40) or titles[name]),
-                legendgroup=run,
-                showlegend=len(logs) > 1 and run not in legend,
-                hovertemplate=f"{plain(run)} step %{{x:.0f}}: %{{y:.4g}}<extra></extra>".lstrip(),
-                row=row,
-                col=column,
+            colour = PALETTE[(panel - 1 if len(logs) == 1 else list(logs).index(run)) % len(PALETTE)]
+            traces.append(
+                go.Scatter(
+                    x=x,
+                    y=y,
+                    mode="lines+markers" if len(x) < 30 else "lines",
+                    line={"color": colour, "width": 2},
+                    name=plain(short(run, 40) or titles[name]),
+                    legendgroup=run,
+                    showlegend=len(logs) > 1 and run not in legend,
+                    hovertemplate=f"{plain(run)} step %{{x:.0f}}: %{{y:.4g}}<extra></extra>".lstrip(),
+                    **panel_axes(panel),
+                )
             )
             legend.add(run)
         logarithmic = name != "dev_accuracy" and _spans_decades(
@@ -85,15 +98,18 @@ def loss_curves(history: _History | Mapping[str, _History]) -> go.Figure:
         )
         # Plotly's own ticks of a log axis are too dense: they overlap.
         scale = {"type": "log", "dtick": "D2"} if logarithmic else {"type": "linear"}
-        figure.update_yaxes(**scale, tickformat="~g", nticks=6, row=row, col=column)
-        is_lowest = number + _COLUMNS >= len(names)
-        figure.update_xaxes(rangemode="tozero", title="step" if is_lowest else None, row=row, col=column)
+        is_lowest = panel > len(names) - _COLUMNS
+        steps = {"rangemode": "tozero", "title": {"text": "step" if is_lowest else None}}
+        axes |= panel_layout(panel, steps, {**scale, "tickformat": "~g", "nticks": 6})
+    figure.add_traces(traces)
+    figure.update_layout(axes)
     # At last the legend of several runs, or the ends of the epochs of a single one.
     if len(logs) > 1:
         # At the top of the figure, where it stays clear of the panels' titles on a narrow page.
         top = {"yref": "container", "yanchor": "top"}
         return on_page(figure, 124 + 200 * rows, legend_at=1.0, legend=top, margin={"t": 84})
-    _mark_epochs(figure, *logs.values())
+    [log] = logs.values()
+    _mark_epochs(figure, log, len(names))
     return on_page(figure, 80 + 200 * rows, showlegend=False)
 
 
@@ -133,24 +149,29 @@ class _Log:
         return cls(curves, ends, stages)
 
 
-def _mark_epochs(figure: go.Figure, log: _Log) -> None:
-    """Draw a line at the end of each epoch, and at the start of each stage but the first."""
-    if len(log.ends) <= MOST_MARKS:
-        label_step = math.ceil(len(log.ends) / MOST_LABELLED)
-        for number, (epoch, step) in enumerate(log.ends.items(), start=1):
-            figure.add_vline(x=step, line={"color": GREY, "width": 1, "dash": "dot"}, row="all", col="all")
-            if number % label_step:
-                continue
-            figure.add_annotation(
-                x=step, y=1, yref="y domain", xanchor="right", yanchor="top", showarrow=False,
-                text=f"epoch {epoch}", textangle=-90, font={"size": 10, "color": GREY}, row=1, col=1,
-            )  # fmt: skip
-    for stage, step in list(log.stages.items())[1:]:
-        figure.add_vline(x=step, line={"color": CLOSEST, "width": 2}, row="all", col="all")
-        figure.add_annotation(
-            x=step, y=0, yref="y domain", xanchor="left", yanchor="bottom", showarrow=False,
-            text=f"stage: {plain(stage)}", font={"size": 10, "color": CLOSEST}, row=1, col=1,
-        )  # fmt: skip
+def _mark_epochs(figure: go.Figure, log: _Log, panels: int) -> None:
+    """Draw a line at the end of each epoch, and at the start of each stage but the first, in every panel."""
+    ends, starts = log.ends if len(log.ends) <= MOST_MARKS else {}, dict(list(log.stages.items())[1:])
+    lines = [(step, {"color": GREY, "width": 1, "dash": "dot"}) for step in ends.values()]
+    lines += [(step, {"color": CLOSEST, "width": 2}) for step in starts.values()]
+    label_step = math.ceil(len(ends) / MOST_LABELLED) or 1
+    named = list(ends.items())[label_step - 1 :: label_step]
+    epoch = {
+        "y": 1,
+        "xanchor": "right",
+        "yanchor": "top",
+        "textangle": -90,
+        "font": {"size": 10, "color": GREY},
+    }
+    stage = {"y": 0, "xanchor": "left", "yanchor": "bottom", "font": {"size": 10, "color": CLOSEST}}
+    labels = [{"x": step, "text": f"epoch {number}", **epoch} for number, step in named]
+    labels += [{"x": step, "text": f"stage: {plain(name)}", **stage} for name, step in starts.items()]
+    first = {"xref": "x", "yref": "y domain", "showarrow": False}
+    add_marks(
+        figure,
+        [vertical_line(step, line, panel) for step, line in lines for panel in range(1, panels + 1)],
+        [label | first for label in labels],
+    )
 
 
 @dataclass(frozen=True)
@@ -195,26 +216,27 @@ def held_out_curves(histories: Mapping[str, _History]) -> go.Figure:
 
     Each run has a line, which names its best epoch.
     """
-    figure = go.Figure()
-    all_scores = list[tuple[int, float]]()
+    traces, notes, all_scores = list[go.Scatter](), list[dict[str, Any]](), list[tuple[int, float]]()
     for number, (name, history) in enumerate(histories.items()):
         run_scores = [(record.epoch, score) for record, score in _measured(history)]
         all_scores += run_scores
         best = max(run_scores, key=lambda epoch_score: epoch_score[1], default=None)
         text = "" if best is None else f"best: {best[1]:.1f} %, epoch {best[0]}"
-        figure.add_scatter(
-            x=[epoch for epoch, _ in run_scores],
-            y=[percent for _, percent in run_scores],
-            mode="lines+markers",
-            line={"color": PALETTE[number % len(PALETTE)], "width": 2},
-            name=f"{plain(name)}, {text}",
-            hovertemplate="epoch %{x}: %{y:.1f} %<extra></extra>",
+        traces.append(
+            go.Scatter(
+                x=[epoch for epoch, _ in run_scores],
+                y=[percent for _, percent in run_scores],
+                mode="lines+markers",
+                line={"color": PALETTE[number % len(PALETTE)], "width": 2},
+                name=f"{plain(name)}, {text}",
+                hovertemplate="epoch %{x}: %{y:.1f} %<extra></extra>",
+            )
         )
         if best is not None and len(histories) == 1:
-            figure.add_annotation(
-                x=best[0], y=best[1], text=text,
-                showarrow=True, arrowhead=0, arrowwidth=1, ax=0, ay=34, font={"size": 12},
-            )  # fmt: skip
+            arrow = {"arrowhead": 0, "arrowwidth": 1, "ax": 0, "ay": 34}
+            notes.append({"x": best[0], "y": best[1], "text": text, **arrow, "font": {"size": 12}})
+    figure = go.Figure(traces)
+    add_marks(figure, annotations=notes)
     lowest = min((percent for _, percent in all_scores), default=0)
     last = max((epoch for epoch, _ in all_scores), default=0)
     figure.update_xaxes(title="epoch", dtick=max(1, last // 10), rangemode="tozero")
@@ -259,8 +281,12 @@ def _thinned(x: NDArray[np.float64], y: NDArray[np.float64]) -> Curve:
     width = math.ceil(len(x) / MAX_CURVE_POINTS)
     if width == 1:
         return x, y
-    stretches = pd.DataFrame({"x": x, "y": y}).groupby(np.arange(len(x)) // width)
-    return stretches["x"].last().to_numpy(), stretches["y"].mean().to_numpy()
+    starts, known = np.arange(0, len(x), width), np.isfinite(y)
+    sums, counts = (
+        np.add.reduceat(values, starts) for values in (np.where(known, y, 0.0), known.astype(float))
+    )
+    means = np.divide(sums, counts, out=np.full(len(starts), math.nan), where=counts > 0)
+    return x[np.minimum(starts + width, len(x)) - 1], means
 
 
 def _spans_decades(y: NDArray[np.float64]) -> bool:
@@ -277,22 +303,25 @@ def spectrum_lines(panels: Mapping[str, Mapping[str, NDArray[np.floating]]]) -> 
         rows=1, cols=len(panels), subplot_titles=[plain(short(name, 40)) for name in panels], shared_yaxes=True,
         horizontal_spacing=0.04,
     )  # fmt: skip
-    for column, spectra in enumerate(panels.values(), start=1):
-        for number, (language, values) in enumerate(spectra.items()):
-            figure.add_scatter(
+    figure.add_traces(
+        [
+            go.Scatter(
                 x=list(range(2, len(values) + 1)),
                 y=values[1:].tolist(),
                 mode="lines+markers",
                 name=plain(language),
                 legendgroup=language,
-                showlegend=column == 1,
+                showlegend=panel == 1,
                 line={"color": PALETTE[number], "width": 2, "dash": ("solid", "dot")[number % 2]},
                 marker={"symbol": SYMBOLS[number % 2], "size": 9},
                 hovertemplate=f"{plain(language)}, eigenvalue %{{x}}: %{{y:.3f}}<extra></extra>",
-                row=1,
-                col=column,
+                **panel_axes(panel),
             )
-        figure.update_xaxes(title="eigenvalue, in order", dtick=1, row=1, col=column)
+            for panel, spectra in enumerate(panels.values(), start=1)
+            for number, (language, values) in enumerate(spectra.items())
+        ]
+    )
+    figure.update_xaxes(title="eigenvalue, in order", dtick=1)
     figure.update_yaxes(title="size", row=1, col=1)
     return on_page(figure, height=380, legend_at=1.14, margin={"t": 72})
 
@@ -302,24 +331,35 @@ def psi_distributions(samples: Mapping[str, NDArray[np.floating]]) -> go.Figure:
 
     All encoders share the same bins.
     """
-    figure = go.Figure()
     high = max(float(np.quantile(values, 0.995)) for values in samples.values()) or 1.0
     edges = np.linspace(0.0, high, BINS + 1)
+    bars, shapes = list[go.Bar](), list[dict[str, Any]]()
     for number, (name, values) in enumerate(samples.items()):
         colour, label = PALETTE[number], plain(short(name, 40))
         counts = np.histogram(np.minimum(values, high), edges)[0]
         mean = float(values.mean())
         reach = 1.96 * float(values.std(ddof=1)) / np.sqrt(len(values))
-        figure.add_bar(
-            x=((edges[:-1] + edges[1:]) / 2).tolist(),
-            y=(100 * counts / len(values)).tolist(),
-            width=float(edges[1] - edges[0]),
-            name=f"{label}: {mean:.3f} ± {reach:.3f}",
-            marker={"color": colour, "opacity": 0.55, "line": {"width": 0}},
-            hovertemplate=f"{label}<br>Psi about %{{x:.3f}}: %{{y:.1f}} % of samples<extra></extra>",
+        bars.append(
+            go.Bar(
+                x=((edges[:-1] + edges[1:]) / 2).tolist(),
+                y=(100 * counts / len(values)).tolist(),
+                width=float(edges[1] - edges[0]),
+                name=f"{label}: {mean:.3f} ± {reach:.3f}",
+                marker={"color": colour, "opacity": 0.55, "line": {"width": 0}},
+                hovertemplate=f"{label}<br>Psi about %{{x:.3f}}: %{{y:.1f}} % of samples<extra></extra>",
+            )
         )
-        figure.add_vrect(x0=mean - reach, x1=mean + reach, fillcolor=colour, opacity=0.35, line_width=0)
-        figure.add_vline(x=mean, line={"color": colour, "width": 2})
+        line = vertical_line(mean, {"color": colour, "width": 2})
+        interval = {
+            "type": "rect",
+            "x0": mean - reach,
+            "x1": mean + reach,
+            "fillcolor": colour,
+            "opacity": 0.35,
+        }
+        shapes += [line | interval | {"line": {"width": 0}}, line]
+    figure = go.Figure(bars)
+    add_marks(figure, shapes)
     figure.update_xaxes(title="Psi of a sample; the smaller, the more alike", rangemode="tozero")
     figure.update_yaxes(title="% of samples")
     return on_page(figure, height=380, legend_at=1.04, barmode="overlay")

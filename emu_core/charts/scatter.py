@@ -2,17 +2,27 @@
 
 from base64 import b64encode
 from collections.abc import Mapping, Set
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
-from plotly.basedatatypes import BaseTraceType
 from plotly.subplots import make_subplots
 
 from emu_core.charts import marks
 from emu_core.charts.marks import ColourBy
-from emu_core.charts.style import CLOSEST, FAINT, GREY, frame_map, on_page, plain, short
+from emu_core.charts.style import (
+    CLOSEST,
+    FAINT,
+    GREY,
+    add_marks,
+    frame_map,
+    on_page,
+    panel_axes,
+    plain,
+    short,
+)
 
 MOST_HOVERED = 30_000  # points that show their sentence; the texts of more would take many megabytes
 LARGER = 4.0  # added to the size of a point that stands out
@@ -81,33 +91,36 @@ def sentence_maps(
     stands_out = np.isin(rows, np.fromiter(chosen, dtype=np.int32, count=len(chosen)))
     # Then the layers of each panel, from the back: density, points that are filtered out, a trace for each group, and
     # the names on the clusters.
-    traces: list[BaseTraceType] = []
-    columns: list[int] = []
+    traces: list[dict[str, Any]] = []  # as objects, each would be checked twice
     names: list[dict[str, object]] = []
     frame = _frame_of(panels)
-    for column, places in enumerate(panels.values(), start=1):
+    for panel, places in enumerate(panels.values(), start=1):
+        axes = panel_axes(panel)
         x, y = np.asarray(places, dtype=np.float32).T
         if density:
             traces.append(
-                go.Histogram2dContour(
-                    x=x[lit], y=y[lit], nbinsx=40, nbinsy=40, ncontours=8, contours={"coloring": "none"},
+                dict(
+                    type="histogram2dcontour", x=x[lit], y=y[lit], nbinsx=40, nbinsy=40, ncontours=8,
+                    contours={"coloring": "none"},
                     line={"width": 1.2, "color": ink or GREY, "smoothing": 1.3}, opacity=0.7,
-                    showlegend=False, showscale=False, hoverinfo="skip",
+                    showlegend=False, showscale=False, hoverinfo="skip", **axes,
                 )
             )  # fmt: skip
         if not lit.all():
             traces.append(
-                go.Scattergl(
-                    x=x[~lit], y=y[~lit], mode="markers", hoverinfo="skip", showlegend=False, name="filtered out",
+                dict(
+                    type="scattergl", x=x[~lit], y=y[~lit], mode="markers", name="filtered out",
+                    hoverinfo="skip", showlegend=False,
                     marker={"color": GREY, "size": size, "opacity": FAINT},
-                    unselected={"marker": {"opacity": FAINT}},
+                    unselected={"marker": {"opacity": FAINT}}, **axes,
                 )
             )  # fmt: skip
         for number in np.unique(trace_of[lit]).tolist():
             trace_rows = np.flatnonzero(lit & (trace_of == number))
             group = coloured[number]
             traces.append(
-                go.Scattergl(
+                dict(
+                    type="scattergl",
                     x=x[trace_rows],
                     y=y[trace_rows],
                     mode="markers",
@@ -126,13 +139,12 @@ def sentence_maps(
                     selectedpoints=np.flatnonzero(stands_out[trace_rows]) if chosen else None,
                     selected={"marker": {"size": size + LARGER, "opacity": 1.0}},
                     unselected={"marker": {"color": GREY, "opacity": FAINT}},
+                    **axes,
                 )
             )
-        columns += [column] * (len(traces) - len(columns))
-        axis = "" if column == 1 else column
         names += [
             {
-                "x": at_x, "y": at_y, "xref": f"x{axis}", "yref": f"y{axis}", "showarrow": False,
+                "x": at_x, "y": at_y, "xref": axes["xaxis"], "yref": axes["yaxis"], "showarrow": False,
                 "text": f"<b>{plain(short(name, marks.GROUP_NAME))}</b>",
                 "font": {"size": 12, "shadow": "auto", "color": ink},
             }
@@ -140,19 +152,21 @@ def sentence_maps(
                 places[lit], points["intent"].to_numpy(object)[lit], named, frame=frame, panels=len(panels)
             )
         ]  # fmt: skip
-    # At last they are added, all at once, because adding a trace checks all earlier ones.
-    figure.add_traces(traces, rows=[1] * len(traces), cols=columns)
-    figure.update_layout(annotations=[*figure.layout.annotations, *names])
-    for column, title in enumerate(panels, start=1):
+    for panel, title in enumerate(panels, start=1):
         if stars and title in stars:
             x, y = np.asarray(stars[title], dtype=np.float32).T
-            figure.add_scattergl(
-                x=x, y=y, mode="markers", name="your sentence", showlegend=column == 1, legend="legend2",
-                marker={"symbol": "star", "size": 20, "color": CLOSEST, "line": {"width": 2, "color": "white"}},
-                unselected={"marker": {"opacity": 1.0}},
-                hovertemplate="your sentence, beside its nearest ones<extra></extra>",
-                row=1, col=column,
+            traces.append(
+                dict(
+                    type="scattergl", x=x, y=y, mode="markers", name="your sentence",
+                    showlegend=panel == 1, legend="legend2",
+                    marker={"symbol": "star", "size": 20, "color": CLOSEST, "line": {"width": 2, "color": "white"}},
+                    unselected={"marker": {"opacity": 1.0}},
+                    hovertemplate="your sentence, beside its nearest ones<extra></extra>", **panel_axes(panel),
+                )
             )  # fmt: skip
+    # At last they are added, all at once, because adding a trace checks all earlier ones.
+    figure.add_traces(traces)
+    add_marks(figure, annotations=names)
     _legends(figure, coloured, shaped, colour_by, trained=opacity is not None)
     frame_map(figure)
     for axis, update in enumerate((figure.update_xaxes, figure.update_yaxes)):
@@ -228,23 +242,25 @@ def _key(
 
 def word_map(places: NDArray[np.floating], words: pd.DataFrame) -> go.Figure:
     """Return a map of N words at places (N, 2); `words` has N rows with `word` and `language` (a code)."""
-    figure = go.Figure()
-    written = len(words) <= MOST_WRITTEN
+    written, traces = len(words) <= MOST_WRITTEN, list[go.Scatter]()
     for group in marks.groups(words, "language"):
         language_rows = np.flatnonzero(words["language"].to_numpy() == group.value)
         labels = [plain(short(word, 30)) for word in words["word"].iloc[language_rows]]
-        figure.add_scatter(
-            x=places[language_rows, 0].tolist(),
-            y=places[language_rows, 1].tolist(),
-            mode="markers+text" if written else "markers",
-            name=plain(group.name),
-            text=labels,
-            textposition=WHERE[group.number % len(WHERE)],
-            textfont={"size": 12},  # in the page's colour, as letters in the palette's are hard to read
-            marker={"color": group.colour, "symbol": group.shape[0], "size": 8},
-            hovertemplate=f"%{{text}}, {plain(group.name)}<extra></extra>",
-            cliponaxis=False,
+        traces.append(
+            go.Scatter(
+                x=places[language_rows, 0].tolist(),
+                y=places[language_rows, 1].tolist(),
+                mode="markers+text" if written else "markers",
+                name=plain(group.name),
+                text=labels,
+                textposition=WHERE[group.number % len(WHERE)],
+                textfont={"size": 12},  # in the page's colour, as letters in the palette's are hard to read
+                marker={"color": group.colour, "symbol": group.shape[0], "size": 8},
+                hovertemplate=f"%{{text}}, {plain(group.name)}<extra></extra>",
+                cliponaxis=False,
+            )
         )
+    figure = go.Figure(traces)
     frame_map(figure)
     below = {"orientation": "h", "y": -0.02, "yanchor": "top", "x": 0}
     margin = {"l": 12, "r": 12, "pad": 0}

@@ -1,6 +1,6 @@
 """The style of every figure: colours that are distinct to colour-blind readers and visible in every theme."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import plotly.graph_objects as go
@@ -32,6 +32,42 @@ def on_page(figure: go.Figure, height: int, *, legend_at: float | None = None, *
         margin={"l": 8, "r": 8, "t": 40, "b": 8},
     )
     return figure.update_layout(layout)
+
+
+def panel_axes(panel: int) -> dict[str, str]:
+    """Return the axes of a panel, as a trace names them; panels are counted from 1 along the rows of a grid."""
+    end = "" if panel == 1 else str(panel)
+    return {"xaxis": f"x{end}", "yaxis": f"y{end}"}
+
+
+def panel_layout(panel: int, x: Mapping[str, Any], y: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """Return settings of a panel's axes, as the layout names them; panels are counted as in `panel_axes`."""
+    return {
+        f"{axis[0]}axis{axis[1:]}": settings
+        for axis, settings in zip(panel_axes(panel).values(), (x, y), strict=True)
+    }
+
+
+def vertical_line(x: float, line: Mapping[str, Any], panel: int = 1) -> dict[str, Any]:
+    """Return a line over the whole height of a panel, for `add_marks`."""
+    axes = panel_axes(panel)
+    height = {"y0": 0, "y1": 1, "yref": f"{axes['yaxis']} domain"}
+    return {"type": "line", "x0": x, "x1": x, "xref": axes["xaxis"], "line": line, **height}
+
+
+def add_marks(
+    figure: go.Figure,
+    shapes: Iterable[Mapping[str, Any]] = (),
+    annotations: Iterable[Mapping[str, Any]] = (),
+) -> None:
+    """Add shapes and annotations to those of a figure, all by one call.
+
+    `add_vline`, `add_shape` and `add_annotation` copy and check all earlier ones: twenty lines in each of twelve panels
+    took 37 seconds.
+    """
+    layout = figure.layout
+    layout.shapes = [*layout.shapes, *shapes]
+    layout.annotations = [*layout.annotations, *annotations]
 
 
 def frame_map(figure: go.Figure) -> None:
