@@ -30,7 +30,7 @@ from emu_core.data.labelled.repeats import sentence_groups
 from emu_core.encoders.base import FloatArray
 from emu_core.encoders.registry import load_encoder
 from emu_core.evaluation.arrays import Encode
-from emu_core.evaluation.intent_classifier import IntentClassifier, Rule
+from emu_core.evaluation.vector_classifier import Rule, VectorClassifier
 
 SETS = {
     "BANKING77": "native/banking77",
@@ -65,7 +65,7 @@ def measured(pool: LabelledSet, queries: LabelledSet, encode: Encode) -> dict[st
     truth, languages = queries.frame["intent"].to_numpy(), queries.frame["language"].tolist()
     groups = sentence_groups(pool.all_rows())
     started = time.process_time()
-    fitted = IntentClassifier().fit(
+    fitted = VectorClassifier().fit(
         vectors,
         pool.frame["intent"].tolist(),
         groups[: len(pool)],
@@ -101,7 +101,7 @@ def measured(pool: LabelledSet, queries: LabelledSet, encode: Encode) -> dict[st
     return row
 
 
-def _of_none(fitted: IntentClassifier, asked: FloatArray, strange: FloatArray) -> dict[str, object]:
+def _of_none(fitted: VectorClassifier, asked: FloatArray, strange: FloatArray) -> dict[str, object]:
     """Return how many sentences with none of the intents are found, and how well scores tell them apart."""
     is_known = np.repeat([True, False], [len(asked), len(strange)])
     both = np.concatenate([asked, strange])

@@ -1,8 +1,8 @@
 """Emu: specialise multilingual sentence encoders on a labelled set, and see what it did to each language.
 
 The verbs of the command are here as functions: `train`, `pretrain`, `resume`, `evaluate`, `predict`, `forgetting`,
-`embed` and `export`, with `Predictor`, `suggest_labels`, `Suggester`, `configure` and `load_encoder`. Data is whatever
-`read_labelled` takes: files, "demo", data frames, Hugging Face data sets, `(texts, intents)`.
+`embed` and `export`, with `IntentClassifier`, `suggest_labels`, `Suggester`, `configure` and `load_encoder`. Data is
+whatever `read_labelled` takes: files, "demo", data frames, Hugging Face data sets, `(texts, intents)`.
 """
 
 import os
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from emu_core.encoders.registry import load_encoder as load_encoder
     from emu_core.evaluation.triples import triple_cosines as triple_cosines
     from emu_core.methods.registry import configure as configure
-    from emu_core.notebook.predictions import Predictor as Predictor
     from emu_core.notebook.verbs import compare as compare
     from emu_core.notebook.verbs import export as export
     from emu_core.notebook.verbs import forgetting as forgetting
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
     from emu_core.notebook.verbs import resume as resume
     from emu_core.notebook.verbs import train as train
     from emu_core.processes import join_processes as join_processes
+    from emu_core.sklearn.intent_classifier import IntentClassifier as IntentClassifier
 
 __version__ = "0.1.0"
 
@@ -53,7 +53,7 @@ _SHOWN = (
 )  # with texts for people, and rich in Jupyter
 _HOMES = dict.fromkeys(_SHOWN, "emu_core.notebook.verbs") | {
     "ColumnMapping": "emu_core.data.labelled.columns",
-    "Predictor": "emu_core.notebook.predictions",
+    "IntentClassifier": "emu_core.sklearn.intent_classifier",
     "Suggester": "emu_core.api.suggest",
     "configure": "emu_core.methods.registry",
     "detect_languages": "emu_core.data.detection",

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from emu_app.work.background import report
 from emu_app.work.vectors import prune
 from emu_core.api.export import export
-from emu_core.api.predict import Predictor, PredictorFacts
+from emu_core.api.intent_classifier import IntentClassifier
 from emu_core.api.split import SplitSentence, split_sentence, splitting_encoder
 from emu_core.api.suggest import Suggester
 from emu_core.data.labelled import LabelledSet, UnlabelledSet
@@ -21,6 +21,7 @@ from emu_core.devices import pick_device
 from emu_core.encoders.base import Encoder, FloatArray
 from emu_core.encoders.registry import load_encoder
 from emu_core.encoders.specs import is_run
+from emu_core.evaluation.vector_classifier import PredictionFacts
 from emu_core.exporting import ExportFormat
 from emu_core.files import disk_fault, whole_file
 from emu_core.reports.export_readme import write_readme
@@ -87,14 +88,15 @@ def predictions(
     asked: NDArray[np.intp],
     texts: Sequence[str],
     vectors: FloatArray,
-) -> tuple[pd.DataFrame, PredictorFacts]:
+) -> tuple[pd.DataFrame, PredictionFacts]:
     """Predict the intents of N texts from a labelled pool and five neighbours each; return them with their facts.
 
     `asked` are the rows of the pool that may be held out; vectors are those of all its rows, and (N, dim).
     """
     of_pool, of_none = np.split(pool_vectors, [len(pool)])
-    predictor = Predictor(encoder, k=5).fit(pool, vectors=of_pool, none_vectors=of_none, asked=asked)
-    return predictor.predict(texts, vectors=vectors), predictor.facts
+    classifier = IntentClassifier(encoder, n_neighbors=5)
+    classifier.fit_labelled(pool, vectors=of_pool, none_vectors=of_none, asked=asked)
+    return classifier.explain(texts, vectors=vectors), classifier.facts
 
 
 def suggestions(

@@ -17,14 +17,14 @@ from emu_app.work.cache import computed, encoded
 from emu_app.work.tasks import predictions
 from emu_app.work.vectors import digest, weights_of
 from emu_core.api.compare import ALL, choose_rows
-from emu_core.api.predict import NO_INTENT, PredictorFacts
 from emu_core.charts.style import short
 from emu_core.data.languages import language_name
 from emu_core.data.wording import counted
+from emu_core.evaluation.vector_classifier import NO_INTENT, PredictionFacts
 from emu_core.reports.prediction_notes import prediction_notes
 from emu_core.runs.trained_on import trained_rows
 
-Answer = tuple[pd.DataFrame, PredictorFacts]  # predictions, and the predictor's facts
+Answer = tuple[pd.DataFrame, PredictionFacts]  # predictions, and the classifier's facts
 MOST_TYPED, MOST_OF_A_FILE = 200, 5_000
 _NEIGHBOURS = 5  # labelled sentences behind a prediction
 
@@ -120,8 +120,8 @@ def _draw_table(tables: dict[str, pd.DataFrame]) -> None:
     )
 
 
-def draw_answer(title: str, answer: "pd.Series[Any]", facts: PredictorFacts, key: str) -> None:
-    """Draw a row of `Predictor.predict`: the intent, the labelled sentences behind it, and how reliable it is."""
+def draw_answer(title: str, answer: "pd.Series[Any]", facts: PredictionFacts, key: str) -> None:
+    """Draw a row of `IntentClassifier.explain`: intent, labelled sentences behind it, and how reliable it is."""
     confidence = "" if pd.isna(answer["confidence"]) else f" ({100 * answer['confidence']:.0f} %)"
     st.markdown(f"{literal(title)}: **{literal(answer['intent'], 60)}**{confidence}")
     neighbours = [f"nearest_{rank}" for rank in range(1, _NEIGHBOURS + 1) if f"nearest_{rank}" in answer]

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -10,6 +11,7 @@ import pyarrow.parquet as pq
 
 from emu_core.api.inputs import reading_notes
 from emu_core.api.split import splitting_encoder
+from emu_core.data.cleaning import stripped
 from emu_core.data.collections.in_memory import Sources
 from emu_core.data.export_csv import safe_csv
 from emu_core.data.labelled.columns import ColumnMapping
@@ -116,6 +118,18 @@ def read_inputs(data: Sources, mapping: ColumnMapping | None, language: str | No
         DataError: a file can't be read.
     """
     return read_sentences(files_of(data, sentences=True)[0], mapping, language)[0]
+
+
+def sentence_rows(data: Sources, mapping: ColumnMapping | None, language: str | None) -> pd.DataFrame:
+    """Return the rows of sentences without their intents, of which those without a sentence are left out."""
+    if mapping is not None:
+        mapping = replace(mapping, intent=None, split=None)
+    frame = read_inputs([data] if isinstance(data, str) else data, mapping, language)
+    frame = frame.assign(text=stripped(frame["text"]))
+    frame = frame[frame["text"] != ""]
+    if frame.empty:
+        raise DataError("there are no sentences; check that the data has rows")
+    return frame
 
 
 @contextmanager

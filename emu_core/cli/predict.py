@@ -10,7 +10,7 @@ from emu_core.cli.verb import Output, add_verb, option
 from emu_core.data.readers.formats import FORMAT_TITLES, WRITTEN_ENDINGS, any_of
 
 if TYPE_CHECKING:
-    from emu_core.api.predict import PredictorFacts
+    from emu_core.evaluation.vector_classifier import PredictionFacts
 
 MOST_PRINTED = 1_000
 
@@ -35,20 +35,23 @@ def add_predict(verbs: Any) -> None:
 
 
 def _predict(options: argparse.Namespace) -> Output:
-    from emu_core.api.inputs import reading_notes
-    from emu_core.api.predict import Predictor, sentences_of
+    from emu_core.api.inputs import labelled_set, reading_notes
+    from emu_core.api.intent_classifier import IntentClassifier
+    from emu_core.api.predict import sentences_of
     from emu_core.errors import DataError
 
     about = shared.data_options(options)
     device = about.pop("device")
-    predictor = Predictor(shared.encoder_of(options), k=options.k, threshold=options.threshold, device=device)
+    classifier = IntentClassifier(
+        shared.encoder_of(options), n_neighbors=options.k, threshold=options.threshold, device=device
+    )
     if options.out:
-        predictor.fit(options.pool, **about, **shared.intent_options(options))
+        classifier.fit_labelled(labelled_set(options.pool, **about, **shared.intent_options(options))[0])
         file_notes: list[str] = []
-        count = predictor.predict_file(
+        count = classifier.predict_file(
             options.data, options.out, **about, on_progress=counter("sentences"), on_note=file_notes.append
         )
-        facts = _with_notes(predictor.facts, file_notes)
+        facts = _with_notes(classifier.facts, file_notes)
         if not options.json:
             _print_facts(facts)
             print(f"{count:,} predictions in {options.out}")
@@ -56,11 +59,11 @@ def _predict(options: argparse.Namespace) -> Output:
     sentences = sentences_of(options.data, **about)
     if len(sentences) > MOST_PRINTED:
         raise DataError(f"{len(sentences):,} predictions are too many to print; name a file with --out")
-    predictor.fit(options.pool, **about, **shared.intent_options(options))
+    classifier.fit_labelled(labelled_set(options.pool, **about, **shared.intent_options(options))[0])
     languages = sentences["language"].tolist()
-    table = predictor.predict(sentences["text"].tolist(), languages=languages)
-    notes = (*reading_notes(predictor.encoder, sentences), *predictor.language_notes(languages))
-    facts = _with_notes(predictor.facts, notes)
+    table = classifier.explain(sentences["text"].tolist(), languages=languages)
+    notes = (*reading_notes(classifier.encoder, sentences), *classifier.language_notes(languages))
+    facts = _with_notes(classifier.facts, notes)
     table = table.astype(object).where(table.notna(), None)
     if not options.json:
         rows = []
@@ -72,12 +75,12 @@ def _predict(options: argparse.Namespace) -> Output:
     return {"sentences": len(sentences), **facts, "predictions": table.to_dict("records")}
 
 
-def _with_notes(facts: "PredictorFacts", notes: Iterable[str]) -> "PredictorFacts":
-    """Return a predictor's facts with the notes on the sentences that it predicted."""
+def _with_notes(facts: "PredictionFacts", notes: Iterable[str]) -> "PredictionFacts":
+    """Return a classifier's facts with the notes on the sentences that it predicted."""
     return {**facts, "notes": list(dict.fromkeys([*facts["notes"], *notes]))}
 
 
-def _print_facts(facts: "PredictorFacts") -> None:
+def _print_facts(facts: "PredictionFacts") -> None:
     from emu_core.reports.prediction_notes import prediction_notes
 
     print()

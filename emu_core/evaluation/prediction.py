@@ -11,7 +11,7 @@ from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.repeats import sentence_groups
 from emu_core.evaluation.arrays import Vectors, rows_by_language
 from emu_core.evaluation.guard import LanguageChange, language_change
-from emu_core.evaluation.intent_classifier import IntentClassifier
+from emu_core.evaluation.vector_classifier import VectorClassifier
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class PredictionMetrics:
 
     Attributes:
         pool: the number of labelled sentences.
-        base_rule: what decides with the base encoder, a value of `emu_core.evaluation.intent_classifier.Rule`.
+        base_rule: what decides with the base encoder, a value of `emu_core.evaluation.vector_classifier.Rule`.
         specialised_rule: what decides with the specialised one.
         base: percent of right predictions by the base encoder in each language.
         specialised: that by the specialised one.
@@ -74,7 +74,7 @@ def predicted(
     is_asked = is_new & queries.frame["intent"].isin(intents).to_numpy()
     if not is_asked.any():
         return None
-    fitted = IntentClassifier().fit(
+    fitted = VectorClassifier().fit(
         pool_vectors, intents, of_pool, asked=np.arange(0) if is_learnt else None, threshold=-1
     )
     labels = fitted.predict(query_vectors[is_asked], 1).labels

@@ -1,13 +1,10 @@
 """Predictions that say below their table how they were made and how far they hold."""
 
-from collections.abc import Sequence
 from html import escape
 from typing import Any
 
 import pandas as pd
 
-from emu_core.api import predict as _predict
-from emu_core.evaluation.arrays import Vectors
 from emu_core.reports.prediction_notes import prediction_notes
 
 
@@ -32,18 +29,3 @@ def shown(table: pd.DataFrame) -> Predictions:
     predictions = Predictions(table)
     predictions.attrs = table.attrs
     return predictions
-
-
-class Predictor(_predict.Predictor):
-    """`emu_core.api.predict.Predictor`, whose tables say how far they hold."""
-
-    def predict(
-        self, texts: Sequence[str], *, vectors: Vectors | None = None, languages: Sequence[str] = ()
-    ) -> Predictions:
-        """Predict the intent of each sentence; see `emu_core.api.predict.Predictor.predict`."""
-        return shown(super().predict(texts, vectors=vectors, languages=languages))
-
-    def __repr__(self) -> str:
-        """Return the encoder and, once it is fitted, how predictions are made and how far they hold."""
-        notes = prediction_notes(self.facts) if hasattr(self, "classifier_") else []
-        return "\n".join([f"Predictor({self.encoder!r})", *notes])

@@ -11,11 +11,11 @@ from emu_core.data.wording import TextTable, counted
 from emu_core.evaluation.comparison import SIGNIFICANT, Comparison
 from emu_core.evaluation.forgetting import PARTS
 from emu_core.evaluation.guard import LanguageChange, LeftOut, Verdict, flagged
-from emu_core.evaluation.intent_classifier import Rule
 from emu_core.evaluation.leakage import LeakageChange
 from emu_core.evaluation.prediction import PredictionMetrics
 from emu_core.evaluation.run_metrics import EigenMetrics, Metrics, NewIntentMetrics, RankingMetrics
 from emu_core.evaluation.significance import binomial_interval
+from emu_core.evaluation.vector_classifier import Rule
 
 _MOST_NAMED = 6  # directions in a sentence
 _CHANGE = (

@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from emu_core.data.wording import counted
-from emu_core.evaluation.intent_classifier import PROMISED, Rule
+from emu_core.evaluation.vector_classifier import PROMISED, Rule
 
 
 def prediction_notes(facts: Mapping[str, Any]) -> list[str]:
-    """Return sentences on a predictor's accuracy and threshold, and its notes.
+    """Return sentences on a classifier's accuracy and threshold, and its notes.
 
     Args:
-        facts: `PredictorFacts`.
+        facts: `PredictionFacts`.
     """
     lines = []
     if facts["accuracy"] is not None:

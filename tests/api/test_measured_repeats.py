@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from emu_core import Predictor, Suggester, compare, evaluate, load_encoder, train
+from emu_core import IntentClassifier, Suggester, compare, evaluate, load_encoder, train
 from emu_core.data.cleaning import normal_form
 from emu_core.data.labelled import LABELLED_COLUMNS, LabelledSet, UnlabelledSet
 from emu_core.encoders.base import FloatArray
@@ -67,7 +67,8 @@ def test_a_set_against_itself_as_pool_is_not_right_by_heart() -> None:
 
 
 def test_a_pool_with_repeats_still_finds_new_intents() -> None:
-    once, twice = Predictor().fit(ONCE).facts, Predictor().fit(with_repeats(ONCE, disguised=False)).facts
+    pools = (ONCE, with_repeats(ONCE, disguised=False))
+    once, twice = (IntentClassifier().fit(pool).facts for pool in pools)
     assert twice["threshold"] < 0.99 and twice["accuracy"] == pytest.approx(once["accuracy"], abs=1)
     assert twice["new_found"] == pytest.approx(once["new_found"], abs=10)
     assert twice["threshold"] == pytest.approx(once["threshold"], abs=0.05)

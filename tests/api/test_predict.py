@@ -10,12 +10,12 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from emu_core import Predictor, predict
-from emu_core.api.predict import NO_INTENT
+from emu_core import IntentClassifier, predict
 from emu_core.cli import main
 from emu_core.data.demo import load_demo
 from emu_core.data.labelled import LabelledSet
 from emu_core.errors import DataError
+from emu_core.evaluation.vector_classifier import NO_INTENT
 from emu_core.reports.prediction_notes import prediction_notes
 from tests.support.small import small_file, small_set
 from tests.support.small_run import small_run
@@ -27,13 +27,13 @@ def pool() -> LabelledSet:
 
 
 @pytest.fixture(scope="module")
-def predictor(pool: LabelledSet) -> Predictor:
-    return Predictor(device="cpu").fit(pool)
+def classifier(pool: LabelledSet) -> IntentClassifier:
+    return IntentClassifier(device="cpu").fit(pool)
 
 
-def test_a_sentence_of_the_pool_is_its_own_reason(predictor: Predictor, pool: LabelledSet) -> None:
+def test_a_sentence_of_the_pool_is_its_own_reason(classifier: IntentClassifier, pool: LabelledSet) -> None:
     texts = pool.frame["text"].iloc[[0, 50]].tolist()
-    table = predictor.predict(texts)
+    table = classifier.explain(texts)
     assert table["text"].tolist() == texts
     assert table["nearest_1"].tolist() == texts
     assert table["nearest_1_cosine"].to_numpy() == pytest.approx(1, abs=1e-5)
@@ -49,26 +49,28 @@ def test_a_sentence_of_the_pool_is_its_own_reason(predictor: Predictor, pool: La
 
 def test_the_threshold_can_be_set(pool: LabelledSet) -> None:
     asked = ["Can I bring my dog?"]
-    never, always = (Predictor(threshold=cut, device="cpu").fit(pool).predict(asked) for cut in (-1, 1))
+    never, always = (
+        IntentClassifier(threshold=cut, device="cpu").fit(pool).explain(asked) for cut in (-1, 1)
+    )
     assert never["intent"].item() == "pets"
     assert always["intent"].item() == NO_INTENT and math.isnan(always["confidence"].item())
     with pytest.raises(DataError, match="no cosine"):
-        Predictor(threshold=60)
+        IntentClassifier(threshold=60).fit(pool)
 
 
 def test_rows_that_a_run_was_trained_on_calibrate_nothing(tmp_path: Path) -> None:
     run, labelled, _ = small_run(tmp_path / "runs")
     spec = f"run:{run.folder}"
-    whole = Predictor(spec, device="cpu").fit(labelled)
+    whole = IntentClassifier(spec, device="cpu").fit(labelled)
     assert whole.facts["accuracy"] is not None
     assert "trained on 216 of the 324 labelled sentences" in whole.notes_[-1]
     # The same sentences in another file, without ids and splits, in another case and order.
     frame = labelled.select(splits=["train"], languages=["en"]).frame.iloc[::-1].reset_index(drop=True)
     again = LabelledSet(frame.assign(text=" " + frame["text"].str.upper(), id="", split=""), "again")
-    alone = Predictor(spec, device="cpu").fit(again)
+    alone = IntentClassifier(spec, device="cpu").fit(again)
     assert alone.facts["accuracy"] is None and alone.facts["threshold"] is None
     assert "trained on these labelled sentences" in alone.notes_[0]
-    base = Predictor(device="cpu").fit(again)
+    base = IntentClassifier(device="cpu").fit(again)
     assert base.facts["accuracy"] is not None and not any("trained on" in note for note in base.notes_)
     found = predict(["Where can I swim?"], pool=labelled, run=run.folder, device="cpu")
     assert found["nearest_1_intent"].item() in labelled.intents
@@ -83,18 +85,18 @@ def mails(tmp_path: Path) -> Path:
 
 
 def test_files_are_written_a_part_at_a_time(
-    predictor: Predictor, mails: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    classifier: IntentClassifier, mails: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("emu_core.api.embed.PART", 3)
     for ending in ("csv", "tsv", "jsonl", "parquet"):
-        assert predictor.predict_file(mails, tmp_path / f"out.{ending}") == 4
+        assert classifier.predict_file(mails, tmp_path / f"out.{ending}") == 4
     separated = {
         ending: list(csv.DictReader((tmp_path / f"out.{ending}").open(encoding="utf-8-sig"), delimiter=mark))
         for ending, mark in (("csv", ","), ("tsv", "\t"))
     }
     lines = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text("utf-8").splitlines()]
     rows = pq.read_table(tmp_path / "out.parquet").to_pylist()
-    expected = predictor.predict([row["text"] for row in rows])
+    expected = classifier.explain([row["text"] for row in rows])
     assert [row["id"] for row in rows] == ["m0", "m1", "m2", "m4"]
     assert [row["text"] for row in lines] == [row["text"] for row in rows]
     for found in (*separated.values(), lines, rows):
@@ -103,11 +105,11 @@ def test_files_are_written_a_part_at_a_time(
         assert margins == pytest.approx(expected["margin"].tolist(), abs=1e-5)
     assert separated["csv"] == separated["tsv"] and separated["csv"][1]["text"] == "'=1+1"
     with pytest.raises(DataError, match="end its name in"):
-        predictor.predict_file(mails, tmp_path / "out.xlsx")
+        classifier.predict_file(mails, tmp_path / "out.xlsx")
 
 
 def test_a_file_that_fails_half_way_is_absent(
-    predictor: Predictor, mails: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    classifier: IntentClassifier, mails: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("emu_core.api.embed.PART", 3)
 
@@ -116,7 +118,7 @@ def test_a_file_that_fails_half_way_is_absent(
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        predictor.predict_file(mails, tmp_path / "out.csv", on_progress=stop)
+        classifier.predict_file(mails, tmp_path / "out.csv", on_progress=stop)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["mails.csv"]
 
 
@@ -160,11 +162,11 @@ def with_none() -> LabelledSet:
 
 
 def test_sentences_with_none_of_the_intents_are_never_shown_and_are_measured(with_none: LabelledSet) -> None:
-    predictor = Predictor(device="cpu").fit(with_none)
-    facts = predictor.facts
+    classifier = IntentClassifier(device="cpu").fit(with_none)
+    facts = classifier.facts
     assert facts["none_of_these"] == len(with_none.none_of_these) and facts["none_found"] is not None
     texts = with_none.none_of_these["text"].tolist()
-    table = predictor.predict(texts, languages=with_none.none_of_these["language"].tolist())
+    table = classifier.explain(texts, languages=with_none.none_of_these["language"].tolist())
     assert set(table["intent"]) <= {*with_none.intents, NO_INTENT}
     assert not set(table["nearest_1"]) & set(texts)
     # Each of these is among those that are known to have no intent.
@@ -180,7 +182,9 @@ def test_what_the_threshold_finds_is_beside_every_table(
     table = predict(["Can I bring my dog?"], pool=with_none, device="cpu")
     html = table[["text", "intent"]]._repr_html_()
     assert "Can I bring my dog?" in html and "labelled as none of the intents" in html
-    assert "labelled as none" in repr(Predictor(device="cpu").fit(with_none))
+    assert (
+        "labelled as none" in IntentClassifier(device="cpu").fit(with_none)._repr_mimebundle_()["text/html"]
+    )
     pool = tmp_path / "pool.csv"
     with_none.all_rows().to_csv(pool, index=False)
     assert main(["predict", "Can I bring my dog?", "--pool", str(pool), "--device", "cpu"]) == 0
@@ -189,9 +193,9 @@ def test_what_the_threshold_finds_is_beside_every_table(
 
 def test_languages_without_a_calibration_of_their_own_are_named(pool: LabelledSet) -> None:
     english = pool.select(languages=["en"])
-    predictor = Predictor(device="cpu").fit(english)
-    assert predictor.language_notes(["en", "", "en"]) == ()
-    (note,) = predictor.language_notes(["ja", "en", "de"])
+    classifier = IntentClassifier(device="cpu").fit(english)
+    assert classifier.language_notes(["en", "", "en"]) == ()
+    (note,) = classifier.language_notes(["ja", "en", "de"])
     assert "do not suffice to calibrate German, Japanese" in note
-    table = predictor.predict(["犬を連れて行けますか？"], languages=["ja"])
+    table = classifier.explain(["犬を連れて行けますか？"], languages=["ja"])
     assert any("Japanese" in note for note in table.attrs["facts"]["notes"])

@@ -9,7 +9,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from emu_core import Predictor, evaluate, load_encoder, train
+from emu_core import IntentClassifier, evaluate, load_encoder, train
 from emu_core.data.labelled import LabelledSet, UnlabelledSet
 from emu_core.errors import CancelledError, DataError, EncoderError, RunError, TrainingError
 from emu_core.evaluation.leakage import language_leakage
@@ -109,9 +109,9 @@ def test_retrieval_and_prediction_are_reported_under_their_names(run: Run) -> No
         ("use", measured.base, measured.base_rule),
         (f"run:{run.folder}", measured.specialised, measured.specialised_rule),
     ):
-        predictor = Predictor(spec, threshold=-1, device="cpu").fit(pool)
-        right = predictor.predict(asked["text"].tolist())["intent"].to_numpy() == asked["intent"].to_numpy()
-        assert predictor.facts["rule"] == rule
+        classifier = IntentClassifier(spec, threshold=-1, device="cpu").fit(pool)
+        right = classifier.predict(asked["text"]) == asked["intent"].to_numpy()
+        assert classifier.facts["rule"] == rule
         assert accuracies == pytest.approx(
             (100 * pd.Series(right).groupby(asked["language"]).mean()).to_dict()
         )

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from emu_core.api.embed import embed
-from emu_core.api.predict import Predictor
+from emu_core.api.intent_classifier import IntentClassifier
 from emu_core.encoders.base import Encoder
 from emu_core.encoders.e5 import E5File, E5SmallEncoder, bert, e5_tokenizer, sentence_transformer
 from emu_core.encoders.encode import shared_encode
@@ -64,7 +64,7 @@ def test_sentences_of_files_are_read_without_blanks(tmp_path: Path) -> None:
     embed(table, out=vectors, device="cpu")
     rows = np.array(pq.read_table(vectors)["vector"].to_pylist())
     assert (rows[0] == rows[1]).all() and (rows[0] == rows[2]).all() and (rows[0] != rows[4]).any()
-    assert Predictor(device="cpu").fit(small_set()).predict_file(table, predicted) == 4
+    assert IntentClassifier(device="cpu").fit(small_set()).predict_file(table, predicted) == 4
     answers = pq.read_table(predicted).to_pandas()
     assert answers["text"].tolist() == [TEXT, TEXT, TEXT, "Bye"]
     assert answers["margin"].iloc[:3].nunique() == 1

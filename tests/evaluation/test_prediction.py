@@ -6,8 +6,8 @@ import pytest
 
 from emu_core.data.labelled import LabelledSet
 from emu_core.evaluation.guard import Verdict
-from emu_core.evaluation.intent_classifier import Rule
 from emu_core.evaluation.prediction import predicted, prediction_metrics
+from emu_core.evaluation.vector_classifier import Rule
 
 INTENTS, EACH = ("a", "b", "c"), 24
 

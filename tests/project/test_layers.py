@@ -23,10 +23,11 @@ LAYERS = (
     {"charts"},
     {"reports"},
     {"notebook"},
+    {"sklearn"},
     {"cli"},
     {"emu_app"},
 )
-FACES = {"charts", "reports", "notebook", "cli", "emu_app"}  # what people look at
+FACES = {"charts", "reports", "notebook", "sklearn", "cli", "emu_app"}  # what people look at
 
 
 def _modules() -> dict[str, Path]:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from emu_core import train
-from emu_core.api.predict import Predictor
+from emu_core.api.intent_classifier import IntentClassifier
 from emu_core.data.labelled import LabelledSet
 from emu_core.errors import RunError
 from emu_core.runs import trained_on as module
@@ -85,7 +85,7 @@ def test_where_nothing_is_known_it_is_said(trained: Trained, tmp_path: Path) -> 
     for spec in (f"run:{tmp_path / 'old'}", f"hf:{model}"):
         rows, unknown = trained_rows(spec, labelled)
         assert not rows.any() and unknown == spec
-    notes = Predictor(f"run:{tmp_path / 'old'}", device="cpu").fit(small_set(("en",))).notes_
+    notes = IntentClassifier(f"run:{tmp_path / 'old'}", device="cpu").fit(small_set(("en",))).notes_
     assert "does not say which sentences it was trained on" in notes[-1]
     # The data of a run without hashes are known as a whole.
     shutil.copyfile(run.folder / "data.json", tmp_path / "old" / "data.json")

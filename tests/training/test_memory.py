@@ -128,7 +128,7 @@ def test_a_run_takes_no_more_than_was_said(tmp_path: Path, method: str) -> None:
 POOLED = """
 import re
 import numpy as np
-from emu_core.api.predict import Predictor
+from emu_core.api.intent_classifier import IntentClassifier
 from emu_core.data.labelled import LabelledSet
 import pandas as pd
 
@@ -142,11 +142,11 @@ def peak():
 names = [str(number) for number in range(12_000)]
 row = {"intent": "a", "language": "en", "split": "", "annotated": ""}
 frame = pd.DataFrame({"id": names, "text": names} | row)
-predictor = Predictor()
-predictor._model = Model()
+classifier = IntentClassifier()
+classifier._encode = Model().encode
 pool = LabelledSet(frame.astype("str"), "pool")
 before = peak()
-predictor.fit(pool, asked=np.arange(10))
+classifier.fit_labelled(pool, asked=np.arange(10))
 print((peak() - before) / (12_000 * 4096 * 4))
 """
 

@@ -1,13 +1,13 @@
 """Predict intents from labelled sentences: by their votes, by a regression or by both, calibrated on held-out ones."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Self, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, log_softmax
+from scipy.special import expit, log_softmax, softmax
 
 from emu_core.errors import DataError
 from emu_core.evaluation.arrays import Vectors, check_dimensions, check_length, codes, id_keys, unit_vectors
@@ -19,6 +19,8 @@ from emu_core.threads import one_thread_for_small_products
 if TYPE_CHECKING:
     from sklearn.isotonic import IsotonicRegression
 
+NO_INTENT = "no known intent"
+"""What is predicted for a sentence that is like none of the labelled ones."""
 VOTES = (1, 3, 5, 10)  # numbers of voting neighbours to choose from
 NEAR = 10  # nearest sentences whose kernel is multiplied with the regression's probabilities
 KERNEL_TEMPERATURE = 0.05
@@ -37,7 +39,24 @@ _WORK = (
 )
 _LEAST_FITTED = 3_000  # that a sample has at least
 _INTENT_PARTS, _PARTS_ASKED = 4, 2  # parts of the intents, of which some are left out in turn
+_STORED = ("votes_", "accuracy_", "by_cosine_", "new_found_", "none_found_")  # numbers that `fit` measures
 _MOST_OF_A_PART = 700  # sentences to ask then, of known and of new intents
+
+
+class PredictionFacts(TypedDict):
+    """The choices and measurements that were made on a pool of labelled sentences."""
+
+    pool: int  # number of labelled sentences
+    rule: str  # what decides, a value of `Rule`
+    votes: int  # number of nearest sentences that vote, if they do
+    accuracy: float | None  # percent of right predictions of held-out sentences
+    threshold: float | None  # no intent is known below it
+    threshold_is_cosine: bool  # of the nearest sentence; otherwise a score from 0 to 1
+    threshold_is_given: bool  # and not learnt
+    new_found: float | None  # percent of the sentences of left-out intents that are below
+    none_of_these: int  # number of sentences that are labelled as none of the intents
+    none_found: float | None  # percent of those that are below
+    notes: list[str]
 
 
 class Rule(StrEnum):
@@ -56,7 +75,7 @@ class Answers:
     """The answers of the pool for Q sentences.
 
     Attributes:
-        labels: (Q,) numbers of the predicted intents, see `IntentClassifier.intents_`.
+        labels: (Q,) numbers of the predicted intents, see `VectorClassifier.intents_`.
         margins: (Q,) the highest cosine to a sentence of that intent, minus the highest to one of another; NaN where
             there is no other.
         rows: (Q, k) the nearest sentences of the pool, the nearest first; -1 where there are fewer.
@@ -118,7 +137,7 @@ class _Found:
     rows: NDArray[np.int64]
     cosines: NDArray[np.float32]
     certainty: NDArray[np.float64]  # (Q,) how far the answer is ahead of the next
-    signs: NDArray[np.float64]  # (Q, s) signs of a known intent, see `IntentClassifier._signs`
+    signs: NDArray[np.float64]  # (Q, s) signs of a known intent, see `VectorClassifier._signs`
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +157,7 @@ class _Calibration:
     probability: "IsotonicRegression | None"
 
 
-class IntentClassifier:
+class VectorClassifier:
     """A classifier of sentence vectors by a pool of labelled ones, which chooses between neighbours and a regression.
 
     `fit` divides the pool into folds (translations and repeats, of one id, together), and predicts some of it from the
@@ -176,7 +195,7 @@ class IntentClassifier:
         threshold: float | None = None,
         none: Vectors | None = None,
         none_ids: Sequence[str] = (),
-    ) -> "IntentClassifier":
+    ) -> "VectorClassifier":
         """Store the pool, choose the rule and calibrate.
 
         Args:
@@ -219,11 +238,15 @@ class IntentClassifier:
         rows = np.flatnonzero(may_be_asked & (folds >= 0))
         if len(rows) >= LEAST_ASKED:
             self._calibrate(rows, folds, threshold)
+        self._finish()
+        return self
+
+    def _finish(self) -> None:
+        """Set the attributes that follow from the calibrations."""
         self.threshold_ = self._calibrations[""].threshold
         if self.threshold_ is not None and not self.by_cosine_:
             self.threshold_ = float(expit(self.threshold_))
         self.languages_ = tuple(sorted(filter(None, self._calibrations)))
-        return self
 
     def _calibrate(self, rows: NDArray[np.int64], folds: NDArray[np.int64], threshold: float | None) -> None:
         # First some folds are held out in turn, and the rule with the most right answers is chosen.
@@ -393,6 +416,83 @@ class IntentClassifier:
         nearest, cosines = found.rows[:, :k], found.cosines[:, :k]
         return Answers(found.labels, found.margins, nearest, cosines, confidence, is_known)
 
+    def probabilities(self, vectors: Vectors) -> NDArray[np.float64]:
+        """Return the share of each of k intents in the decision on sentences (Q, d), (Q, k).
+
+        They are the probabilities of the regression, alone or multiplied with the density of the nearest sentences, or
+        shares of the votes; the highest is that of the predicted intent. They are not calibrated.
+
+        Raises:
+            DataError: as `predict`.
+        """
+        units = unit_vectors(vectors)
+        check_dimensions(units, self._units)
+        shares = np.zeros((len(units), len(self.intents_)))
+        for block in blocks(len(units), len(self._units)):
+            k = min(NEAR, len(self._units))
+            rows, cosines = best_columns(units[block] @ self._units.T, k, TIE)
+            logits = None if self._regression is None else self._regression.logits(units[block])
+            if self.rule_ is not Rule.NEIGHBOURS and logits is not None:
+                shares[block] = softmax(self._scores(self.rule_, rows, cosines, logits), axis=1)
+                continue
+            voters, weights = rows[:, : self.votes_], _votes(cosines[:, : self.votes_])
+            queries = np.arange(len(voters))
+            totals = np.zeros((len(voters), len(self.intents_)))
+            np.add.at(totals, (queries[:, None], self._labels[voters]), weights)
+            # Of equals, the intent of the nearest sentence is predicted.
+            elected = self._elected(voters, cosines[:, : self.votes_])
+            totals[queries, elected] = np.nextafter(totals.max(axis=1), np.inf)
+            shares[block] = totals / totals.sum(axis=1, keepdims=True)
+        return shares
+
+    def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return what a fitted classifier predicts with, as values for JSON and as arrays."""
+        regression = self._regression
+        arrays: dict[str, NDArray[Any] | None] = {
+            "units": self._units,
+            "labels": self._labels,
+            "none": self._none,
+            "known": self._known,
+            "weight": None if regression is None else regression.weight,
+            "bias": None if regression is None else regression.bias,
+        }
+        for code, calibration in self._calibrations.items():
+            if (probability := calibration.probability) is not None:
+                arrays[f"certainty {code}"] = probability.X_thresholds_
+                arrays[f"probability {code}"] = probability.y_thresholds_
+        facts = {name: getattr(self, name) for name in _STORED} | {
+            "rule": self.rule_.value,
+            "intents": list(self.intents_),
+            "thresholds": {code: calibration.threshold for code, calibration in self._calibrations.items()},
+        }
+        return facts, {name: array for name, array in arrays.items() if array is not None}
+
+    @classmethod
+    def from_state(cls, facts: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:
+        """Return the classifier whose `state` this is. Raises KeyError, TypeError or ValueError for anything else."""
+        self = cls()
+        self._units, self._labels, self._none = (arrays[name] for name in ("units", "labels", "none"))
+        self._known = arrays.get("known")
+        self._regression = _Regression(arrays["weight"], arrays["bias"]) if "weight" in arrays else None
+        for name in _STORED:
+            setattr(self, name, facts[name])
+        self.rule_, self.intents_ = Rule(facts["rule"]), tuple(facts["intents"])
+        self._calibrations = {
+            code: _Calibration(
+                threshold,
+                # Fitted on its own steps, it has the same ones.
+                _fitted_isotonic(arrays[f"certainty {code}"], arrays[f"probability {code}"])
+                if f"certainty {code}" in arrays
+                else None,
+            )
+            for code, threshold in facts["thresholds"].items()
+        }
+        self._finish()
+        size, k = len(self._units), len(self.intents_)
+        if not (len(self._labels) == size and self._labels.min() >= 0 and self._labels.max() < k):
+            raise ValueError("labels of other vectors")
+        return self
+
     def scores(self, vectors: Vectors) -> NDArray[np.float64]:
         """Return how like the sentences of known intents each of (Q, d) is, (Q,), in any unit."""
         return self._score(self._search(unit_vectors(vectors), 1, self.rule_, self.votes_).signs)
@@ -463,14 +563,20 @@ class IntentClassifier:
         """Return the intents (B,), and how far each is ahead (B,); None for neighbours, whose margin says it."""
         if rule is Rule.NEIGHBOURS or logits is None:
             return self._elected(rows[:, :votes], cosines[:, :votes]), None
-        scores = logits.astype(np.float64)
-        if rule is Rule.BOTH:
-            scores = log_softmax(scores, axis=1) + self._density(
-                rows[:, :NEAR], cosines[:, :NEAR], scores.shape
-            )
+        scores = self._scores(rule, rows, cosines, logits)
         labels = scores.argmax(axis=1)
         first, second = (np.partition(scores, -rank, axis=1)[:, -rank] for rank in (1, 2))
         return labels, first - second
+
+    def _scores(
+        self, rule: Rule, rows: NDArray[np.int64], cosines: NDArray[np.float32], logits: NDArray[np.float32]
+    ) -> NDArray[np.float64]:
+        """Return the logarithm of how likely each intent is by the regression or both, (B, k), but for a constant."""
+        scores = logits.astype(np.float64)
+        if rule is Rule.BOTH:
+            density = self._density(rows[:, :NEAR], cosines[:, :NEAR], scores.shape)
+            scores = log_softmax(scores, axis=1) + density
+        return scores
 
     def _density(
         self, rows: NDArray[np.int64], cosines: NDArray[np.float32], shape: tuple[int, ...]
@@ -489,7 +595,7 @@ class IntentClassifier:
     def _elected(self, rows: NDArray[np.int64], cosines: NDArray[np.float32]) -> NDArray[np.int64]:
         """Return the intent with the largest sum of cosines over (B, v) rows, (B,); of equals the nearest one's."""
         labels = self._labels[rows]
-        weights = np.clip(np.nan_to_num(cosines, nan=0.0, neginf=0.0), 0, 1)
+        weights = _votes(cosines)
         same = labels[:, :, None] == labels[:, None, :]  # (B, v, v)
         totals = (same * weights[:, None, :]).sum(axis=2)
         first = (totals >= totals.max(axis=1, keepdims=True) - TIE).argmax(axis=1)
@@ -514,6 +620,12 @@ class IntentClassifier:
         return np.stack(signs, axis=1)
 
 
+def _votes(cosines: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the weight of each neighbour's vote: its cosine, 0 where that is negative or there is no neighbour."""
+    weights: NDArray[np.float32] = np.clip(np.nan_to_num(cosines, nan=0.0, neginf=0.0), 0, 1)
+    return weights
+
+
 def _best(among: NDArray[np.bool_], cosines: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return the highest of some cosines in each row, (B,); -inf for none."""
     best: NDArray[np.float32] = np.where(among, cosines, -np.inf).max(axis=1)
@@ -529,8 +641,11 @@ def _isotonic(certainty: NDArray[np.float64], is_right: NDArray[np.bool_]) -> "I
     """Return the probability of a right answer by its certainty; None with too few right or too few wrong ones."""
     if min(is_right.sum(), (~is_right).sum()) < LEAST_OF_A_KIND:
         return None
+    known = np.isfinite(certainty)
+    return _fitted_isotonic(certainty[known], is_right[known])
+
+
+def _fitted_isotonic(certainty: NDArray[np.float64], probability: NDArray[Any]) -> "IsotonicRegression":
     from sklearn.isotonic import IsotonicRegression
 
-    known = np.isfinite(certainty)
-    fitted = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip")
-    return fitted.fit(certainty[known], is_right[known])
+    return IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip").fit(certainty, probability)

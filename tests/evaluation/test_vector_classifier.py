@@ -7,8 +7,8 @@ import pytest
 from numpy.typing import NDArray
 
 from emu_core.errors import DataError
-from emu_core.evaluation import intent_classifier, retrieval
-from emu_core.evaluation.intent_classifier import KERNEL_TEMPERATURE, VOTES, IntentClassifier, Rule
+from emu_core.evaluation import retrieval, vector_classifier
+from emu_core.evaluation.vector_classifier import KERNEL_TEMPERATURE, VOTES, Rule, VectorClassifier
 from tests.support.sentences import Sentences, cosine, random_sentences
 
 Floats = NDArray[np.float32]
@@ -39,7 +39,7 @@ def test_votes_margins_and_neighbours_are_those_of_plain_loops(
     block: int, votes: int, data: Sentences, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(retrieval, "BLOCK", block)  # 7: one query at a time
-    fitted = IntentClassifier().fit(data.vectors, data.intents, data.ids)
+    fitted = VectorClassifier().fit(data.vectors, data.intents, data.ids)
     fitted.rule_, fitted.votes_ = Rule.NEIGHBOURS, votes  # whatever was chosen
     queries = np.random.default_rng(5).standard_normal((20, data.vectors.shape[1])).astype(np.float32)
     answers = fitted.predict(queries, 4)
@@ -54,7 +54,7 @@ def test_votes_margins_and_neighbours_are_those_of_plain_loops(
 
 
 def test_the_product_is_that_of_probabilities_and_a_kernel_density(data: Sentences) -> None:
-    fitted = IntentClassifier().fit(data.vectors, data.intents, data.ids)
+    fitted = VectorClassifier().fit(data.vectors, data.intents, data.ids)
     fitted.rule_ = Rule.BOTH
     queries = np.random.default_rng(5).standard_normal((20, data.vectors.shape[1])).astype(np.float32)
     labels = fitted.predict(queries, 1).labels
@@ -103,7 +103,7 @@ def noisy() -> tuple[Floats, list[str]]:
 def test_the_pool_chooses_what_predicts_its_held_out_sentences() -> None:
     chosen = {}
     for name, (vectors, intents) in (("bent", bent()), ("noisy", noisy())):
-        fitted = IntentClassifier().fit(vectors, intents, [""] * len(intents))
+        fitted = VectorClassifier().fit(vectors, intents, [""] * len(intents))
         chosen[name] = fitted.rule_
         assert fitted.accuracy_ is not None and fitted.accuracy_ > 80
     assert chosen["noisy"] is Rule.REGRESSION and chosen["bent"] is not Rule.REGRESSION
@@ -115,23 +115,23 @@ def test_translations_are_held_out_together() -> None:
     vectors = np.repeat(rng.standard_normal((120, 32)), 2, axis=0).astype(np.float32)
     intents = np.repeat(rng.integers(0, 4, 120), 2).astype(str).tolist()
     twins = [str(row // 2) for row in range(240)]
-    apart, together = (IntentClassifier().fit(vectors, intents, ids) for ids in ([""] * 240, twins))
+    apart, together = (VectorClassifier().fit(vectors, intents, ids) for ids in ([""] * 240, twins))
     assert apart.accuracy_ is not None and together.accuracy_ is not None
     assert apart.accuracy_ > 60 and together.accuracy_ < 45
 
 
 def test_only_rows_that_may_be_asked_are_asked(data: Sentences) -> None:
-    few = IntentClassifier().fit(data.vectors, data.intents, data.ids, asked=np.arange(3))
+    few = VectorClassifier().fit(data.vectors, data.intents, data.ids, asked=np.arange(3))
     assert (few.accuracy_, few.threshold_, few.has_confidence, few.votes_) == (None, None, False, 3)
     answers = few.predict(data.vectors[:2], 1)
     assert np.isnan(answers.confidence).all() and answers.is_known.all()
 
 
 def test_a_pool_of_one_intent_or_of_one_sentence_answers(data: Sentences) -> None:
-    one = IntentClassifier().fit(data.vectors, ["only"] * 90, data.ids)
+    one = VectorClassifier().fit(data.vectors, ["only"] * 90, data.ids)
     answers = one.predict(data.vectors[:3], 2)
     assert np.isnan(answers.margins).all() and not one.has_confidence and one.accuracy_ == 100
-    single = IntentClassifier().fit(data.vectors[:1], ["only"], ["1"]).predict(data.vectors[:3], 5)
+    single = VectorClassifier().fit(data.vectors[:1], ["only"], ["1"]).predict(data.vectors[:3], 5)
     assert single.rows.tolist() == [[0]] * 3
     with pytest.raises(DataError, match="ask for 1 or more"):
         one.predict(data.vectors[:3], 0)
@@ -143,7 +143,7 @@ def test_the_threshold_keeps_what_it_promises_and_finds_new_intents() -> None:
     is_pool = np.random.default_rng(1).random(len(names)) < 0.5
     is_new = np.isin(names, ["i0", "i1", "i2", "i3"])
     pool = is_pool & ~is_new
-    fitted = IntentClassifier().fit(vectors[pool], names[pool].tolist(), [""] * int(pool.sum()))
+    fitted = VectorClassifier().fit(vectors[pool], names[pool].tolist(), [""] * int(pool.sum()))
     assert not fitted.by_cosine_ and fitted.threshold_ is not None and 0 < fitted.threshold_ < 1
     old, new = (fitted.predict(vectors[~is_pool & which], 1) for which in (~is_new, is_new))
     right = np.array(fitted.intents_)[old.labels] == names[~is_pool & ~is_new]
@@ -160,7 +160,7 @@ def test_sentences_with_none_of_the_intents_teach_where_they_end() -> None:
     strange = beside + 0.4 * np.random.default_rng(2).standard_normal((240, 24))
     known, asked = strange[:120].astype(np.float32), strange[120:].astype(np.float32)
     bare, taught = (
-        IntentClassifier().fit(vectors, intents, [""] * len(intents), none=none) for none in (None, known)
+        VectorClassifier().fit(vectors, intents, [""] * len(intents), none=none) for none in (None, known)
     )
     assert bare.none_found_ is None and taught.none_found_ is not None
     found_bare, found = (100 * (~fitted.predict(asked, 1).is_known).mean() for fitted in (bare, taught))
@@ -173,26 +173,26 @@ def test_a_sentence_of_none_does_not_answer_for_its_translation() -> None:
     twice = np.repeat(strange, 2, axis=0)
     ids = [str(row // 2) for row in range(120)]
     apart, together = (
-        IntentClassifier().fit(vectors, intents, [""] * len(intents), none=twice, none_ids=of).none_found_
+        VectorClassifier().fit(vectors, intents, [""] * len(intents), none=twice, none_ids=of).none_found_
         for of in ([""] * 120, ids)
     )
     assert apart is not None and together is not None and together < apart
 
 
 def test_a_threshold_that_is_given_is_a_cosine(data: Sentences) -> None:
-    fitted = IntentClassifier().fit(data.vectors, data.intents, data.ids, threshold=0.9)
+    fitted = VectorClassifier().fit(data.vectors, data.intents, data.ids, threshold=0.9)
     answers = fitted.predict(data.vectors + 0.3, 1)
     assert fitted.by_cosine_ and fitted.threshold_ == 0.9 and fitted.new_found_ is not None
     assert answers.is_known.tolist() == (answers.cosines[:, 0] >= 0.9).tolist()
 
 
 def test_a_language_is_calibrated_by_itself_where_it_can_be(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(intent_classifier, "LEAST_OF_LANGUAGE", 80)
+    monkeypatch.setattr(vector_classifier, "LEAST_OF_LANGUAGE", 80)
     vectors, intents = clusters(6, 60, 0.5)
     languages = np.resize(["en", "en", "de"], len(intents))
     vectors[languages == "de"] += np.random.default_rng(0).standard_normal((120, 16)) * 1.5  # farther apart
     languages[:3] = "fr"
-    fitted = IntentClassifier().fit(vectors, intents, [""] * len(intents), languages=languages.tolist())
+    fitted = VectorClassifier().fit(vectors, intents, [""] * len(intents), languages=languages.tolist())
     assert fitted.languages_ == ("de", "en")
     thresholds = {code: fitted._calibrations[code].threshold for code in ("de", "en", "")}
     assert thresholds["de"] < thresholds[""] < thresholds["en"]  # type: ignore[operator]
@@ -204,8 +204,8 @@ def test_a_language_is_calibrated_by_itself_where_it_can_be(monkeypatch: pytest.
 
 
 def test_a_larger_pool_is_asked_in_a_sample(data: Sentences, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(intent_classifier, "MOST_ASKED", 40)
-    fitted = IntentClassifier().fit(data.vectors, data.intents, data.ids)
+    monkeypatch.setattr(vector_classifier, "MOST_ASKED", 40)
+    fitted = VectorClassifier().fit(data.vectors, data.intents, data.ids)
     assert fitted.accuracy_ is not None
     assert (fitted.accuracy_ / 100 * 40) == pytest.approx(round(fitted.accuracy_ / 100 * 40))
 
@@ -216,7 +216,7 @@ def test_many_intents_are_told_apart_in_groups(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(intent_regression, "MANY", 5)
     monkeypatch.setattr(intent_regression, "GROUP", 4)
     vectors, intents = clusters(12, 30, 0.3, dim=24)
-    fitted = IntentClassifier().fit(vectors, intents, [""] * len(intents))
+    fitted = VectorClassifier().fit(vectors, intents, [""] * len(intents))
     fitted.rule_ = Rule.REGRESSION
     labels = fitted.predict(vectors, 1).labels
     assert (np.array(fitted.intents_)[labels] == np.array(intents)).mean() > 0.95

@@ -1,0 +1,117 @@
+"""Sentences and their intents as scikit-learn passes them, `X` and `y`, made a labelled set."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from emu_core.api.embed import UNDETERMINED
+from emu_core.data.collections.in_memory import Texts, texts_of
+from emu_core.data.labelled import LabelledSet
+from emu_core.data.labelled.audit import audit_rows
+from emu_core.data.labelled.columns import LABELLED_COLUMNS
+from emu_core.data.labelled.load import located
+from emu_core.data.languages import checked_language
+from emu_core.errors import DataError, InputError
+
+_NAME = "the sentences"
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledTexts:
+    """A labelled set of sentences that were passed with their intents.
+
+    Attributes:
+        labelled: the sentences that the audit keeps; their language is `UNDETERMINED` if none was passed.
+        rows: (P,) the position, among those passed, of each of its sentences that have an intent.
+        classes: (k,) the intents as they were passed, sorted.
+        class_of: the position in `classes` of each intent of the labelled set.
+    """
+
+    labelled: LabelledSet
+    rows: NDArray[np.intp]
+    classes: NDArray[Any]
+    class_of: dict[str, int]
+
+
+def labelled_texts(
+    X: Texts,  # noqa: N803 - as in all of scikit-learn
+    y: Any,
+    *,
+    languages: str | Sequence[str] | None = None,
+    groups: Sequence[Any] | None = None,
+    no_intents: Sequence[str] = (),
+) -> LabelledTexts:
+    """Audit sentences and their intents as those of a file, and make a labelled set of them.
+
+    Exact repeats and empty sentences are left out, and intents such as "out_of_scope" stand for "none of these".
+
+    Args:
+        X: N sentences.
+        y: N intents, texts or whole numbers.
+        languages: the language of all sentences, or of each; None for unknown ones.
+        groups: the same value for translations of each other; None or "" for none.
+        no_intents: see `read_labelled`.
+
+    Raises:
+        InputError: these are no sentences, or no intents for them, or there are less than two intents.
+    """
+    from sklearn.utils.multiclass import check_classification_targets
+    from sklearn.utils.validation import column_or_1d
+
+    texts, labels = texts_of(X), column_or_1d(y, warn=True)
+    if not texts:
+        raise InputError("there are no sentences; give at least two, with their intents")
+    _check_length(labels, texts, "intents")
+    if (is_missing := pd.isna(labels)).any():
+        raise InputError(f"sentence {int(is_missing.argmax()) + 1:,} has no intent; leave it out")
+    check_classification_targets(labels)
+    names = [str(label) for label in labels.tolist()]
+    rows = pd.DataFrame("", index=range(len(texts)), columns=list(LABELLED_COLUMNS), dtype="str")
+    rows["text"], rows["intent"], rows["language"] = texts, names, _codes(languages, texts)
+    if groups is not None:
+        _check_length(groups, texts, "groups")
+        rows["id"] = ["" if pd.isna(group) else str(group) for group in groups]
+    usable, audit = audit_rows(
+        located(rows, _NAME), no_intents=[name for name in no_intents if name in names]
+    )
+    if languages is None:
+        usable = usable.assign(language=UNDETERMINED)
+    labelled = LabelledSet.divided(usable, _NAME, audit.none_of_these)
+    kept = np.setdiff1d(np.arange(len(texts)), audit.dropped["row"].to_numpy(dtype=np.intp) - 1)
+    has_intent = ~usable["intent"].isin(audit.none_of_these).to_numpy(dtype=bool)
+    positions = kept[has_intent]
+    if len(labelled.intents) < 2:
+        raise InputError(
+            f"the sentences have {len(labelled.intents)} usable intents; give sentences of two classes or more"
+        )
+    # The audit spells intents alike, so that two labels may be one class.
+    first_rows = pd.Series(positions).groupby(labelled.frame["intent"].to_numpy()).first()
+    classes = np.unique(labels[first_rows.to_numpy()])
+    class_of = dict(zip(first_rows.index, np.searchsorted(classes, labels[first_rows]).tolist(), strict=True))
+    return LabelledTexts(labelled, positions, classes, class_of)
+
+
+def _codes(languages: str | Sequence[str] | None, texts: Sequence[str]) -> list[str]:
+    """Return the language code of each text; English stands for an unknown one, since an audit asks for one."""
+    named = (
+        [languages or "en"] * len(texts)
+        if languages is None or isinstance(languages, str)
+        else list(languages)
+    )
+    _check_length(named, texts, "languages")
+    try:
+        codes = {name: checked_language(name) for name in dict.fromkeys(named)}
+    except DataError as error:
+        raise InputError(error) from None
+    return [codes[name] for name in named]
+
+
+def _check_length(values: Sequence[Any] | NDArray[Any], texts: Sequence[str], name: str) -> None:
+    if len(values) != len(texts):
+        raise InputError(
+            f"there are {len(texts):,} sentences and {len(values):,} {name}; give each sentence its own"
+        )

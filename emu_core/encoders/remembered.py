@@ -1,0 +1,56 @@
+"""Encoders that stay open in this process, and the vectors of sentences that they have encoded before."""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from emu_core.encoders.base import Encoder, FloatArray
+from emu_core.encoders.registry import load_encoder
+from emu_core.encoders.specs import RUN_SPEC, is_run, parts_of
+
+MAX_REMEMBERED_BYTES = 2**27
+"""Of the vectors of one encoder: 65,536 sentences of 512 dimensions. More are encoded again."""
+
+_VECTORS: WeakKeyDictionary[Encoder, dict[str, FloatArray]] = WeakKeyDictionary()
+
+
+def opened_encoder(spec: str, device: str = "cpu") -> Encoder:
+    """Return an encoder as `load_encoder` opens it, or as it is open already if it is one of the last two.
+
+    Raises:
+        EncoderError: as `load_encoder`.
+    """
+    return _opened(spec, device, _versions(spec))
+
+
+def remembered_vectors(encoder: Encoder, texts: Sequence[str]) -> FloatArray:
+    """Return the vectors (N, dim) of texts, of which only those are encoded that were not encoded before.
+
+    The memory is that of this process, and is gone when the encoder is.
+    """
+    distinct = list(dict.fromkeys(texts))
+    limit = MAX_REMEMBERED_BYTES // (4 * encoder.dim)
+    if not distinct or len(distinct) > limit:
+        return encoder.encode(texts)
+    known = _VECTORS.setdefault(encoder, {})
+    missing = [text for text in distinct if text not in known]
+    if len(known) + len(missing) > limit:
+        known.clear()
+        missing = distinct
+    if missing:
+        known.update(zip(missing, encoder.encode(missing), strict=True))
+    return np.stack([known[text] for text in texts])
+
+
+@lru_cache(maxsize=2)
+def _opened(spec: str, device: str, _versions: tuple[int, ...]) -> Encoder:
+    return load_encoder(spec, device=device)
+
+
+def _versions(spec: str) -> tuple[int, ...]:
+    """Return when the encoder of each run was written, so that a run that was trained again is opened again."""
+    folders = [Path(part.removeprefix(RUN_SPEC)) / "encoder" for part in parts_of(spec) if is_run(part)]
+    return tuple(folder.stat().st_mtime_ns for folder in folders if folder.is_dir())
