@@ -83,6 +83,10 @@ class Encoder(nn.Module, ABC):
         """Return `token_ids` of texts without blanks at either end, which are no part of a sentence."""
         return self.token_ids(clean(texts_of(texts)))
 
+    def limit_tokens(self, most: int) -> None:
+        """Truncate texts to `most` tokens from now on."""
+        self.max_tokens = most
+
     def combined_ids(self, ids: Sequence[TokenIds], most: int) -> TokenIds:
         """Return the token ids of a sentence that combines all, repeated up to `most` or `max_tokens`."""
         together, most = [token for sentence in ids for token in sentence], min(most, self.max_tokens)

@@ -146,6 +146,12 @@ class JoinedEncoder(EncoderByLanguage):
         ]
         return [_alternating(of_text) for of_text in zip(*ids, strict=True)]
 
+    def limit_tokens(self, most: int) -> None:
+        """Truncate texts to `most` tokens of each part from now on."""
+        for part in self.parts:
+            part.limit_tokens(min(most, part.max_tokens))
+        self.max_tokens = most
+
     def ids_by_part(self, ids: Sequence[TokenIds]) -> list[list[TokenIds]]:
         """Return the token ids of the sentences for each part."""
         count = len(self.parts)

@@ -68,6 +68,11 @@ class EncoderOnBase(Encoder):
         """Return the base's token ids."""
         return self.base.token_ids(texts)
 
+    def limit_tokens(self, most: int) -> None:
+        """Truncate texts to `most` of the base's tokens from now on."""
+        self.base.limit_tokens(most)
+        self.max_tokens = most
+
     def collate(self, ids: Sequence[TokenIds]) -> Features:
         """Return the base's batch."""
         return self.base.collate(ids)

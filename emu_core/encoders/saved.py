@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import torch
 from safetensors.torch import save_file
 from torch import Tensor
 
@@ -19,6 +20,7 @@ from emu_core.files import other_format, read_json, write_json
 
 ENCODER_FORMAT = 1  # raised by a version that can't read the folders before it
 CONFIG, WEIGHTS, CHECKSUMS = "config.json", "model.safetensors", "checksums.json"
+REDUCED = (torch.float16, torch.bfloat16)
 SETTLED_S = 2.0  # a file changed after this time has other times
 
 
@@ -30,14 +32,21 @@ def write_encoder(
     Args:
         folder: where to write.
         config: `encoder`, the kind by which `open_encoder` finds the class, and what else is needed to open it.
-        weights: by name, on any device; None if they are in files of another format.
+        weights: by name, on any device, written as float32 if they are in reduced precision; None if they are in files
+            of another format.
         name: the file of the weights.
     """
     folder.mkdir(parents=True, exist_ok=True)
     if weights is not None:
-        save_file({key: weight.detach().cpu().contiguous() for key, weight in weights.items()}, folder / name)
+        whole = {key: full_precision(weight.detach()).cpu().contiguous() for key, weight in weights.items()}
+        save_file(whole, folder / name)
     about = {"format": ENCODER_FORMAT, "emu_core": __version__, **config}
     (folder / CONFIG).write_text(json.dumps(about) + "\n", "utf-8")
+
+
+def full_precision(weight: Tensor) -> Tensor:
+    """Return weights in reduced precision as float32, and others as they are."""
+    return weight.float() if weight.dtype in REDUCED else weight
 
 
 def write_checksums(folder: Path) -> None:

@@ -170,15 +170,8 @@ def write_sentence_transformers(encoder: Encoder, folder: Path) -> SentenceTrans
 
     A transformer opens with sentence-transformers alone; any other encoder also needs emu_core.
     """
-    if isinstance(encoder, TransformerEncoder):
-        with quietly():
-            encoder.model.save_pretrained(str(folder), create_model_card=False)
-        return SentenceTransformersExport(encoder.spec, is_transformer=True)
+    from emu_core.encoders.sentence_transformers_module import to_sentence_transformers
 
-    from sentence_transformers import SentenceTransformer
-
-    from emu_core.encoders.sentence_transformers_module import EmuModule
-
-    model = SentenceTransformer(modules=[EmuModule(encoder)], device="cpu", similarity_fn_name="cosine")
-    model.save_pretrained(str(folder), create_model_card=False)
-    return SentenceTransformersExport(encoder.spec, is_transformer=False)
+    with quietly():
+        to_sentence_transformers(encoder).save_pretrained(str(folder), create_model_card=False)
+    return SentenceTransformersExport(encoder.spec, isinstance(encoder, TransformerEncoder))

@@ -26,6 +26,8 @@ from emu_core.runs.data_facts import DataFacts, facts_of
 from emu_core.runs.log import LOG_FILE, Record, read_log
 
 if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+
     from emu_core.evaluation.run_metrics import Metrics
 
 _T = TypeVar("_T")
@@ -343,6 +345,24 @@ class Run:
         from emu_core.evaluation.run_metrics import Metrics
 
         return self._read("metrics.json", Metrics.from_json, Metrics())
+
+    def to_sentence_transformers(self, device: str = "cpu") -> "SentenceTransformer":
+        """Open the specialised encoder as a live `SentenceTransformer`, as an export of it would open.
+
+        Args:
+            device: for its weights, such as "cpu" or "cuda:0".
+
+        Raises:
+            RunError: the run is not finished, and so has no encoder yet.
+            EncoderError: the encoder's files are damaged.
+        """
+        if (state := self.status().state) is not RunState.FINISHED:
+            raise RunError(f"{self.folder} is {state}; only a finished run has an encoder to open")
+
+        from emu_core.encoders.registry import load_encoder
+        from emu_core.encoders.sentence_transformers_module import to_sentence_transformers
+
+        return to_sentence_transformers(load_encoder(f"{RUN_SPEC}{self.folder}", device=device))
 
     def history(self) -> list[Record]:
         """Return the log so far: a record for each step and each epoch; other lines are skipped."""

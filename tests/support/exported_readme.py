@@ -27,7 +27,9 @@ VECTORS = """
 import json
 
 encode = model.encode if "model" in globals() else encode
+assert encode([]).shape[0] == 0
 print(json.dumps([encode([text])[0].tolist() for text in {texts!r}]))
+assert (encode({texts!r}[0]) == encode({texts!r}[:1])[0]).all()
 print(json.dumps(encode({texts!r}).tolist()))
 """
 

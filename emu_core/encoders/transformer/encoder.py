@@ -237,6 +237,10 @@ class TransformerEncoder(Encoder):
             ids += self.model.preprocess(part, prompt=self.prompt, processing_kwargs=as_lists)["input_ids"]
         return ids
 
+    def limit_tokens(self, most: int) -> None:
+        """Truncate texts to `most` tokens from now on."""
+        self.max_tokens = self.model.max_seq_length = most
+
     def batches(self, ids: Sequence[TokenIds], batch_tokens: int | None = None) -> Iterator[list[int]]:
         """Yield batches of sentences of similar lengths, smaller ones on a CPU."""
         if batch_tokens is None and self.device.type == "cpu":

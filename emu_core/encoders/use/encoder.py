@@ -118,13 +118,13 @@ class UseEncoder(UseNetwork, Encoder):
 
     def token_ids(self, texts: Sequence[str]) -> list[TokenIds]:
         """Return piece ids between BOS and EOS, truncated to `max_tokens`."""
-        return _token_ids(_pieces(resource(PIECES)), texts)
+        return _token_ids(_pieces(resource(PIECES)), texts, self.max_tokens)
 
     @classmethod
     def open_tokens(cls, source: str | Path) -> Tokens:
         """Open the pieces of the package, which training does not change."""
         pieces = _pieces(resource(PIECES))
-        return Tokens(cls.max_tokens, lambda texts: _token_ids(pieces, clean(texts)))
+        return Tokens(cls.max_tokens, lambda texts: _token_ids(pieces, clean(texts), cls.max_tokens))
 
     def batches(self, ids: Sequence[TokenIds], batch_tokens: int | None = None) -> Iterator[list[int]]:
         """Yield batches of sentences that begin alike, to share their n-grams, if that saves work."""
@@ -140,7 +140,8 @@ class UseEncoder(UseNetwork, Encoder):
 
     def _shares_work(self) -> bool:
         """Return whether `sentence_vectors` computes vectors without gradient: in float32 on a CPU."""
-        return self.device.type == "cpu" and not torch.is_autocast_enabled("cpu")
+        is_float = self.projection.weight.dtype == torch.float32
+        return self.device.type == "cpu" and is_float and not torch.is_autocast_enabled("cpu")
 
     def embeddings(self) -> list[nn.Parameter]:
         """Return the piece embeddings (128,010, 512), which from now on are floats (262 MB instead of 65)."""
@@ -162,14 +163,16 @@ class UseEncoder(UseNetwork, Encoder):
         return [[weight for module in layer for weight in module.parameters()] for layer in layers]
 
 
-def _token_ids(pieces: sentencepiece.SentencePieceProcessor, texts: Sequence[str]) -> list[TokenIds]:
+def _token_ids(
+    pieces: sentencepiece.SentencePieceProcessor, texts: Sequence[str], max_tokens: int
+) -> list[TokenIds]:
     ids: list[TokenIds] = pieces.encode(list(texts), out_type=int, add_bos=True, add_eos=True)
     for row, sentence in enumerate(ids):
         if UNKNOWN in sentence:
             ids[row] = [BOS, *_one_unknown_a_character(pieces, texts[row]), EOS]
         elif len(sentence) == 2:  # like the reference, for a text that normalises to nothing
             ids[row] = [BOS, UNKNOWN, EOS]
-    return [i if len(i) <= MAX_TOKENS else [*i[: MAX_TOKENS - 1], EOS] for i in ids]
+    return [i if len(i) <= max_tokens else [*i[: max_tokens - 1], EOS] for i in ids]
 
 
 def _one_unknown_a_character(pieces: sentencepiece.SentencePieceProcessor, text: str) -> Iterator[int]:
