@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from emu_core.api.inputs import reading_notes
 from emu_core.api.split import splitting_encoder
 from emu_core.data.cleaning import stripped
-from emu_core.data.collections.in_memory import Sources
+from emu_core.data.collections.in_memory import SENTENCES, Sources
 from emu_core.data.export_csv import safe_csv
 from emu_core.data.labelled.columns import ColumnMapping
 from emu_core.data.labelled.load import files_of, read_sentences
@@ -117,7 +117,7 @@ def read_inputs(data: Sources, mapping: ColumnMapping | None, language: str | No
     Raises:
         DataError: a file can't be read.
     """
-    return read_sentences(files_of(data, sentences=True)[0], mapping, language)[0]
+    return read_sentences(files_of(data, SENTENCES)[0], mapping, language)[0]
 
 
 def sentence_rows(data: Sources, mapping: ColumnMapping | None, language: str | None) -> pd.DataFrame:

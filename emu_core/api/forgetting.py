@@ -12,10 +12,12 @@ import pandas as pd
 
 from emu_core.api.execute import Face
 from emu_core.api.inputs import RUN_SPEC, finished_run, languages_of
+from emu_core.api.pretrain import Texts, parallel_texts
+from emu_core.data.collections.in_memory import Sources
 from emu_core.data.commands.generate import generate_commands
 from emu_core.data.demo import DEMO, load_demo
 from emu_core.data.languages import unknown_languages
-from emu_core.data.parallel.files import read_translations
+from emu_core.data.parallel.files import check_pairs, read_translations
 from emu_core.data.parallel.text import ParallelText
 from emu_core.data.texts.scored_pairs import read_scored_pairs
 from emu_core.devices import pick_device
@@ -65,20 +67,22 @@ def forgetting(
     face: Face,
     folder: str | Path,
     *,
-    sts: str | Path | None = None,
-    translations: str | Path | None = None,
+    sts: Sources | None = None,
+    translations: Texts | None = None,
     device: str = "auto",
     on_progress: ReportProgress | None = None,
 ) -> ForgettingResult:
     """Measure what a run's encoder has forgotten, and write forgetting.json and the card into the run's folder.
 
-    Without files, translation retrieval is measured on a small built-in set (`small_set`).
+    Without either, translation retrieval is measured on a small built-in set (`small_set`).
 
     Args:
         face: writes the run's card; `emu_core.forgetting` has one and takes no other.
         folder: a finished run's.
-        sts: folder of files such as de.dev.csv: two sentences and a score a row, no header.
-        translations: folder of files such as tatoeba.deu-eng.deu and tatoeba.deu-eng.eng, one sentence a line.
+        sts: a folder of files such as de.dev.csv, with two sentences and a score a row and no header; or a table, as
+            `read_scored_pairs` takes it.
+        translations: a folder of files such as tatoeba.deu-eng.deu and tatoeba.deu-eng.eng, one sentence a line; or
+            tables or parallel texts, as `read_parallel` takes or returns them.
         device: "auto", "cpu", "cuda:0".
         on_progress: called with (sentences done, total) during encoding.
 
@@ -122,16 +126,14 @@ def forgetting(
     return {"run": str(run.folder), **figures}
 
 
-def _measures(
-    run: Run, sts: str | Path | None, translations: str | Path | None
-) -> tuple[list[_Measure], str]:
-    """Return the measures on the files of two folders, or else on the small set, and a description of that."""
-    scored = {} if sts is None else read_scored_pairs(Path(sts))
+def _measures(run: Run, sts: Sources | None, translations: Texts | None) -> tuple[list[_Measure], str]:
+    """Return the measures on the sentences that are given, or else on the small set, and a description of that."""
+    scored = {} if sts is None else read_scored_pairs(sts)
     measured_on = ""
     if sts is None and translations is None:
         parallel, measured_on = small_set(run)
     else:
-        parallel = [] if translations is None else read_translations(Path(translations))
+        parallel = [] if translations is None else _translations(translations)
     measures = [
         _Measure("sts", code, pairs.first, pairs.second, partial(similarity_change, scores=pairs.scores))
         for code, pairs in scored.items()
@@ -149,8 +151,18 @@ def _measures(
     ]
     counts = Counter((measure.part, measure.name) for measure in measures)
     if repeated := [name for (_, name), count in counts.items() if count > 1]:
-        raise DataError(f"there are two sets of translations {repeated[0]} in {translations}; leave one")
+        raise DataError(f"there are two sets of translations {repeated[0]}; leave one")
     return measures, measured_on
+
+
+def _translations(given: Texts) -> list[ParallelText]:
+    """Return the translations of a folder, or of tables or texts. Raises DataError if a text has too many pairs."""
+    if isinstance(given, str | Path) and not Path(given).is_file():
+        return read_translations(Path(given))
+    texts = parallel_texts(given)
+    for text in texts:
+        check_pairs(len(text), text.name)
+    return texts
 
 
 def _vectors_of_both(

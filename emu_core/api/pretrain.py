@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
@@ -27,7 +28,6 @@ from emu_core.settings import Settings
 from emu_core.training.memory import OnForecast, forecast
 from emu_core.training.method import Needs
 
-File = str | Path
 _Kind = TypeVar("_Kind")
 Texts: TypeAlias = Sources | Sequence[ParallelText]
 
@@ -40,9 +40,9 @@ def pretrain(
     method: str | None = None,
     languages: Sequence[str] | None = None,
     drop_empty: bool = False,
-    dialogues: Sequence[File | Dialogues] = (),
-    running_text: Sequence[File | RunningText] = (),
-    nli: Sequence[File | Nli] = (),
+    dialogues: Sources | Sequence[Dialogues] = (),
+    running_text: Sources | Sequence[RunningText] = (),
+    nli: Sources | Sequence[Nli] = (),
     dev: Texts = (),
     test: Texts = (),
     seed: int = 0,
@@ -67,9 +67,9 @@ def pretrain(
             "bicvm" (Hermann and Blunsom 2014).
         languages: of files that do not name theirs, in the order of the files or of a file's columns.
         drop_empty: leave out pairs with an empty side instead of failing.
-        dialogues: comments with their responses, for the dual encoder.
-        running_text: consecutive sentences, for the dual encoder's quick-thought task.
-        nli: SNLI's or MultiNLI's JSON lines, for the dual encoder.
+        dialogues: comments with their responses, for the dual encoder; what `read_dialogues` takes or returns.
+        running_text: consecutive sentences, for the dual encoder's quick-thought task; see `read_running_text`.
+        nli: pairs of SNLI, MultiNLI or XNLI, for the dual encoder; see `read_nli`.
         dev: parallel text that chooses the epoch; by default some pairs of `files`.
         test: parallel text to evaluate the encoder on; by default the pairs that chose the epoch.
         seed: the same seed on the same CPU gives the same weights.
@@ -159,18 +159,17 @@ def plan_pretraining(
     return run_config, data
 
 
-def parallel_texts(files: Texts, languages: Sequence[str] | None, drop_empty: bool) -> list[ParallelText]:
+def parallel_texts(
+    files: Texts, languages: Sequence[str] | None = None, drop_empty: bool = False
+) -> list[ParallelText]:
     """Return parallel texts, read if they are none yet; see `read_parallel`."""
-    sources = files if isinstance(files, list | tuple) else [files]
-    texts = [source for source in sources if isinstance(source, ParallelText)]
-    others = [source for source in sources if not isinstance(source, ParallelText)] if texts else files
-    return texts + (
-        read_parallel(others, languages, drop_empty=drop_empty) if is_given(others) or not texts else []
-    )
+    read = partial(read_parallel, languages=languages, drop_empty=drop_empty)
+    return read_each(files, ParallelText, read) if is_given(files) else read(files)
 
 
-def read_each(
-    given: Sequence[Any], kind: type[_Kind], read: Callable[[Sequence[File]], Sequence[_Kind]]
-) -> list[_Kind]:
-    """Return texts of a kind, read from files if necessary."""
-    return [text for source in given for text in ([source] if isinstance(source, kind) else read([source]))]
+def read_each(given: Any, kind: type[_Kind], read: Callable[[Any], Sequence[_Kind]]) -> list[_Kind]:
+    """Return texts of a kind, read if necessary: one or several, or what `read` takes, or both in a list."""
+    items = given if isinstance(given, list | tuple) else [given]
+    texts = [item for item in items if isinstance(item, kind)]
+    others = [item for item in items if not isinstance(item, kind)] if texts else given
+    return [*texts, *read(others)] if is_given(others) else texts

@@ -13,6 +13,7 @@ import pytest
 
 import emu_core
 from emu_core.errors import DataError
+from emu_core.runs.data_facts import ParallelFacts
 from emu_core.runs.run import Run
 from tests.support.small import small_set
 
@@ -106,3 +107,42 @@ def test_sentences_are_embedded_and_suggested_from_lists(frame: pd.DataFrame, tm
     assert sorted(suggestions["text"]) == sorted(ASKED)
     with pytest.raises(DataError, match="the list does not say its language"):
         emu_core.suggest_labels(ASKED, pool, device="cpu")
+
+
+def test_what_was_forgotten_is_measured_on_tables(run: Run) -> None:
+    scored = pd.DataFrame(
+        {
+            "sentence1": ["a dog runs", "a cat sleeps", "he eats bread", "it rains"],
+            "sentence2": ["a hound is running", "the cat is asleep", "she drives a car", "the sun shines"],
+            "score": [5, 4.5, 1, 0.5],
+            "language": "en",
+        }
+    )
+    pairs = pl.DataFrame(
+        {"en": scored["sentence1"].tolist(), "de": ["ein Hund", "eine Katze", "Brot", "Regen"]}
+    )
+    measured = emu_core.forgetting(run.folder, sts=scored, translations=pairs, device="cpu")
+    assert measured["sts"]["en"]["count"] == 4 and set(measured["translations"]) == {"en-de", "de-en"}
+    again = emu_core.forgetting(run.folder, translations=emu_core.read_parallel(pairs), device="cpu")
+    assert again["translations"] == measured["translations"]
+    with pytest.raises(DataError, match="a dict is no table"):
+        emu_core.forgetting(run.folder, sts={"en": 1}, device="cpu")  # type: ignore[arg-type]
+
+
+def test_an_encoder_is_trained_from_scratch_on_tables(tmp_path: Path) -> None:
+    english = [f"This is sentence {number}." for number in range(40)]
+    pairs = pd.DataFrame({"en": english, "de": [f"Das ist Satz {number}." for number in range(40)]})
+    run = emu_core.pretrain(
+        pairs.head(30),
+        dev=pl.DataFrame(pairs.tail(10)),
+        dialogues=pd.DataFrame({"comment": english, "response": pairs["de"], "language": "en"}),
+        running_text=pd.DataFrame({"text": english, "language": "en"}),
+        nli=pd.DataFrame({"premise": english, "hypothesis": english, "label": 0}),
+        method="dual-encoder",
+        config=emu_core.configure("dual-encoder", epochs=1),
+        out=tmp_path / "run",
+        device="cpu",
+    )
+    facts = run.data()
+    assert isinstance(facts, ParallelFacts) and (facts.pairs, facts.dev) == ({"en-de": 30}, {"en-de": 10})
+    assert (facts.dialogues, facts.running_text, facts.nli) == (40, 38, 40)

@@ -86,7 +86,7 @@ def test_what_are_no_dialogues(
 
 
 def test_no_file_and_unequal_sides() -> None:
-    with pytest.raises(DataError, match="no file of dialogues is named"):
+    with pytest.raises(DataError, match="the list is empty; name files"):
         read_dialogues([])
     with pytest.raises(DataError, match="has 2 comments and 1 response"):
         Dialogues("en", ("a", "b"), ("c",), "chat")

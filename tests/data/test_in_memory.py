@@ -146,29 +146,49 @@ class Unknown:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        ({"text": ["a"]}, "a dict is no data; give a file or a folder"),
+        ({"text": ["a"]}, "a dict is no table; make it one by pandas.DataFrame, or give a file or a folder"),
         (None, "None is no data; give"),
         (3, "an int is no data; give"),
         (Unknown(), "an Unknown is no data; give"),
         ([Unknown()], "an Unknown is no data; give"),
-        ([["a", "b"], ["x", "y"]], "a list is no data; give"),
-        ([{"text": "a"}], "a dict is no data; give"),
+        ([["a", "b"], ["x", "y"]], "a list is no table; make it one by pandas.DataFrame, or give"),
+        ([{"text": "a"}], "a dict is no table; make it"),
         ((row for row in ["a"]), "a generator is no data; give"),
         (b"text,intent", "a bytes is no data; give"),
         ([], "the list is empty; give"),
-        (pd.Series(["a b"]), "a Series has no intents; give"),
+        (pd.Series(["a b"]), "a Series is a single column; give"),
         (["Where is it?", "Call me now"], "a list of sentences has no intents; name files"),
         ((["a", "b"], ["x"]), "there are 2 texts and 1 intents; give each text its intent"),
-        ((["a", None], ["x", "y"]), "sentence 2 of 2 is missing; give strings"),
+        ((["a", None], ["x", "y"]), "sentence 2 of 2 is missing; leave it out"),
         ((["a", 2.5], ["x", "y"]), "sentence 2 of 2 is a float and no string; give strings"),
         ((np.array([["a", "b"]]), ["x"]), r"an array of the shape \(1, 2\) is no list of sentences"),
-        (datasets.DatasetDict(), "the DatasetDict is empty; give"),
+        (datasets.DatasetDict(), "the DatasetDict has no rows; give one"),
         (
             FRAME[["utterance", "category"]].copy(),
             r"the DataFrame does not say its language; name it \(language='en'\)",
         ),
         (FRAME[["nr"]], "the DataFrame: no column 'text'; found: nr"),
-        (FRAME.head(0), "the DataFrame has column names but no rows"),
+        (FRAME.head(0), "the DataFrame has no rows; give one"),
+        (pd.DataFrame(), "the DataFrame has no rows; give one"),
+        (pl.DataFrame(), "the DataFrame has no rows; give one"),
+        (pa.table({}), "the Table has no rows; give one"),
+        ("", "the name of a file is empty; give"),
+        (pd.DataFrame, "a type is no data; give"),
+        ((["a", "b"], {"x", "y"}), "the intents are a set; give a list, a Series or an array"),
+        ((["a", "b"], {"x": 1}), "the intents are a dict; give a list"),
+        ((["a", "b"], FRAME[["category"]]), "the intents are a DataFrame; give one of its columns: category"),
+        ((FRAME[["utterance"]], ["x"]), "the texts are a DataFrame; give one of its columns: utterance"),
+        ((pl.DataFrame(ROWS).lazy(), ["x"]), "the texts are a LazyFrame; give one of its columns: utterance"),
+        ((iter("ab"), ["x", "y"]), "the texts are a str_ascii_iterator; give a list"),
+        ((["a", "b"], [b"x", b"y"]), "the intent b'x' is a bytes; give strings or numbers"),
+        (
+            pl.DataFrame(ROWS).lazy().select("nr", "none"),
+            'a LazyFrame can\'t be computed: unable to find column "none"',
+        ),
+        (
+            pd.DataFrame({"text": [b"a", b"b"]}),
+            "the DataFrame has no column of strings, but bytes; decode them",
+        ),
         (pd.DataFrame([["a", "b"]], columns=["text", "text"]), "the DataFrame has two columns named text"),
         (pa.table([pa.array(["a"])] * 2, names=["text", "text"]), "the Table has two columns named text"),
         ([FRAME, "no/such.csv"], r"no such file"),
@@ -187,6 +207,12 @@ def test_what_can_not_be_read_is_refused_in_one_sentence(data: Any, message: str
         ("Where?", r"a str is a single sentence; give a list: \['Where\?'\]"),
         (FRAME, "a DataFrame is no list of sentences; give one of its columns: utterance, category"),
         (pa.table(ROWS), "a Table is no list of sentences; give one of its columns: utterance"),
+        (
+            pl.DataFrame(ROWS).lazy(),
+            "a LazyFrame is no list of sentences; give one of its columns: utterance",
+        ),
+        ({"a", "b"}, "a set holds no sentences"),
+        (np.array("a"), r"an array of the shape \(\) is no list of sentences"),
         ([b"a"], "sentence 1 of 1 is a bytes and no string"),
         (pd.Series(["a", pd.NA]), "sentence 2 of 2 is missing"),
         (7, "an int holds no sentences"),
@@ -229,3 +255,29 @@ def test_a_string_by_itself_is_a_file_and_no_sentence(capsys: pytest.CaptureFixt
     ):
         assert main(arguments) == 2
         assert "sentences: no such file" in capsys.readouterr().err
+
+
+def test_unusual_frames_of_pandas_are_read() -> None:
+    rows = {"text": ["a b", "c d"], "intent": ["x", "y"]}
+    levels = pd.DataFrame(rows).set_axis(
+        pd.MultiIndex.from_tuples([("text", ""), ("intent", "name")]), axis=1
+    )
+    assert read_labelled(levels, language="en")[0].intents == ("x", "y")
+    also_a_column = pd.DataFrame(rows).set_index(
+        pd.MultiIndex.from_tuples([("f r", "de"), ("g", "fr")], names=["text", "language"])
+    )
+    labelled, _ = read_labelled(also_a_column)
+    assert labelled.frame[["text", "language"]].values.tolist() == [["a b", "de"], ["c d", "fr"]]
+    beside = pd.DataFrame(rows).assign(
+        raw=[b"a", None], when=pd.Timestamp("2026-01-01"), of=pd.interval_range(0, 2)
+    )
+    assert len(read_labelled(beside, language="en")[0]) == 2
+    missing = pd.DataFrame({"text": ["a", None, "c", "d"], "intent": pd.Categorical(["x", "y", None, "z"])})
+    labelled, audit = read_labelled(missing, language="en")
+    assert labelled.frame["text"].tolist() == ["a", "d"] and len(audit.dropped) == 2
+
+
+def test_parts_of_a_data_set_without_rows_are_left_out() -> None:
+    part = datasets.Dataset.from_dict({"text": ["a b", "c d"], "label": ["x", "y"]})
+    labelled, _ = read_labelled(datasets.DatasetDict(train=part, validation=part.select([])), language="en")
+    assert len(labelled) == 2

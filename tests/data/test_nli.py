@@ -64,7 +64,7 @@ def test_the_language_is_the_rows_or_the_calls(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (row("neutral") + row("maybe"), "line 2 has the gold_label 'maybe'; labels are entailment, neutral"),
+        (row("neutral") + row("maybe"), "line 2 has the label 'maybe'; labels are entailment, neutral"),
         (row("neutral") + "\n" + row("neutral")[:-4] + "\n", "line 3 is not JSON"),
         (row("neutral") + '["a"]\n', "line 2 has no text under sentence1, sentence2, gold_label"),
         (row("neutral") + '{"sentence1": "a", "gold_label": 3}\n', "line 2 has no text under sentence2, gold_label"),
@@ -96,7 +96,7 @@ def test_bombs_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_no_file_a_missing_one_and_no_language(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="no file of inference pairs is named"):
+    with pytest.raises(DataError, match="the list is empty; name files of SNLI"):
         read_nli([])
     with pytest.raises(DataError, match="no such file"):
         read_nli([tmp_path / "train.jsonl"])

@@ -163,7 +163,7 @@ def test_plain_files_that_do_not_fit(
 
 
 def test_no_file_and_a_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="no file of parallel text is named"):
+    with pytest.raises(DataError, match="the list is empty; name files of parallel text"):
         read_parallel([])
     with pytest.raises(DataError, match=r"a\.en: no such file"):
         read_parallel([tmp_path / "a.en", tmp_path / "a.de"])
@@ -309,5 +309,5 @@ def test_tables_that_python_holds_are_as_tables_in_files() -> None:
         read_parallel((rows["en"], rows["de"][:1]), ["en", "de"])
     with pytest.raises(DataError, match="the DataFrame: the columns name no two languages: a, b"):
         read_parallel(pd.DataFrame({"a": ["x"], "b": ["y"]}))
-    with pytest.raises(DataError, match="a dict is no data"):
+    with pytest.raises(DataError, match="a dict is no table; make it one"):
         read_parallel(rows)

@@ -80,7 +80,7 @@ def test_what_is_no_running_text(tmp_path: Path, name: str, content: str | bytes
 
 
 def test_no_file_no_document_and_a_short_one() -> None:
-    with pytest.raises(DataError, match="no file of running text is named"):
+    with pytest.raises(DataError, match="the list is empty; name files with a sentence a line"):
         read_running_text([])
     for documents in ((), (("a", "b", "c"), ("d", "e"))):
         with pytest.raises(DataError, match="a document needs 3 sentences or more"):

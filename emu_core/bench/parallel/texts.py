@@ -10,7 +10,7 @@ from typing import Any, Self
 import pandas as pd
 
 from emu_core.api.inputs import is_given, labelled_set
-from emu_core.api.pretrain import File, Texts, parallel_texts, read_each
+from emu_core.api.pretrain import Texts, parallel_texts, read_each
 from emu_core.bench.results import pair_names
 from emu_core.data.collections.in_memory import Sources
 from emu_core.data.parallel.held_out import hold_out, matching_test_texts, merged, usual_count
@@ -149,13 +149,13 @@ def read_bench_texts(
     languages: Sequence[str] | None = None,
     drop_empty: bool = False,
     labelled: Sources | None = None,
-    documents: Mapping[str, File] | None = None,
-    test_documents: Mapping[str, File] | None = None,
-    sts: File | None = None,
-    dialogues: Sequence[File | Dialogues] = (),
-    running_text: Sequence[File | RunningText] = (),
-    nli: Sequence[File | Nli] = (),
-    test_nli: Sequence[File | Nli] = (),
+    documents: Mapping[str, Sources] | None = None,
+    test_documents: Mapping[str, Sources] | None = None,
+    sts: Sources | None = None,
+    dialogues: Sources | Sequence[Dialogues] = (),
+    running_text: Sources | Sequence[RunningText] = (),
+    nli: Sources | Sequence[Nli] = (),
+    test_nli: Sources | Sequence[Nli] = (),
     quick: bool = False,
 ) -> BenchTexts:
     """Read all texts to train on and to measure.
@@ -169,10 +169,10 @@ def read_bench_texts(
             set without splits is divided.
         documents: folder or table of documents, by language (see `read_documents`), instead of a labelled set.
         test_documents: documents to test on; by default, a third of `documents`.
-        sts: folder of files such as de.dev.csv.
-        dialogues: files or texts, see `read_dialogues`.
-        running_text: files or texts, see `read_running_text`.
-        nli: files or texts, see `read_nli`.
+        sts: folder of files such as de.dev.csv, or a table, see `read_scored_pairs`.
+        dialogues: files, tables or texts, see `read_dialogues`.
+        running_text: files, tables or texts, see `read_running_text`.
+        nli: files, tables or texts, see `read_nli`.
         test_nli: NLI pairs to measure on; those in languages not trained on are left out.
         quick: train on the first 3,000 pairs only.
 
@@ -204,8 +204,8 @@ def read_bench_texts(
 
 def _documents(
     labelled: Sources | None,
-    folders: Mapping[str, File] | None,
-    test_folders: Mapping[str, File],
+    folders: Mapping[str, Sources] | None,
+    test_folders: Mapping[str, Sources],
     codes: Sequence[str],
 ) -> dict[str, tuple[Documents, Documents]]:
     """Return the documents to train on and to test on, by language; none if there is no source of them."""
@@ -216,10 +216,10 @@ def _documents(
     return documents_of_folders(folders, test_folders, codes) if folders else {}
 
 
-def _judged(files: Sequence[File | Nli], codes: Sequence[str]) -> tuple[Nli, ...]:
+def _judged(files: Sources | Sequence[Nli], codes: Sequence[str]) -> tuple[Nli, ...]:
     """Return the NLI pairs to measure on in these languages. Raises DataError if there are files, but no such pair."""
     judged = tuple(text for text in _inference(files) if text.language in codes)
-    if files and not judged:
+    if is_given(files) and not judged:
         raise DataError(
             "no inference pairs of ",
             Fix("test_nli"),
@@ -228,5 +228,5 @@ def _judged(files: Sequence[File | Nli], codes: Sequence[str]) -> tuple[Nli, ...
     return judged
 
 
-def _inference(files: Sequence[File | Nli]) -> tuple[Nli, ...]:
+def _inference(files: Sources | Sequence[Nli]) -> tuple[Nli, ...]:
     return tuple(replace(text, notes=()) for text in read_each(files, Nli, read_nli))

@@ -6,6 +6,7 @@
 import math
 import sys
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
@@ -48,48 +49,64 @@ polars), a pyarrow Table, a Hugging Face `Dataset` or `DatasetDict`; a list of s
 Texts: TypeAlias = Sequence[str] | Iterable[str]
 """Sentences: a list, a Series or an array of strings."""
 
-_LABELLED = (
+
+@dataclass(frozen=True)
+class Expected:
+    """The data that a function expects.
+
+    Attributes:
+        remedy: what can be given, the end of a message.
+        pair: the names of two lists in a tuple, of which the first has sentences; None if two lists are no such data.
+        are_sentences: whether strings in a list that name no file, and the values of a Series, are sentences.
+        may_be_blank: whether such a sentence may be empty.
+    """
+
+    remedy: str
+    pair: tuple[str, str] | None = None
+    are_sentences: bool = False
+    may_be_blank: bool = False
+
+
+LABELLED = Expected(
     'give a file or a folder, "demo", a labelled set, a DataFrame, a pyarrow Table, a Hugging Face Dataset, or '
-    "(texts, intents)"
+    "(texts, intents)",
+    ("text", "intent"),
 )
-_SENTENCES = (
-    "give sentences as a list, a Series or an array of strings, a DataFrame with a column of them, or files"
+SENTENCES = Expected(
+    "give sentences as a list, a Series or an array of strings, a DataFrame with a column of them, or files",
+    ("text", "intent"),
+    are_sentences=True,
 )
+TABLES = "a DataFrame, a pyarrow Table or a Hugging Face Dataset"
 _TO_LIST = ("to_pylist", "tolist", "to_list")  # of Arrow, of NumPy and pandas, of polars
 
 
-def as_sources(
-    data: Sources, *, sentences: bool = False, pair: tuple[str, str] = ("text", "intent")
-) -> list[Path | SourceFile]:
-    """Return the paths that are named and the tables that are held.
-
-    Args:
-        data: as described at `Sources`.
-        sentences: whether sentences without intents are expected; strings in a list that name no file are then such.
-        pair: the names of two lists in a tuple, of which the first has sentences.
+def as_sources(data: Sources, expected: Expected = LABELLED) -> list[Path | SourceFile]:
+    """Return the paths that are named and the tables that are held; data are described at `Sources`.
 
     Raises:
         InputError: it is nothing that can be read; the message says what can.
     """
-    if isinstance(data, tuple) and len(data) == 2 and all(map(_is_column, data)):
-        return [_table_of_pair(data, pair)]
+    if isinstance(data, tuple) and len(data) == 2 and any(map(_is_column, data)) and expected.pair:
+        return [_table_of_pair(data, expected.pair)]
     if isinstance(data, str | Path):
+        if not str(data).strip():
+            raise InputError(f"the name of a file is empty; {expected.remedy}")
         return [Path(data)]
-    if isinstance(data, list | tuple):
-        items: list[Any] = list(data)
-    else:
-        return list(_tables_of(data, sentences))
+    if not isinstance(data, list | tuple):
+        return list(_tables_of(data, expected))
+    items: list[Any] = list(data)
     if not items:
-        raise InputError(f"the {type(data).__name__} is empty; {_SENTENCES if sentences else _LABELLED}")
+        raise InputError(f"the {type(data).__name__} is empty; {expected.remedy}")
     names = [item for item in items if isinstance(item, str | Path)]
     files = [name for name in names if is_file(name)]
-    if sentences and names and not files:
-        return [_table(Cells(["text"], [_filled(texts_of(items))]), "the list")]
-    if sentences and len(files) < len(names):
+    if expected.are_sentences and names and not files:
+        return [_table_of_texts(items, "the list", expected)]
+    if expected.are_sentences and len(files) < len(names):
         raise InputError(f"{shown(files[0])} is a file among sentences; give files, or sentences")
     sources: list[Path | SourceFile] = []
     for item in items:
-        sources += [Path(item)] if isinstance(item, str | Path) else _tables_of(item, sentences)
+        sources += [Path(item)] if isinstance(item, str | Path) else _tables_of(item, expected)
     return sources
 
 
@@ -102,19 +119,20 @@ def texts_of(texts: Texts) -> list[str]:
     if isinstance(texts, str):
         raise InputError(f"a str is a single sentence; give a list: [{shown(texts, 30)!r}]")
     if _is_frame(texts):
-        columns: Any = getattr(texts, "column_names", None) or getattr(texts, "columns", ())
         raise InputError(
-            f"{_kind(texts)} is no list of sentences; give one of its columns: {listed_names(map(str, columns))}"
+            f"{_kind(texts)} is no list of sentences; give one of its columns: {listed_names(_names_of(texts))}"
         )
     if not (_is_column(texts) or isinstance(texts, Iterable)) or isinstance(
-        texts, bytes | dict | SentenceSet
+        texts, bytes | dict | set | frozenset | SentenceSet
     ):
         raise InputError(f"{_kind(texts)} holds no sentences; give a list, a Series or an array of strings")
     values = _values(texts)
     for number, value in enumerate(values, 1):
         if not isinstance(value, str):
-            what = "missing" if _is_missing(value) else f"{_kind(value)} and no string"
-            raise InputError(f"sentence {number:,} of {len(values):,} is {what}; give strings")
+            where = f"sentence {number:,} of {len(values):,}"
+            if _is_missing(value):
+                raise InputError(f"{where} is missing; leave it out")
+            raise InputError(f"{where} is {_kind(value)} and no string; give strings")
     return values
 
 
@@ -130,6 +148,8 @@ def is_file(name: str | Path) -> bool:
     """Return whether a name is that of a file, a folder or the demo set, and no sentence."""
     if isinstance(name, Path) or name == DEMO or name.lower().endswith(FILE_ENDINGS):
         return True
+    if not name.strip():
+        return False
     try:
         return Path(name).exists()
     except (OSError, ValueError):  # too long for a name
@@ -152,6 +172,18 @@ def _is_frame(value: object) -> bool:
     return hasattr(type(value), "column_names") or hasattr(type(value), "columns")
 
 
+def _names_of(frame: Any) -> list[str]:
+    names = getattr(frame, "column_names", None)
+    if names is None:  # the columns of a pyarrow Table have no names
+        names = frame.collect_schema().names() if hasattr(frame, "collect_schema") else frame.columns
+    return [_column_name(name) for name in names]
+
+
+def _column_name(name: object) -> str:
+    """Return the name of a column; one with several levels has those that are not empty."""
+    return " ".join(str(part) for part in name if str(part)) if isinstance(name, tuple) else str(name)
+
+
 def _is_column(value: object) -> bool:
     """Return whether a value is a list, an array, a Series or the like."""
     if isinstance(value, str | bytes | Path | dict | SentenceSet) or _is_frame(value):
@@ -169,30 +201,40 @@ def _values(column: Any) -> list[Any]:
     return list(column) if convert is None else list(convert())
 
 
-def _filled(texts: Sequence[str]) -> list[str]:
-    """Return texts without blanks at either end. Raises InputError if one is empty."""
-    filled = [cleaned(text) for text in texts]
-    if not all(filled):
-        raise InputError(f"sentence {filled.index('') + 1:,} is empty; leave it out")
-    return filled
-
-
 def _table(cells: Cells, name: str) -> SourceFile:
+    if not len(cells):
+        raise InputError(f"{name} has no rows; give one with some")
     check_rows(len(cells), name)
     return SourceFile(name, cells)
 
 
+def _table_of_texts(column: Any, name: str, expected: Expected) -> SourceFile:
+    """Return a table with a column of sentences. Raises InputError if one is empty, unless it may be."""
+    texts = [cleaned(text) for text in texts_of(column)]
+    if not expected.may_be_blank and not all(texts):
+        raise InputError(f"sentence {texts.index('') + 1:,} is empty; leave it out")
+    return _table(Cells(["text"], [texts]), name)
+
+
 def _table_of_pair(pair: tuple[Any, Any], names: tuple[str, str]) -> SourceFile:
-    sentences, others = texts_of(pair[0]), _values(pair[1])
     first, second = names
+    for values, name in zip(pair, names, strict=True):
+        if _is_frame(values):
+            columns = listed_names(_names_of(values))
+            raise InputError(f"the {name}s are {_kind(values)}; give one of its columns: {columns}")
+        if not _is_column(values):
+            raise InputError(f"the {name}s are {_kind(values)}; give a list, a Series or an array")
+    sentences, others = texts_of(pair[0]), _values(pair[1])
     if len(sentences) != len(others):
         raise InputError(
             f"there are {len(sentences):,} {first}s and {len(others):,} {second}s; give each {first} its {second}"
         )
+    if (bad := next((value for value in others if isinstance(value, bytes)), None)) is not None:
+        raise InputError(f"the {second} {shown(str(bad))} is {_kind(bad)}; give strings or numbers")
     return _table(Cells(names, [sentences, list(map(_cell, others))]), f"({first}s, {second}s)")
 
 
-def _tables_of(data: Any, sentences: bool) -> Iterable[SourceFile]:
+def _tables_of(data: Any, expected: Expected) -> Iterable[SourceFile]:
     name = f"the {type(data).__name__}"
     if isinstance(data, SentenceSet):
         rows = data.all_rows() if isinstance(data, LabelledSet) else data.frame
@@ -204,24 +246,26 @@ def _tables_of(data: Any, sentences: bool) -> Iterable[SourceFile]:
             return _splits_of(data, name)
         if isinstance(data, datasets.Dataset):
             return [_data_set(data, name)]
-    if sentences and _is_column(data):
-        return [_table(Cells(["text"], [_filled(texts_of(data))]), name)]
+    if expected.are_sentences and _is_column(data):
+        return [_table_of_texts(data, name, expected)]
     if _is_column(data) and not isinstance(data, list | tuple):
-        raise InputError(f"{_kind(data)} has no intents; {_LABELLED}")
+        raise InputError(f"{_kind(data)} is a single column; {expected.remedy}")
     if (table := _arrow_table(data)) is not None:
         return [_table(cells_of_table(table, name), name)]
-    raise InputError(f"{_kind(data)} is no data; {_SENTENCES if sentences else _LABELLED}")
+    if isinstance(data, dict | list | tuple):
+        raise InputError(f"{_kind(data)} is no table; make it one by pandas.DataFrame, or {expected.remedy}")
+    raise InputError(f"{_kind(data)} is no data; {expected.remedy}")
 
 
 def _splits_of(data: Any, name: str) -> Iterable[SourceFile]:
     """Return the parts of a `DatasetDict` as the files of a folder, whose names state splits or languages."""
     tree: dict[str, SourceFile] = {}
     for key, part in data.items():
-        tree[str(key)] = SourceFile(
-            str(key), _data_set(part, str(key)).source, name, is_named=False, tree=tree
-        )
+        if len(part):
+            table = _data_set(part, str(key))
+            tree[str(key)] = SourceFile(str(key), table.source, name, is_named=False, tree=tree)
     if not tree:
-        raise InputError(f"{name} is empty; {_LABELLED}")
+        raise InputError(f"{name} has no rows; give one with some")
     return tree.values()
 
 
@@ -233,15 +277,29 @@ def _data_set(data: Any, name: str) -> SourceFile:
 def _cells_of_frame(frame: pd.DataFrame) -> Cells:
     """Return the cells of a pandas frame; an index with a name is a column, too."""
     check_rows(len(frame), "the DataFrame")
-    if any(name is not None and name not in frame.columns for name in frame.index.names):
-        frame = frame.reset_index()
-    columns = [frame.iloc[:, number] for number in range(frame.shape[1])]
-    return Cells([str(name) for name in frame.columns], [_texts_of_series(column) for column in columns])
+    index = {
+        name: frame.index.get_level_values(level)
+        for level, name in enumerate(frame.index.names)
+        if name is not None and name not in frame.columns
+    }
+    named: list[tuple[object, Any]] = [(name, level.to_series()) for name, level in index.items()]
+    named += [(name, frame.iloc[:, number]) for number, name in enumerate(frame.columns)]
+    cells = {
+        number: texts
+        for number, (_, column) in enumerate(named)
+        if (texts := _texts_of_series(column)) is not None
+    }
+    if named and not cells:
+        raise InputError("the DataFrame has no column of strings, but bytes; decode them")
+    return Cells([_column_name(named[number][0]) for number in cells], list(cells.values()))
 
 
-def _texts_of_series(column: "pd.Series[Any]") -> list[str]:
-    values = column.astype(object).where(column.notna(), None)
-    return [value if isinstance(value, str) else _cell(value) for value in values.tolist()]
+def _texts_of_series(column: "pd.Series[Any]") -> list[str] | None:
+    """Return the values as strings; None if there are bytes among them, which are no text."""
+    values = column.astype(object).where(column.notna(), None).tolist()
+    if any(isinstance(value, bytes | bytearray) for value in values):
+        return None
+    return [value if isinstance(value, str) else _cell(value) for value in values]
 
 
 def _cell(value: object) -> str:
@@ -256,9 +314,15 @@ def _arrow_table(data: Any) -> pa.Table | None:
 
     if isinstance(data, pa.Table):
         return data
+    if isinstance(data, type):
+        return None
     frame: Any = nw.from_native(data, pass_through=True)
     if isinstance(frame, nw.LazyFrame):
-        frame = frame.collect("pyarrow")
+        try:
+            frame = frame.collect("pyarrow")
+        except Exception as error:  # each library has errors of its own, for what was asked of it before
+            reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+            raise InputError(f"{_kind(data)} can't be computed: {reason}; collect it yourself") from error
     if isinstance(frame, nw.DataFrame):
         return frame.to_arrow()
     is_arrow = hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__")

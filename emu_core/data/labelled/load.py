@@ -11,7 +11,15 @@ import numpy as np
 import pandas as pd
 
 from emu_core.data.cleaning import stripped
-from emu_core.data.collections.in_memory import DEMO, Sources, as_sources, check_labelled
+from emu_core.data.collections.in_memory import (
+    DEMO,
+    LABELLED,
+    SENTENCES,
+    Expected,
+    Sources,
+    as_sources,
+    check_labelled,
+)
 from emu_core.data.collections.read import SourceTable, read_tables
 from emu_core.data.collections.source_files import SourceFile, source_files
 from emu_core.data.column_names import listed_names, role_of_name
@@ -100,7 +108,7 @@ def read_partly_labelled(
     Raises:
         DataError: a file can't be read, has no text column, or states no language; or no sentence is left.
     """
-    files, name = files_of(sources, sentences=True)
+    files, name = files_of(sources, SENTENCES)
     tables, notes = read_tables(files, plain=True)
     labelled_tables, _ = data_tables(tables, (), mapping)
     tables = [table for table in tables if table in labelled_tables or _has_usual_text(table.frame, mapping)]
@@ -165,19 +173,17 @@ def _training_sentences(rows: pd.DataFrame) -> pd.DataFrame:
     return without_repeats(frame)
 
 
-def files_of(sources: Sources, *, sentences: bool = False) -> tuple[list[SourceFile], str]:
+def files_of(sources: Sources, expected: Expected = LABELLED) -> tuple[list[SourceFile], str]:
     """Return the files that are named, and the name of the set that they make.
 
     Folders and zip archives stand for the files in them, and "demo" for the demo set.
 
-    Args:
-        sources: as described at `Sources`; a table that Python holds is as a file.
-        sentences: whether sentences without intents are expected; strings in a list that name no file are then such.
+    A table that Python holds is as a file.
 
     Raises:
         DataError: it is nothing that can be read, a file can't be opened, or the demo set is named beside files.
     """
-    named = as_sources(sources, sentences=sentences)
+    named = as_sources(sources, expected)
     is_demo = Path(DEMO) in named
     if is_demo and len(named) > 1:
         raise DataError("the demo set can't be joined with others; name it alone, or a file as ./demo")
@@ -415,7 +421,7 @@ def read_unlabelled(
     Raises:
         DataError: a file can't be read, has no text column, or states no language; or no sentence is left.
     """
-    files, title = files_of(paths, sentences=True)
+    files, title = files_of(paths, SENTENCES)
     frame, _ = read_sentences(files, mapping, language, required=("text", "language"))
     frame = frame[list(UnlabelledSet.columns)].apply(stripped)
     frame = frame[(frame["text"] != "") & (frame["language"] != "")]

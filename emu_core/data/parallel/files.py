@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from emu_core.data.collections.in_memory import Sources, as_sources
+from emu_core.data.collections.in_memory import TABLES, Expected, Sources, as_sources
 from emu_core.data.collections.source_files import SourceFile, unpacked
 from emu_core.data.languages import checked_language, language_code
 from emu_core.data.parallel.formats import ParallelFormat, format_of
@@ -14,6 +14,11 @@ from emu_core.data.readers.limits import check_rows
 from emu_core.data.wording import listed
 from emu_core.errors import DataError
 
+PARALLEL = Expected(
+    f"name files of parallel text such as train.en and train.de, or give {TABLES} with a column for each language, or "
+    "(sources, targets)",
+    ("source", "target"),
+)
 # Every sentence of an evaluation's file is compared with every translation.
 MAX_EVALUATION_PAIRS = 20_000
 
@@ -55,11 +60,7 @@ def read_parallel(
         DataError: a file can't be read, its language is unknown or there twice, files that belong together differ
             in length, or a row is empty in one language; it names file and line.
     """
-    if isinstance(files, list | tuple) and not files:
-        raise DataError(
-            "no file of parallel text is named; name two such as train.en and train.de, or a table"
-        )
-    sources = as_sources(files, pair=("source", "target"))
+    sources = as_sources(files, PARALLEL)
     codes = None if languages is None else [checked_language(language) for language in languages]
     files_by_format: dict[ParallelFormat, list[Path | SourceFile]] = {}
     left: list[str] = []

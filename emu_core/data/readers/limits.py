@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from datetime import date, time
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import pandas as pd
 
@@ -87,17 +87,6 @@ def check_size(size: int, name: str, max_bytes: int, how: str = "") -> None:
             f"{shown(name)} is larger than {max_bytes / 2**20:,.0f} MB{how}; split it, or leave out columns that are "
             "not needed"
         )
-
-
-def named_paths(files: str | Path | Sequence[str | Path], missing: str) -> list[Path]:
-    """Return one or more files as paths. Raises a DataError with the message `missing` if there is none."""
-    names: Sequence[Any] = files if isinstance(files, list | tuple) else [files]
-    if others := [name for name in names if not isinstance(name, str | Path)]:
-        raise DataError(f"a {type(others[0]).__name__} is no file; name files")
-    paths = [Path(name) for name in names]
-    if not paths:
-        raise DataError(missing)
-    return paths
 
 
 def build_table(header: Sequence[str], columns: Sequence[Sequence[str]], name: str) -> pd.DataFrame:

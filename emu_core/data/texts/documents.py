@@ -15,6 +15,8 @@ import numpy as np
 import pandas as pd
 
 from emu_core.data.cleaning import clean, stripped
+from emu_core.data.collections.in_memory import Sources, as_sources
+from emu_core.data.collections.source_files import SourceFile
 from emu_core.data.labelled.columns import ColumnMapping, apply_columns, guess_columns
 from emu_core.data.labelled.repeats import sentence_groups
 from emu_core.data.labelled.sets import LabelledSet
@@ -41,13 +43,13 @@ class Documents:
     labels: tuple[str, ...]
 
 
-def read_documents(path: str | Path, *, language: str, mapping: ColumnMapping | None = None) -> Documents:
+def read_documents(path: Sources, *, language: str, mapping: ColumnMapping | None = None) -> Documents:
     r"""Read documents from a folder of class folders, or from a table, as sentences joined by "\n".
 
     Documents without text are left out.
 
     Args:
-        path: the folder, or the table's file.
+        path: the folder, the table's file, or a table that Python holds: a DataFrame, a pyarrow Table ...
         language: of all documents; of a table with a column of languages, only the rows in this one are read.
         mapping: the table's columns by name; those left None are guessed (`text`, and `intent`, `label` or `class`).
 
@@ -55,14 +57,20 @@ def read_documents(path: str | Path, *, language: str, mapping: ColumnMapping | 
         DataError: the language is unknown, nothing can be read, a link leads out of the folder, or there is no
             document or a single class.
     """
-    path, code = Path(path), checked_language(language)
-    rows = _from_folder(path) if path.is_dir() else _from_table(path, code, mapping)
+    code = checked_language(language)
+    source, *others = as_sources(path)
+    if others:
+        raise DataError(
+            f"there are {len(others) + 1} files or tables of documents in {code}; give one, or a folder"
+        )
+    folder = source if isinstance(source, Path) and source.is_dir() else None
+    rows = _from_folder(folder) if folder else _from_table(source, code, mapping)
     texts = [("\n".join(sentences(text)), label) for text, label in rows]
     filled = [(text, label) for text, label in texts if text]
     classes = {label for _, label in filled}
     if len(classes) < 2:
         content = f"the single class '{shown(next(iter(classes)))}'" if classes else "no document with text"
-        raise DataError(f"{shown(path.name)} has {content}; give documents of two classes or more")
+        raise DataError(f"{shown(source.name)} has {content}; give documents of two classes or more")
     return Documents(*zip(*filled, strict=True))
 
 
@@ -112,7 +120,7 @@ def documents_of_labelled(
 
 
 def documents_of_folders(
-    documents: Mapping[str, str | Path], test: Mapping[str, str | Path], codes: Sequence[str]
+    documents: Mapping[str, Sources], test: Mapping[str, Sources], codes: Sequence[str]
 ) -> dict[str, tuple[Documents, Documents]]:
     """Read documents to train on and to test on, by language; without any to test on, a third of the others serve.
 
@@ -121,7 +129,7 @@ def documents_of_folders(
             or table can't be read.
     """
 
-    def rows(path: str | Path, language: str, part: int) -> pd.DataFrame:
+    def rows(path: Sources, language: str, part: int) -> pd.DataFrame:
         read = read_documents(path, language=language)
         code = checked_language(language)
         return pd.DataFrame({"language": code, "part": part, "text": read.texts, "label": read.labels})
@@ -184,8 +192,10 @@ def documents_by_language(documents: pd.DataFrame) -> dict[str, tuple[Documents,
     return {code: (parts[0], parts[1]) for code, parts in parts_by_language.items()}
 
 
-def _from_table(path: Path, language: str, mapping: ColumnMapping | None) -> list[tuple[str, str]]:
-    frame = read_table(path, path.name, shaped)
+def _from_table(
+    path: Path | SourceFile, language: str, mapping: ColumnMapping | None
+) -> list[tuple[str, str]]:
+    frame = read_table(path if isinstance(path, Path) else path.source, path.name, shaped)
     columns = guess_columns(frame, mapping)
     table = apply_columns(frame, columns, required=("text", "intent"), language=language, name=path.name)
     labels = stripped(table["intent"])

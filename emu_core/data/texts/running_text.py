@@ -9,16 +9,30 @@ from typing import Any, ClassVar
 import pandas as pd
 
 from emu_core.data.cleaning import clean
+from emu_core.data.collections.in_memory import Expected, Sources
+from emu_core.data.collections.source_files import SourceFile
 from emu_core.data.file_names import language_of_file, stated_language
 from emu_core.data.readers.formats import STRUCTURED_ENDINGS, is_table, unpacked_name
 from emu_core.data.readers.limits import check_rows
 from emu_core.data.readers.text import read_lines
-from emu_core.data.texts.text import TrainingText, left_out_note, read_training_texts
+from emu_core.data.texts.text import (
+    TrainingText,
+    held_columns,
+    left_out_note,
+    parts_by_language,
+    read_training_texts,
+)
 from emu_core.data.wording import counted, shown
 from emu_core.errors import DataError
 
 MIN_DOCUMENT_SENTENCES = 3
 """Quick thought needs a sentence with one before it and one after it."""
+_EXPECTED = Expected(
+    "name files with a sentence a line, or give sentences in order: a list, a Series or a table with a column text",
+    are_sentences=True,
+    may_be_blank=True,
+)
+_NAMES = {"text": ("text", "sentence"), "document": ("document",), "language": ("language",)}
 
 
 @dataclass(frozen=True)
@@ -58,24 +72,29 @@ class RunningText(TrainingText):
         return {"documents": tuple(tuple(part["text"]) for _, part in frame.groupby("document"))}
 
 
-def read_running_text(files: Sequence[str | Path], language: str | None = None) -> list[RunningText]:
-    """Read plain text, gzipped or not: a sentence a line, in order, with a blank line between documents.
+def read_running_text(files: Sources, language: str | None = None) -> list[RunningText]:
+    """Read sentences in order: of plain text, gzipped or not, with a sentence a line; of a list; or of a table.
 
-    A file without blank lines is one document. Documents of fewer than three sentences, from which quick thought cannot
-    learn, are left out and counted in `notes`.
+    A blank line or an empty sentence stands between two documents, unless a column `document` of a table tells them
+    apart; without any, all sentences are one document. Documents of fewer than three sentences, from which quick
+    thought cannot learn, are left out and counted in `notes`.
 
     Args:
-        files: the files, each in one language.
+        files: files, each in one language; a list, a Series or an array of sentences; or a DataFrame, a pyarrow Table
+            or a Hugging Face `Dataset` with a column `text`, whose languages may be in a column `language`.
         language: their language; without it each file's name must state it (`news.en.txt`).
+
+    Returns:
+        The text of each file, and each language of a table, in order.
 
     Raises:
         DataError: a file can't be read, doesn't state its language, or has no document of three sentences.
     """
     return read_training_texts(
         files,
-        lambda path: _read(path, language),
+        _EXPECTED,
+        lambda source: _held(source, language) if isinstance(source, SourceFile) else _read(source, language),
         "running text",
-        "with a sentence a line",
         lambda name: (
             (language or language_of_file(name)) is not None
             and not (is_table(name) or unpacked_name(name).lower().endswith(STRUCTURED_ENDINGS))
@@ -83,18 +102,39 @@ def read_running_text(files: Sequence[str | Path], language: str | None = None) 
     )
 
 
+def _held(table: SourceFile, given: str | None) -> list[RunningText]:
+    rows = held_columns(table, _NAMES, ("document", "language"))
+    texts = []
+    for code, part in parts_by_language(rows, table, given, "read_running_text"):
+        groups = part.groupby("document", sort=False) if "document" in part else [("", part)]
+        documents = [document for _, group in groups for document in _documents(group["text"].tolist())]
+        texts.append(_of_documents(code, documents, table.name))
+    return texts
+
+
 def _read(path: Path, given: str | None) -> list[RunningText]:
     language = stated_language(given, path.name)
     lines, notes = read_lines(path, path.name)
     check_rows(len(lines), path.name)
-    documents = [tuple(group) for has_text, group in groupby(clean(lines), key=bool) if has_text]
+    return [_of_documents(language, _documents(lines), path.name, notes)]
+
+
+def _documents(lines: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return the runs of lines that are not blank."""
+    return [tuple(group) for has_text, group in groupby(clean(lines), key=bool) if has_text]
+
+
+def _of_documents(
+    language: str, documents: Sequence[tuple[str, ...]], name: str, notes: tuple[str, ...] = ()
+) -> RunningText:
+    """Return the documents that are long enough. Raises DataError if none is."""
     long_enough = tuple(document for document in documents if len(document) >= MIN_DOCUMENT_SENTENCES)
     if not long_enough:
         raise DataError(
-            f"{shown(path.name)}: none of {counted(len(documents), 'document')} has {MIN_DOCUMENT_SENTENCES} "
+            f"{shown(name)}: none of {counted(len(documents), 'document')} has {MIN_DOCUMENT_SENTENCES} "
             "sentences, and quick thought can't learn from shorter ones; write a sentence a line, and a blank line "
             "only between documents"
         )
     short = len(documents) - len(long_enough)
-    notes += left_out_note(path, short, "document", f"of fewer than {MIN_DOCUMENT_SENTENCES} sentences")
-    return [RunningText(language, long_enough, path.name, notes)]
+    notes += left_out_note(name, short, "document", f"of fewer than {MIN_DOCUMENT_SENTENCES} sentences")
+    return RunningText(language, long_enough, name, notes)

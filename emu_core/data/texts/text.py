@@ -9,8 +9,13 @@ from typing import Any, ClassVar, Self, TypeVar
 
 import pandas as pd
 
-from emu_core.data.collections.source_files import unpacked
-from emu_core.data.readers.limits import check_rows, named_paths
+from emu_core.data.collections.in_memory import Expected, Sources, as_sources
+from emu_core.data.collections.source_files import SourceFile, unpacked
+from emu_core.data.file_names import language_of_file
+from emu_core.data.languages import checked_language
+from emu_core.data.readers.cells import Cells
+from emu_core.data.readers.limits import check_rows
+from emu_core.data.readers.tables import read_table
 from emu_core.data.wording import counted, listed, shown
 from emu_core.errors import DataError
 
@@ -73,31 +78,83 @@ AnyText = TypeVar("AnyText", bound=TrainingText)
 
 
 def read_training_texts(
-    files: Sequence[str | Path],
-    read: Callable[[Path], Iterable[AnyText]],
+    given: Sources,
+    expected: Expected,
+    read: Callable[[Path | SourceFile], Iterable[AnyText]],
     kind: str,
-    example: str,
     may_be: Callable[[str], bool],
 ) -> list[AnyText]:
-    """Read the texts of every file; folders and zip archives stand for those in them that `may_be` such, by name.
+    """Read the texts of every file or table; folders and archives stand for files in them that `may_be` such, by name.
 
-    Messages name the `kind` of text, and what a file looks like, `example`.
+    Messages name the `kind` of text.
 
     Raises:
         DataError: there is no such file, one can't be read, or there are too many rows.
     """
-    paths = named_paths(files, f"no file of {kind} is named; name one {example}")
-    with unpacked(paths) as unpacked_files:
-        files_of_kind = (file.source for file in unpacked_files if file.is_named or may_be(file.source.name))
-        kept = [path for path in files_of_kind if isinstance(path, Path)]
+    sources = as_sources(given, expected)
+    with unpacked(sources) as unpacked_files:
+        kept = [
+            file.source
+            for file in unpacked_files
+            if file.is_named or isinstance(file.source, SourceFile) or may_be(file.source.name)
+        ]
         if not kept:
-            names = listed((path.name for path in paths), 4)
-            raise DataError(f"no file of {kind} is in {names}; name one {example}")
-        texts = [text for path in kept for text in read(path)]
+            names = listed((source.name for source in sources), 4)
+            raise DataError(f"no file of {kind} is in {names}; {expected.remedy}")
+        texts = [text for source in kept for text in read(source)]
     check_rows(sum(map(len, texts)), f"the {kind} in all files together")
     return texts
 
 
-def left_out_note(path: Path, count: int, noun: str, reason: str) -> tuple[str, ...]:
-    """Return a note that `count` examples were left out; none for 0."""
-    return (f"{shown(path.name)}: {counted(count, noun)} {reason} left out.",) if count else ()
+def left_out_note(name: str, count: int, noun: str, reason: str) -> tuple[str, ...]:
+    """Return a note that `count` examples of a file or table were left out; none for 0."""
+    return (f"{shown(name)}: {counted(count, noun)} {reason} left out.",) if count else ()
+
+
+def held_columns(
+    table: SourceFile, names: Mapping[str, Sequence[str]], optional: Sequence[str] = ("language",)
+) -> pd.DataFrame:
+    """Return the columns of a table that Python holds by their roles, without those that are optional and not there.
+
+    Args:
+        table: is held.
+        names: the names of each role's column in small letters, its usual one first.
+        optional: roles that need no column.
+
+    Raises:
+        DataError: a role has no column.
+    """
+    if not isinstance(table.source, Cells):
+        raise TypeError(f"{table.path} is a file")
+    frame = read_table(table.source, table.path)
+    known = {str(name).strip().casefold(): name for name in reversed(frame.columns)}
+    columns = {
+        role: next((known[name] for name in words if name in known), None) for role, words in names.items()
+    }
+    if missing := [
+        names[role][0] for role, column in columns.items() if column is None and role not in optional
+    ]:
+        raise DataError(
+            f"{shown(table.path)}: no column {listed(missing)}; found: {listed(frame.columns, 6)}. Rename one for each"
+        )
+    return pd.DataFrame({role: frame[name] for role, name in columns.items() if name is not None})
+
+
+def parts_by_language(
+    rows: pd.DataFrame, table: SourceFile, language: str | None, reader: str = ""
+) -> list[tuple[str, pd.DataFrame]]:
+    """Return the rows of a table that Python holds in each language, by its code.
+
+    A column `language` is believed rather than `language`; the key of a `DatasetDict` may state one, too.
+
+    Raises:
+        DataError: a language is unknown, or rows state none; the message names the `reader` that takes one, if any.
+    """
+    stated = language_of_file(table.name) if language is None and not table.is_named else language
+    default = "" if stated is None else checked_language(stated)
+    languages = rows["language"].str.strip() if "language" in rows else pd.Series("", index=rows.index)
+    code_by_name = {name: checked_language(name) if name else default for name in languages.unique()}
+    if "" in code_by_name.values():
+        named = f", or name it: emu_core.{reader}(..., language='en')" if reader else ""
+        raise DataError(f"{shown(table.path)} does not say its language; add a column language{named}")
+    return [(str(code), part) for code, part in rows.groupby(languages.map(code_by_name), sort=False)]
