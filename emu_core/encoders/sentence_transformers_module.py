@@ -75,6 +75,11 @@ class EmuModule(InputModule):
 
     def forward(self, features: dict[str, Tensor], **kwargs: Any) -> dict[str, Tensor]:
         """Add the sentence vectors, in the precision of the weights."""
+        if not isinstance(
+            self.encoder.bare, TransformerEncoder
+        ):  # others' batches may have a mask of integers
+            masks = (name for name in features if name.endswith("attention_mask"))
+            features |= {name: features[name].bool() for name in masks}
         if self.dtype in REDUCED:
             vectors = functional_call(self.encoder, self._in_full_precision(), (features,))
         else:
@@ -168,17 +173,25 @@ class EncoderTokenizer:
         self,
         text: str | Sequence[str],
         *,
+        padding: bool | str = False,
         max_length: int | None = None,
         return_tensors: str | None = None,
         **options: Any,
     ) -> dict[str, Any]:
-        """Return the tokens of a text or of several: always truncated, and padded if they are tensors."""
+        """Return the tokens of a text or of several: always truncated, and padded if they are tensors.
+
+        Lists are padded only to "max_length".
+        """
         with self._limited_to(max_length):
             ids = self._module.encoder.ids_of([text] if isinstance(text, str) else list(text))
         if return_tensors is not None:
             return self.pad({"input_ids": ids}, return_tensors)
-        masks = [[1] * len(of_text) for of_text in ids]
-        several = {"input_ids": ids, "attention_mask": masks}
+        width = (max_length or self.model_max_length) if padding == "max_length" else 0
+        gaps = [max(0, width - len(of_text)) for of_text in ids]
+        several = {
+            "input_ids": [i + [self.pad_token_id] * gap for i, gap in zip(ids, gaps, strict=True)],
+            "attention_mask": [[1] * len(i) + [0] * gap for i, gap in zip(ids, gaps, strict=True)],
+        }
         return {name: rows[0] for name, rows in several.items()} if isinstance(text, str) else several
 
     def encode(self, text: str, **options: Any) -> TokenIds:
