@@ -113,7 +113,14 @@ SINGLE_PROCESS = Processes()
 
 
 def join_processes(device: str = "auto") -> Processes:
-    """Join the other processes of a launcher, if there are any; `device` is "cpu" to leave GPUs unused."""
+    """Join the other processes of a launcher, if there are any; `device` is "cpu" to leave GPUs unused.
+
+    Examples:
+        >>> import emu_core
+        >>> processes = emu_core.join_processes("cpu")
+        >>> processes.count, processes.part(["a", "b", "c"])
+        (1, ['a', 'b', 'c'])
+    """
     if not launched():
         return SINGLE_PROCESS
     state = _state(device)

@@ -165,6 +165,14 @@ def compare(
         DataError: the data can't be read or measured, or there are not two encoders to compare.
         RunError: a run is damaged or not finished.
         EncoderError: an encoder can't be opened.
+
+    Examples:
+        >>> import emu_core
+        >>> comparison = emu_core.compare("demo", "runs/hotel", languages=["en", "de"])
+        >>> comparison.means["over"].tolist()
+        ['4 directions', '3 directions with English']
+        >>> bool((comparison.means["difference"] > 10).all())
+        True
     """
     runs = [
         finished_run(run_or_folder, "compare") for run_or_folder in (run, other) if run_or_folder is not None

@@ -71,6 +71,14 @@ def embed(
     Raises:
         DataError: the data can't be read, or `out` can't be written.
         EncoderError: the encoder, or the part of it, does not exist.
+
+    Examples:
+        >>> import emu_core
+        >>> import pandas as pd
+        >>> emu_core.embed(["Where is the pool?", "Wo ist der Pool?"], out="vectors.parquet")
+        2
+        >>> len(pd.read_parquet("vectors.parquet")["vector"][0])
+        512
     """
     frame = read_inputs(data, mapping, language)
     frame["language"] = frame["language"].replace("", UNDETERMINED)

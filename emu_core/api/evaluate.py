@@ -123,6 +123,12 @@ def evaluate(
     Raises:
         DataError: the data can't be read or measured.
         EncoderError: the encoder can't be opened.
+
+    Examples:
+        >>> import emu_core
+        >>> measured = emu_core.evaluate("demo", encoder="run:runs/hotel", languages=["en", "de"])
+        >>> list(measured["accuracy"]), measured["left_out"]
+        (['en-en', 'en-de', 'de-en', 'de-de'], 672)
     """
     runs = runs_of(encoder)
     named, was = ("run", "was") if len(runs) == 1 else ("runs", "were")

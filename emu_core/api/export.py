@@ -48,6 +48,12 @@ def export(
     Raises:
         RunError: the run is not finished, or `out` is in use or can't be written.
         EncoderError: unknown encoder or format, or the graph's vectors differ from torch's.
+
+    Examples:
+        >>> import emu_core
+        >>> folder = emu_core.export("runs/hotel", "hotel-encoder")
+        >>> (folder / "README.md").is_file()
+        True
     """
     try:
         kind = ExportFormat(format)

@@ -96,6 +96,14 @@ def forgetting(
         DataError: a file can't be read, or the encoder knows fewer than two languages of the small set.
         RunError: the run is not finished.
         EncoderError: an encoder can't be opened.
+
+    Examples:
+        >>> import emu_core
+        >>> import pandas as pd
+        >>> pairs = pd.DataFrame({"en": ["the pool", "a taxi", "my car"], "de": ["der Pool", "ein Taxi", "mein Auto"]})
+        >>> measured = emu_core.forgetting("runs/hotel", translations=pairs)
+        >>> measured["translations"]["en-de"]["count"], measured["flagged"]
+        (3, [])
     """
     run = finished_run(folder, "measure")
     if not run.config().encoder:

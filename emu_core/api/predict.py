@@ -52,6 +52,14 @@ def predict(
     Raises:
         DataError: the data or the pool can't be read.
         EncoderError: the encoder can't be opened.
+
+    Examples:
+        >>> import emu_core
+        >>> texts = ["Where is the pool?", "Can I swim here?", "Call me a taxi", "I need a cab"]
+        >>> pool = (texts, ["pool", "pool", "taxi", "taxi"])
+        >>> table = emu_core.predict(["Wo ist der Pool?"], pool=pool, language="en", run="runs/hotel")
+        >>> table[["intent", "nearest_1"]].values.tolist()
+        [['pool', 'Where is the pool?']]
     """
     from emu_core.api.intent_classifier import IntentClassifier  # imports scikit-learn
 

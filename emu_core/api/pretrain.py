@@ -86,6 +86,15 @@ def pretrain(
 
     Raises:
         EmuError: the data can't be read or trained on, or training failed; the run's status has the message, too.
+
+    Examples:
+        >>> import emu_core
+        >>> import pandas as pd
+        >>> pairs = pd.DataFrame({"en": ["the pool", "a taxi", "my car"], "de": ["der Pool", "ein Taxi", "mein Auto"]})
+        >>> config = emu_core.configure("bicvm", epochs=2)
+        >>> run = emu_core.pretrain(pairs, dev=pairs, method="bicvm", config=config, out="runs/scratch")
+        >>> run.metrics().translation["en-de"].candidates
+        3
     """
     tasks = Tasks(
         parallel_texts(files, languages, drop_empty),

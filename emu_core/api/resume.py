@@ -28,6 +28,11 @@ def resume(
 
     Raises:
         EmuError: the run can't be resumed, or fails as in `train` and `pretrain`.
+
+    Examples:
+        >>> import emu_core
+        >>> print(emu_core.resume("runs/hotel").status().state)
+        finished
     """
     run = Run(Path(folder))
     processes = join_processes(run.config().device)

@@ -24,6 +24,15 @@ class Suggester:
     Attributes:
         pool_: the labelled sentences that it was fitted on (split train, if there are splits).
         fitted_: the fitted method, as functions of vectors.
+
+    Examples:
+        >>> import emu_core
+        >>> texts = ["Where is the pool?", "Can I swim here?", "Call me a taxi", "I need a cab"]
+        >>> labelled, _ = emu_core.read_labelled((texts, ["pool", "pool", "taxi", "taxi"]), language="en")
+        >>> sentences = emu_core.read_unlabelled(["Wo ist mein Auto?", "Ist das Wasser warm?"], language="de")
+        >>> suggester = emu_core.Suggester().fit(labelled)
+        >>> suggester.suggest(sentences, 1)["language"].item()
+        'de'
     """
 
     def __init__(self, encoder: str = "use", *, encode: Encode | None = None, device: str = "auto") -> None:
@@ -156,6 +165,15 @@ def suggest_labels(
         DataError: the sentences or the labelled set can't be read, or `count` is below 1.
         TrainingError: the labelled sentences have a single intent.
         EncoderError: the encoder can't be opened.
+
+    Examples:
+        >>> import emu_core
+        >>> texts = ["Where is the pool?", "Can I swim here?", "Call me a taxi", "I need a cab"]
+        >>> labelled = (texts, ["pool", "pool", "taxi", "taxi"])
+        >>> unlabelled = ["Is the water warm?", "I need a taxi", "Where is my car?"]
+        >>> table = emu_core.suggest_labels(unlabelled, labelled, 2, language="en")
+        >>> len(table), list(table)
+        (2, ['row', 'text', 'language', 'id', 'intent', 'probability', 'uncertainty'])
     """
     pool, _ = labelled_set(
         labelled,

@@ -115,6 +115,20 @@ def train(
 
     Raises:
         EmuError: the data can't be read or trained on, or training failed; the run's status has the message, too.
+
+    Examples:
+        >>> import emu_core
+        >>> run = emu_core.train("demo", out="runs/hotel")
+        >>> run.metrics().mean_specialised > run.metrics().mean_base
+        True
+
+        A DataFrame that has no column of languages:
+
+        >>> import pandas as pd
+        >>> texts = ["Where is the pool?", "Can I swim here?", "Call me a taxi", "I need a cab"]
+        >>> tickets = pd.DataFrame({"text": texts, "intent": ["pool", "pool", "taxi", "taxi"]})
+        >>> emu_core.train(tickets, language="en", out="runs/tickets").data().intents
+        2
     """
     # First read the data, and hold out the sentences to measure.
     chosen = _chosen(method, encoder, config, preset)

@@ -11,7 +11,13 @@ REFERENCE = 96
 
 
 def load_demo() -> LabelledSet:
-    """Return the demo set: 28 intents in six languages, all sentences parallel by id, split into train and test."""
+    """Return the demo set: 28 intents in six languages, all sentences parallel by id, split into train and test.
+
+    Examples:
+        >>> import emu_core
+        >>> emu_core.load_demo().languages
+        ('en', 'de', 'es', 'fr', 'ja', 'zh')
+    """
     return read_labelled(DEMO)[0]
 
 

@@ -20,6 +20,11 @@ def detect_languages(texts: Sequence[str]) -> list[str]:
     A short sentence alone is easily mistaken for a language of no other sentence. Therefore each text's probabilities
     are weighted by the languages' shares, estimated on up to 5,000 of the texts by the EM algorithm of Saerens et al.
     2002, "Adjusting the outputs of a classifier to new a priori probabilities".
+
+    Examples:
+        >>> import emu_core
+        >>> emu_core.detect_languages(["Where is the pool?", "Wo ist der Pool?"])
+        ['en', 'de']
     """
     texts = texts_of(texts)
     if not texts:

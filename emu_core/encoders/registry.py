@@ -32,7 +32,13 @@ def encoder_class(kind: str) -> type[Encoder]:
 
 
 def available_encoders() -> tuple[EncoderInfo, ...]:
-    """Return all published encoders, the default first, whether they can be used here or not."""
+    """Return all published encoders, the default first, whether they can be used here or not.
+
+    Examples:
+        >>> import emu_core
+        >>> emu_core.available_encoders()[0].spec
+        'use'
+    """
     infos = []
     for kind in encoder_kinds():
         try:
@@ -55,6 +61,11 @@ def load_encoder(spec: str, *, device: str = "cpu") -> Encoder:
 
     Raises:
         EncoderError: the name is unknown, a package is missing, or the files are no encoder.
+
+    Examples:
+        >>> import emu_core
+        >>> emu_core.load_encoder("use").encode(["Where is the pool?", "Wo ist der Pool?"]).shape
+        (2, 512)
     """
     if len(parts_of(spec)) > 1:
         return encoder_class(JOINED).load(spec).to(device)

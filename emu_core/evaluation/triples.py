@@ -55,6 +55,13 @@ def triple_cosines(first: Vectors, second: Vectors, third: Vectors) -> NDArray[n
     """Return the cosines (N, 3) of N triples, in the order of `PAIRS`, from the vectors (N, d) of S1, S2 and S3.
 
     An encoder is right where s13 > s12. Raises a DataError where a vector is zero or not finite.
+
+    Examples:
+        >>> import emu_core
+        >>> texts = ["Where is the pool?", "Where is the bar?", "Can I swim here?"]
+        >>> first, second, third = emu_core.load_encoder("use").encode(texts)[:, None]
+        >>> emu_core.triple_cosines(first, second, third).shape
+        (1, 3)
     """
     units = [unit_vectors(vectors).astype(np.float64) for vectors in (first, second, third)]
     return np.stack([(units[i - 1] * units[j - 1]).sum(axis=1) for i, j in PAIRS], axis=1).clip(-1, 1)

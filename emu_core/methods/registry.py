@@ -101,6 +101,11 @@ def configure(method: str, encoder: str | Sequence[str] | None = None, **changes
     """Return a method's settings; see `Method.configure`.
 
     `encoder` may also be the spec of a run, or of encoders that are joined.
+
+    Examples:
+        >>> import emu_core
+        >>> emu_core.configure("emu", "use", epochs=2).epochs
+        2
     """
     if isinstance(encoder, str) and RUN_SPEC in encoder:
         from emu_core.encoders.registry import kinds_of  # imports torch

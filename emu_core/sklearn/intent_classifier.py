@@ -31,3 +31,6 @@ class IntentClassifier(_api.IntentClassifier):
         if notes and "text/html" in bundle:
             bundle["text/html"] += f"<p>{'<br>'.join(map(escape, notes))}</p>"
         return bundle
+
+
+IntentClassifier.__doc__ = _api.IntentClassifier.__doc__  # with its parameters, which notebooks show

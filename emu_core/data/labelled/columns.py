@@ -30,7 +30,16 @@ LABELLED_COLUMNS = ("id", "text", "intent", "language", "split", "annotated")
 
 @dataclass(frozen=True)
 class ColumnMapping:
-    """The name of each role's column; None if it has none, or is left to `guess_columns`."""
+    """The name of each role's column; None if it has none, or is left to `guess_columns`.
+
+    Examples:
+        >>> import emu_core
+        >>> import pandas as pd
+        >>> tickets = pd.DataFrame({"mail": ["My card is lost", "Open an account"], "queue": ["lost", "open"]})
+        >>> columns = emu_core.ColumnMapping(text="mail", intent="queue")
+        >>> emu_core.read_labelled(tickets, mapping=columns, language="en")[0].intents
+        ('lost', 'open')
+    """
 
     text: str | None = None
     intent: str | None = None

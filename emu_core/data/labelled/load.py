@@ -73,6 +73,16 @@ def read_labelled(
 
     Raises:
         DataError: a file can't be read or mapped, or fewer than two usable sentences, or a single intent, are left.
+
+    Examples:
+        >>> import emu_core
+        >>> import pandas as pd
+        >>> tickets = pd.DataFrame({"utterance": ["My card is lost", "Open an account"], "label": ["lost", "open"]})
+        >>> labelled, audit = emu_core.read_labelled(tickets, language="en")
+        >>> labelled.intents
+        ('lost', 'open')
+        >>> print(audit.summary()[0])
+        2 of 2 rows kept: 2 intents in 1 language.
     """
     check_labelled(sources)
     if isinstance(sources, LabelledSet):
@@ -222,6 +232,13 @@ def labelled_from_frame(
 
     Raises:
         DataError: a column is missing, or what is left is no labelled set (see `read_labelled`).
+
+    Examples:
+        >>> import emu_core
+        >>> rows = emu_core.load_demo().frame.query("language == 'en'")
+        >>> english, audit = emu_core.labelled_from_frame(rows, "hotel in English")
+        >>> english.name, english.languages
+        ('hotel in English', ('en',))
     """
     if missing := [column for column in LABELLED_COLUMNS if column not in frame.columns]:
         raise DataError(
@@ -420,6 +437,12 @@ def read_unlabelled(
 
     Raises:
         DataError: a file can't be read, has no text column, or states no language; or no sentence is left.
+
+    Examples:
+        >>> import emu_core
+        >>> sentences = emu_core.read_unlabelled(["Wo ist der Pool?", "Wo ist der Pool?"], language="de")
+        >>> sentences.frame[["text", "language"]].values.tolist()
+        [['Wo ist der Pool?', 'de']]
     """
     files, title = files_of(paths, SENTENCES)
     frame, _ = read_sentences(files, mapping, language, required=("text", "language"))

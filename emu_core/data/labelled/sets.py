@@ -292,7 +292,13 @@ def _codes(
 
 
 def unlabelled_from(labelled: LabelledSet, languages: Sequence[str]) -> UnlabelledSet:
-    """Return a labelled set's sentences in the given languages. Raises DataError if a language is not in the set."""
+    """Return a labelled set's sentences in the given languages. Raises DataError if a language is not in the set.
+
+    Examples:
+        >>> import emu_core
+        >>> emu_core.unlabelled_from(emu_core.load_demo(), ["de", "fr"]).languages
+        ('de', 'fr')
+    """
     frame = labelled.select(languages=languages).frame
     return UnlabelledSet(frame[["text", "language", "id"]], labelled.name)
 

@@ -59,6 +59,14 @@ def read_parallel(
     Raises:
         DataError: a file can't be read, its language is unknown or there twice, files that belong together differ
             in length, or a row is empty in one language; it names file and line.
+
+    Examples:
+        >>> import emu_core
+        >>> import pandas as pd
+        >>> pairs = pd.DataFrame({"en": ["the pool", "a taxi"], "de": ["der Pool", "ein Taxi"]})
+        >>> (text,) = emu_core.read_parallel(pairs)
+        >>> text.languages, text.second
+        (('en', 'de'), ('der Pool', 'ein Taxi'))
     """
     sources = as_sources(files, PARALLEL)
     codes = None if languages is None else [checked_language(language) for language in languages]

@@ -71,6 +71,12 @@ def read_dialogues(files: Sources, language: str | None = None) -> list[Dialogue
 
     Raises:
         DataError: a file can't be read, lacks these columns, doesn't state its language, or no row has both.
+
+    Examples:
+        >>> import emu_core
+        >>> (text,) = emu_core.read_dialogues((["How are you?"], ["Fine, and you?"]), language="en")
+        >>> text.comments, text.responses
+        (('How are you?',), ('Fine, and you?',))
     """
     return read_training_texts(
         files,

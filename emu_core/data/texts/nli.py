@@ -90,6 +90,14 @@ def read_nli(files: Sources, language: str | None = None) -> list[Nli]:
 
     Raises:
         DataError: a file can't be read, a line is no such object or has another label, or no row is left.
+
+    Examples:
+        >>> import emu_core
+        >>> import pandas as pd
+        >>> rows = {"premise": ["It rains."], "hypothesis": ["It is wet."], "label": ["entailment"]}
+        >>> (pairs,) = emu_core.read_nli(pd.DataFrame(rows))
+        >>> pairs.language, pairs.labels.tolist()
+        ('en', [0])
     """
     default = checked_language(language or "en")
     return read_training_texts(

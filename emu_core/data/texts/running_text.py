@@ -89,6 +89,13 @@ def read_running_text(files: Sources, language: str | None = None) -> list[Runni
 
     Raises:
         DataError: a file can't be read, doesn't state its language, or has no document of three sentences.
+
+    Examples:
+        >>> import emu_core
+        >>> sentences = ["We arrived late.", "It rained.", "The pool was closed."]
+        >>> (text,) = emu_core.read_running_text(sentences, language="en")
+        >>> len(text.documents)
+        1
     """
     return read_training_texts(
         files,
