@@ -34,10 +34,14 @@ main > :first-child { padding: 0.4rem 1.5rem 2rem; }
 [aria-checked="true"] p, [role="tab"][aria-selected="true"] p, :has(> [type="range"]) + * p {
   color: light-dark(#31333F, #FAFAFA);
 }
+.st-key-headline h2 { font-size: 1.5rem; padding: 0.25rem 0; }
+.st-key-examples button { text-align: left; min-height: 1.75rem; }
 .st-key-bar { padding-right: 2.5rem; row-gap: 0.25rem; }
 @media (max-width: 640px) {
   main > :first-child { padding: 0.4rem 0.6rem 2rem; }
-  .st-key-bar { padding-right: 0; }
+  .st-key-headline h2 { font-size: 1.5rem; padding: 0.25rem 0; }
+.st-key-examples button { text-align: left; min-height: 1.75rem; }
+.st-key-bar { padding-right: 0; }
   .st-key-ways { padding-right: 2.5rem; column-gap: 0.25rem; }  /* beside the menu */
   .st-key-ways [aria-hidden="true"] { display: none; }  /* the icons */
   .st-key-bar [class*="st-key-choose-"] { flex: 0 0 calc(50vw - 1.7rem); }

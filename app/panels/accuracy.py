@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from emu_app.panels.context import A, B
-from emu_app.shell.widgets import draw_chart, draw_note, draw_table, roomy_columns
+from emu_app.shell.widgets import draw_chart, draw_table, roomy_columns
 from emu_app.shell.wording import literal, sentence
 from emu_core import charts
 from emu_core.data.languages import language_name
@@ -18,11 +18,10 @@ from emu_core.evaluation.guard import LanguageChange, Verdict
 from emu_core.evaluation.run_metrics import NewIntentMetrics
 from emu_core.reports.figures_as_text import (
     RETRIEVAL,
-    fallen_sentence,
-    guard_sentences,
     new_intent_sentence,
     significance_sentence,
 )
+from emu_core.reports.headline import verdict_sentence
 
 MOST_SIDE_BY_SIDE = 7  # languages; larger matrices get a tab each
 _CHANCE_POINTS = 1.0  # by which the leakage of a few hundred sentences varies by chance
@@ -35,13 +34,12 @@ _LEAKAGE = {
 
 
 def draw_accuracy(comparison: Comparison, *, seen: bool = False) -> None:
-    """Draw means, losses, gains, matrices, leakage and all directions.
+    """Draw means, gains and losses, matrices, leakage and all directions.
 
     On sentences `seen` in training, no gain is shown as a success.
     """
     _draw_means(comparison, seen)
-    _draw_verdict(comparison, seen)
-    draw_guard(comparison.guard, ("A", "B"), seen=seen)
+    _draw_intervals(comparison.guard, ("A", "B"), seen=seen)
     _draw_matrices(comparison)
     if comparison.leakage is not None:
         _draw_leakage(comparison.leakage)
@@ -68,16 +66,6 @@ def _draw_means(comparison: Comparison, seen: bool) -> None:
             delta_color="off",
             delta_arrow="off",
         )
-
-
-def _draw_verdict(comparison: Comparison, seen: bool) -> None:
-    how_many, colon, which = fallen_sentence(comparison).partition(":")
-    if colon:
-        st.warning(f"**{literal(how_many)}:**{literal(which)}", icon=":material/trending_down:")
-    elif seen:
-        draw_note("No direction got worse, on sentences that were seen in training.")
-    else:
-        st.success("No direction got worse.", icon=":material/trending_up:")
 
 
 def _draw_matrices(comparison: Comparison) -> None:
@@ -140,7 +128,17 @@ def _draw_table(accuracy: pd.DataFrame) -> None:
         )
 
 
-def draw_guard(
+def draw_guard(guard: Mapping[str, LanguageChange], title: str = RETRIEVAL) -> None:
+    """Draw which languages are better and worse, in a line, and each language's gain or loss below a title."""
+    is_worse = any(change.verdict is Verdict.LOSES for change in guard.values())
+    (st.error if is_worse else st.info)(
+        literal(verdict_sentence(guard)),
+        icon=":material/trending_down:" if is_worse else ":material/language:",
+    )
+    _draw_intervals(guard, title=title)
+
+
+def _draw_intervals(
     guard: Mapping[str, LanguageChange],
     names: tuple[str, str] = ("base", "specialised"),
     *,
@@ -148,8 +146,6 @@ def draw_guard(
     title: str = RETRIEVAL,
 ) -> None:
     """Draw each language's gain or loss below a title; no gain on sentences `seen` in training is green."""
-    for verdict, text in guard_sentences(guard).items():
-        _DRAW[verdict](sentence(text), icon=":material/trending_down:")
     st.markdown(f"**{title}: gains and losses by language**")
     changes = pd.DataFrame([{"language": code, **asdict(change)} for code, change in guard.items()])
     draw_chart(

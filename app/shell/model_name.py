@@ -10,6 +10,7 @@ from emu_core.errors import EncoderError
 
 HF = "hf:"
 RUN_PREFIX = RUN_SPEC
+_PLAIN = {"use": "USE multilingual", "e5-small": "E5 small multilingual", "laser": "LASER"}
 EXAMPLE_MODEL = "intfloat/multilingual-e5-small"
 # On the hub: an owner and a name, or only the name of one of the oldest models.
 _PART = r"[A-Za-z0-9](?:[A-Za-z0-9_]|[.-](?![.-])){0,95}"
@@ -56,6 +57,11 @@ def short_name(spec: str) -> str:
     if spec.startswith(RUN_PREFIX):
         return Path(spec.removeprefix(RUN_PREFIX)).name
     return f"hf-{Path(spec.removeprefix(HF)).name}" if spec.startswith(HF) else spec
+
+
+def plain_name(spec: str) -> str:
+    """Return a name for people: "USE multilingual" for `use`, and of runs and other models the short name."""
+    return " + ".join(_PLAIN.get(part) or short_name(part) for part in parts_of(spec))
 
 
 def in_address(spec: str) -> str:

@@ -14,6 +14,7 @@ from emu_app.work.background import Done
 from emu_app.work.cache import encoded, outcome_of
 from emu_app.work.vectors import weights_of
 from emu_app.workbench.drawer import draw_drawer, languages_key
+from emu_app.workbench.first_screen import draw_first_screen
 from emu_app.workbench.inspector import draw_inspector
 from emu_app.workbench.maps import draw_space
 from emu_app.workbench.subject import Space, Subject
@@ -25,7 +26,7 @@ from emu_core.evaluation.comparison import Comparison
 
 
 def page() -> None:
-    """Draw the verdict, the maps with their inspector, and the drawer."""
+    """Draw the headline with the languages, the maps with their inspector, and the drawer."""
     now = context()
     space = _space(now)
     if space is None:
@@ -40,17 +41,17 @@ def page() -> None:
             draw_note(f"{missing}: train a run on these data, or choose one above.")
             draw_link("views/train.py", "Train a run", ":material/model_training:")
         if subject is not None and subject.is_measured:
-            _draw_verdict(subject)
-    st.fragment(_draw_maps)(space, subject, now)
+            draw_first_screen(space, subject, now)
+    st.fragment(_draw_maps)(space, now)
     if subject is not None or len(space.specs) == 1:
         draw_drawer(space, subject, now)
 
 
-def _draw_maps(space: Space, subject: Subject | None, now: Context) -> None:
+def _draw_maps(space: Space, now: Context) -> None:
     left, middle, right = st.container(key="space").columns([3, 11, 5], gap="small")
     draw_space(space, now, left, middle)
     with right:
-        draw_inspector(space, subject, now)
+        draw_inspector(space, now)
 
 
 def _space(now: Context) -> Space | None:
@@ -104,21 +105,6 @@ def _vectors(space: Space, key: str, texts: list[str]) -> Mapping[str, FloatArra
         return encoded(space.specs, key, texts)
     rows = np.array([row_of_text[text] for text in texts])
     return {name: vectors[rows] for name, vectors in space.vectors.items()}
-
-
-def _draw_verdict(subject: Subject) -> None:
-    """Draw what B gains over A in a line."""
-    row = subject.comparison.means.iloc[-1]
-    better, worse = len(subject.comparison.risen), len(subject.comparison.fallen)
-    gains = "green" if row["difference"] > 0 else "gray"
-    colour = "gray" if subject.seen else "orange" if worse else gains
-    stamp = " :gray-badge[seen in training]" if subject.seen else ""
-    st.markdown(
-        f"Mean Acc@1 of {row['over']}: **{row['base']:.1f} → {row['other']:.1f} %** "
-        f":{colour}-badge[{row['difference']:+.1f} points]{stamp} · "
-        f"{counted(better, 'direction')} better, {worse} worse",
-        help="Leave-one-out accuracy of the nearest neighbour by A and by B; each direction counts once.",
-    )
 
 
 page()

@@ -14,10 +14,16 @@ from emu_core.data.labelled.repeats import sentence_groups
 from emu_core.data.wording import counted
 from emu_core.errors import DataError
 from emu_core.evaluation.arrays import Vectors, pair_name
-from emu_core.evaluation.guard import LanguageChange, guard
+from emu_core.evaluation.guard import LanguageChange, guard, language_change
 from emu_core.evaluation.leakage import Leakage, LeakageChange, language_leakage
 from emu_core.evaluation.leave_one_out import LeaveOneOut, leave_one_out
-from emu_core.evaluation.significance import SignedRank, accuracy_interval, paired_test, wilcoxon
+from emu_core.evaluation.significance import (
+    SignedRank,
+    accuracy_interval,
+    mean_interval,
+    paired_test,
+    wilcoxon,
+)
 from emu_core.evaluation.similarity import cosine_matrix, heat_map_order
 from emu_core.evaluation.triples import PAIRS, suggest_triples, triple
 
@@ -26,6 +32,7 @@ POINTS = 0.05  # smaller differences are zero to the first decimal
 TRIPLES = 12  # suggested of each kind
 EXAMPLE_LANGUAGES = 3  # how many languages `Comparison.example_rows` shows
 COMPARED_COLUMNS = ("text", "intent", "language", "id")
+_PIVOT = "en"  # the directions of the paper's mean have this language on a side
 _SLOW = ("measured", "suggested", "accuracy", "guard", "wilcoxon")  # properties of `Comparison`
 
 
@@ -182,6 +189,37 @@ class Comparison:
             rows.append(row | {"fixed": test.gained, "broken": test.lost, "p_value": test.p_value})
         return pd.DataFrame(rows)
 
+    @property
+    def has_pivot(self) -> bool:
+        """Whether English is one of several languages, so that the mean over its directions is measured, too."""
+        return _PIVOT in self.languages and len(self.languages) > 1
+
+    @cached_property
+    def by_language(self) -> pd.DataFrame:
+        """The accuracy of each language's queries over the directions of the last of the `means`.
+
+        Those are the directions with English, if there is English: the queries of each other language are looked up
+        among English sentences, and English ones in every language.
+
+        Columns: `language`; `base` and `other` (percent, the mean over the pools) with 95 % intervals over the queries
+        (`base_low`, `base_high`, and the same for `other`); `difference`, `low`, `high`, `verdict` and `queries`, as in
+        `LanguageChange`.
+        """
+        rows = []
+        for source in self.languages:
+            pools = (_PIVOT,) if self.has_pivot and source != _PIVOT else self.languages
+            row: dict[str, object] = {"language": source}
+            outcomes = [
+                [measured.accuracy.correct[pair_name(source, pool)] for pool in pools]
+                for measured in self.measured
+            ]
+            for side, of_pools in zip(("base", "other"), outcomes, strict=True):
+                of_queries = np.mean(of_pools, axis=0)  # (queries,)
+                low, high = mean_interval(of_queries)
+                row |= {side: 100 * float(of_queries.mean()), f"{side}_low": low, f"{side}_high": high}
+            rows.append(row | asdict(language_change(*outcomes)))
+        return pd.DataFrame(rows)
+
     @cached_property
     def means(self) -> pd.DataFrame:
         """Mean accuracy over all directions, and over those with English if English is one of several languages.
@@ -190,9 +228,9 @@ class Comparison:
         """
         base, other = (measured.accuracy for measured in self.measured)
         rows = [(counted(len(base.accuracy), "direction"), base.mean, other.mean)]
-        if "en" in self.languages and len(self.languages) > 1:
+        if self.has_pivot:
             over = f"{2 * len(self.languages) - 1} directions with English"
-            rows.append((over, base.mean_with("en"), other.mean_with("en")))
+            rows.append((over, base.mean_with(_PIVOT), other.mean_with(_PIVOT)))
         table = pd.DataFrame(rows, columns=["over", "base", "other"])
         return table.assign(difference=table["other"] - table["base"])
 

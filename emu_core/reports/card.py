@@ -8,6 +8,7 @@ from emu_core.files import write_whole
 from emu_core.methods.registry import methods
 from emu_core.reports import figures_as_text as text
 from emu_core.reports.figures_as_text import TextTable
+from emu_core.reports.headline import unlabelled_languages
 from emu_core.reports.templating import render_markdown
 from emu_core.runs.config import RunConfig
 from emu_core.runs.data_facts import DataFacts
@@ -52,9 +53,7 @@ def model_card(
         text=text,
         directions=text.directions_table(metrics) if directions else None,
         worse=[direction["pair"] for direction in directions if direction["gain"] < 0],
-        unlabelled=config.unlabelled_languages
-        if any(part.hyperparameters.get("adversary") != "none" for part in config.by_part())
-        else (),
+        unlabelled=unlabelled_languages(config),
         learnt_from=dict.fromkeys(
             other
             for part in config.by_part()

@@ -520,24 +520,24 @@ def test_a_second_run_waits_for_the_first(app: AppTest, root: Path) -> None:
 def test_a_language_that_loses_is_flagged_where_the_run_is_finished(root: Path) -> None:
     changes = {
         "en": LanguageChange(9.0, 1.0, 17.0, 36),
-        "de": LanguageChange(-8.0, -15.0, -1.0, 36),
-        "[x](y)": LanguageChange(-2.0, -9.0, 5.0, 36),
+        "[x](y)": LanguageChange(-8.0, -15.0, -1.0, 36),
+        "de": LanguageChange(-2.0, -9.0, 5.0, 36),
     }
     metrics = {
         "mean_base": 70.0, "mean_specialised": 72.5, "mean_over": "all directions", "warnings": [],
         "guard": {code: asdict(change) for code, change in changes.items()},
         "new_intents": {
-            "base": 50.0, "specialised": 48.0, **asdict(changes["[x](y)"]), "divisions": 2, "strength": None,
+            "base": 50.0, "specialised": 48.0, **asdict(changes["de"]), "divisions": 2, "strength": None,
         },
     }  # fmt: skip
     past(root, "harmful", Status(state=RunState.FINISHED, started_at=1.0), metrics)
     app = train_page(new_session().run())
-    assert [box.value.replace("\\", "") for box in app.error] == ["Loses: German (de, -8.0 points)."]
-    assert len(app.warning) == 2 and r"\[x\]\(y\)" in app.warning[0].value
-    assert app.warning[0].value.startswith("May lose")
-    assert "intents without labels" in app.warning[1].value and "-2.0 points" in app.warning[1].value.replace(
-        "\\", ""
+    [error], [warning] = app.error, app.warning
+    assert r" \[x\]\(y\) \-8\.0; " in error.value
+    assert error.value.replace("\\", "") == (
+        "Worse: [x](y) -8.0; better: English +9.0; the other is not clear."
     )
+    assert "intents without labels" in warning.value and "-2.0 points" in warning.value.replace("\\", "")
     traces = {trace["name"]: trace for trace in json.loads(app.get("plotly_chart")[0].proto.spec)["data"]}
     assert set(traces) == {"gains", "may lose", "loses"}
     assert traces["loses"]["x"] == [-8.0]

@@ -48,24 +48,6 @@ def test_a_suggested_triple_is_one_that_the_base_encoder_gets_wrong(app: AppTest
     assert re.findall(r"\*\*(.+?)\*\*", said) == list(dict.fromkeys(closest.values()))
 
 
-def test_the_first_view_has_a_triple_that_a_gets_wrong_and_b_right(
-    app: AppTest, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    row = {"s1": "Pool open?", "s2": "Shop open?", "s3": "Can I swim?", "intent": "pool", "language": "en"}
-    row |= {"base_s12": 0.8, "base_s13": 0.5, "base_closest": "1-2"}
-    row |= {"other_s12": 0.3, "other_s13": 0.6, "other_closest": "1-3"}
-    wrong = row | {"other_closest": "1-2"}
-    monkeypatch.setattr(
-        "emu_core.evaluation.comparison.Comparison.triples", lambda *_, **__: pd.DataFrame([wrong, row])
-    )
-    compare(app, "Predict")
-    texts = [markdown.value for markdown in app.markdown]
-    assert "**A triple that B gets right**" in texts
-    assert "✗ A puts it next to **Shop open?** (cosine 0.80)" in texts
-    assert "✓ B puts it next to **Can I swim?** (cosine 0.60)" in texts
-    assert any("B gets 1 of the 2 triples right" in caption.value for caption in app.caption)
-
-
 def test_triples_of_a_file_are_scored_by_both_encoders(app: AppTest, trained: Trained) -> None:
     compare(app, "Sentence triples", **{"triples-from": "From a file"})
     assert tuple(app.file_uploader[0].allowed_type) == FILE_ENDINGS

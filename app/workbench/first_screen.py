@@ -1,0 +1,104 @@
+"""The first screen of the workbench: what was trained on what, and whether it helps, in plain words."""
+
+import streamlit as st
+
+from emu_app.panels.context import Context, base_of
+from emu_app.shell.address import draw_link
+from emu_app.shell.model_name import plain_name
+from emu_app.shell.state import config_of, data_sha_of
+from emu_app.shell.wording import literal
+from emu_app.workbench.maps import TRIED, pick
+from emu_app.workbench.subject import Space, Subject
+from emu_core.charts.style import short
+from emu_core.errors import RunError
+from emu_core.reports.headline import (
+    Example,
+    examples,
+    language_bars,
+    noun_of,
+    reader_language,
+    result_sentence,
+    trained_sentence,
+    verdict_of,
+)
+
+_TALLEST = 9  # languages whose bars need no scrolling
+_EXAMPLE = 70  # characters of a sentence
+
+
+def draw_first_screen(space: Space, subject: Subject, now: Context) -> None:
+    """Draw the headline, a bar for each language, and examples that open on the maps."""
+    comparison = subject.comparison
+    noun = noun_of(comparison.sentences["text"])
+    is_before_and_after = now.run is not None and base_of(now.run) == now.a
+    names = None if is_before_and_after else (plain_name(now.a), plain_name(now.b))
+    result = result_sentence(comparison, noun, seen=subject.seen, names=names)
+    with st.container(key="headline"):
+        st.header(literal(f"{_trained(now, noun)} {result}".strip()), anchor=False)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f"**{literal(verdict_of(comparison))}**", width="content", help=_ABOUT)
+        if now.chosen.is_demo:
+            draw_link("views/data.py", "Use my own file", ":material/upload_file:")
+    bars, sentences = st.columns([5, 7], gap="large")
+    with bars, st.container(height=300 if len(comparison.languages) > _TALLEST else "content", border=False):
+        st.html(language_bars(comparison, seen=subject.seen))
+    with sentences, st.container(key="examples", gap=None):
+        _draw_examples(space, subject, now, is_before_and_after=is_before_and_after)
+
+
+_ABOUT = (
+    "A sentence is right if the one most like it, among the others of the test rows, has the same intent. Those of "
+    "other languages are looked up among English ones, if there are any. *Clearly* means that the whole 95 % interval "
+    "is above or below zero; the line on each bar is the interval of the accuracy."
+)
+
+
+def _trained(now: Context, noun: str) -> str:
+    """Return what B was trained on; "" if it is no run or its folder is damaged."""
+    run = now.run
+    config = None if run is None else config_of(run)
+    if run is None or config is None:
+        return ""
+    others = "" if data_sha_of(run) == now.chosen.sha256 else config.data
+    try:
+        return trained_sentence(config, run.data(), "sentence" if others else noun, others)
+    except RunError:
+        return ""
+
+
+def _draw_examples(space: Space, subject: Subject, now: Context, *, is_before_and_after: bool) -> None:
+    language = reader_language(subject.comparison, st.context.locale)
+    shown = examples(subject.comparison, language)
+    if not shown:
+        st.caption("Both find the same intents for these sentences.")
+        return
+    st.caption("Click a sentence to see it on the maps, beside the sentences most like it.")
+    before, after = ("before", "now") if is_before_and_after else ("A", "B")
+    for number, example in enumerate(shown):
+        st.button(
+            literal(short(example.text, _EXAMPLE)),
+            icon=":material/trending_up:" if example.is_win else ":material/trending_down:",
+            key=f"example-{number}",
+            type="tertiary",
+            on_click=_open,
+            args=(space, subject, now.chosen.sha256, example),
+        )
+        sides = (before, example.before, example.before_intent), (after, example.now, example.now_intent)
+        st.caption(
+            " · ".join(
+                f"{'✓' if intent == example.intent else '✗'} {when}: *{literal(short(text, _EXAMPLE))}* "
+                f"({literal(intent, 40)})"
+                for when, text, intent in sides
+            )
+        )
+
+
+def _open(space: Space, subject: Subject, data_sha: str, example: Example) -> None:
+    """Pick an example on the maps, or type it if it is none of their points."""
+    sentence = subject.comparison.sentences.iloc[example.row]
+    same = (space.points[["text", "language", "intent"]] == sentence[["text", "language", "intent"]]).all(
+        axis=1
+    )
+    rows = space.points["row"][same].tolist()
+    st.session_state[TRIED] = "" if rows else example.text
+    pick(data_sha, rows[:1])

@@ -1,0 +1,82 @@
+"""What somebody who has never seen the app reads first."""
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from emu_app.shell import model_name
+from tests.support.app_pages import compare, explore, with_frame
+from tests.support.workbench_pages import Trained
+
+
+def headline(app: AppTest) -> str:
+    return " ".join(header.value for header in app.header).replace("\\", "")
+
+
+def bars(app: AppTest) -> str:
+    return next(html.proto.body for html in app.get("html") if "emu-bars" in html.proto.body)
+
+
+def test_the_headline_is_made_of_the_runs_facts(app: AppTest, trained: Trained) -> None:
+    run = trained[0]
+    explore(app)
+    metrics, labelled = run.metrics(), run.data().labelled  # type: ignore[attr-defined]
+    before, now = round(metrics.mean_base), round(metrics.mean_specialised)
+    line = headline(app)
+    assert line.startswith(f"Trained on {labelled} English questions, and without labels on questions in")
+    assert f"of 100 new questions; before, {before}." in line and f" {now} of 100" in line
+    for language in ("English", "German", "Japanese"):
+        assert f'<th scope="row">{language}</th>' in bars(app)
+
+
+def test_the_headline_names_two_encoders_that_are_not_before_and_after(
+    app: AppTest, trained: Trained
+) -> None:
+    app.query_params["a"], app.query_params["b"] = f"run:{trained[0].name}", "use"
+    explore(app)
+    line = headline(app)
+    assert "Trained" not in line and "USE multilingual finds the right intent for" in line
+    assert f"; {trained[0].name}, " in line
+    assert model_name.plain_name("use+e5-small") == "USE multilingual + E5 small multilingual"
+
+
+def test_the_headline_says_that_a_run_learnt_from_other_data(trained: Trained, app: AppTest) -> None:
+    other = compare(with_frame(trained[1].frame.iloc[:-3]), "Predict", run=trained[0].name)
+    assert " of other data, " in headline(other)
+
+
+def test_examples_open_on_the_maps(app: AppTest, trained: Trained) -> None:
+    explore(app)
+    shown = [button for button in app.button if (button.key or "").startswith("example-")]
+    assert shown
+    text = shown[0].label.replace("\\", "")
+    shown[0].click().run()
+    assert not app.exception
+    picked = app.session_state["explore-picked"]
+    frame = trained[1].frame
+    assert [frame["text"].iloc[row] for row in picked[1]] == [text]
+    assert frame["language"].iloc[picked[1][0]] == "en"  # nobody's browser says another language
+    assert any("Picked: 1 sentence" in line.value for line in app.markdown)
+
+
+def test_an_example_that_is_not_drawn_is_typed(app: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("emu_app.panels.maps.MAX_DRAWN_POINTS", 18)
+    explore(app)
+    shown = [button for button in app.button if (button.key or "").startswith("example-")]
+    assert shown
+    for button in shown:
+        button.click().run()
+        assert not app.exception
+        typed, picked = app.session_state["try-sentence"], app.session_state["explore-picked"][1]
+        assert bool(typed) != bool(picked)
+
+
+def test_a_set_in_one_language_has_a_headline(app: AppTest, trained: Trained) -> None:
+    frame = trained[1].frame
+    alone = compare(with_frame(frame[frame["language"] == "de"]), "Predict", run=trained[0].name)
+    assert "In German it now finds the right intent for" in headline(alone)
+
+
+def test_encoders_that_agree_have_no_examples(app: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("emu_app.workbench.first_screen.examples", lambda *_: [])
+    explore(app)
+    assert any("the same intents" in caption.value for caption in app.caption)

@@ -1,0 +1,68 @@
+"""The first screen, read by somebody who has never seen the app: in a real browser, on the real app."""
+
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from emu_core.data.languages import language_name
+from emu_core.runs.run import Run
+from tests.support.browser import Small, see, visit
+
+pytestmark = pytest.mark.browser
+
+# The text that is in view without scrolling.
+IN_VIEW = """() => {
+    const walker = document.createTreeWalker(document.querySelector('[data-testid="stMain"]'), NodeFilter.SHOW_TEXT)
+    const texts = []
+    while (walker.nextNode()) {
+        const range = document.createRange()
+        range.selectNodeContents(walker.currentNode)
+        const box = range.getBoundingClientRect()
+        if (box.width && box.top >= 0 && box.bottom <= innerHeight && box.right <= innerWidth) {
+            texts.push(walker.currentNode.textContent)
+        }
+    }
+    return texts.join(' ')
+}"""
+
+
+def words(text: str) -> set[str]:
+    return set(re.findall(r"\w+", text.casefold()))
+
+
+def test_what_was_trained_on_what_and_whether_it_helps_is_on_the_first_screen(
+    page: Page, app_url: str, small: Small, runs_folder: Path
+) -> None:
+    page.set_viewport_size({"width": 1440, "height": 900})
+    visit(page, app_url, data=small.data)
+    headline = page.get_by_role("heading", name=re.compile("^Trained on"))
+    expect(headline).to_be_in_viewport()
+    run = Run(runs_folder / small.run)
+    metrics = run.metrics()
+    before, now = round(metrics.mean_base), round(metrics.mean_specialised)
+    # What they would say.
+    said = [
+        f"It was trained on {run.data().labelled} English questions.",  # type: ignore[attr-defined]
+        f"It now finds the right intent for {now} of 100 new questions; before, {before}.",
+    ]
+    seen = words(page.evaluate(IN_VIEW))
+    bars = page.get_by_role("table", name=re.compile("^Right intents of 100"))
+    for code in small.labelled.languages:
+        bar = bars.get_by_role("row", name=re.compile(f"^{language_name(code)}"))
+        expect(bar).to_be_in_viewport()
+        figures = re.search(r"(\d+) → (\d+)", bar.inner_text())
+        assert figures is not None
+        said.append(f"In {language_name(code)} it finds {figures[2]} of 100; before, {figures[1]}.")
+    unseen = {word for line in said for word in words(line)} - seen
+    assert unseen <= {"was"}  # "Trained on", not "was trained on"
+
+
+def test_an_example_opens_on_the_maps(page: Page, app_url: str, small: Small) -> None:
+    visit(page, app_url, data=small.data)
+    example = page.locator(".st-key-example-0 button")
+    text = re.sub(r"^trending_\w+\s*", "", example.inner_text())
+    example.click()
+    see(page, "Picked: 1 sentence")
+    see(page.locator(".st-key-space"), text, exact=True)
