@@ -4,10 +4,8 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from emu_core.api.inputs import RUN_SPEC, finished_run
+from emu_core.api.inputs import open_encoder_of
 from emu_core.encoders.base import Encoder, ReportProgress
-from emu_core.encoders.registry import available_encoders, load_encoder
-from emu_core.encoders.specs import parts_of
 from emu_core.errors import EmuError, EncoderError, Fix, RunError
 from emu_core.exporting import ExportFormat
 from emu_core.exporting.writers import Export, write_onnx, write_sentence_transformers
@@ -63,19 +61,12 @@ def export(
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise RunError(f"{out} is in use; choose another folder (", Fix("out"), "), or delete it")
     tell = on_progress or (lambda done, parts: None)
-    specs, title, card = [RUN_SPEC, *(info.spec for info in available_encoders())], str(source), ""
-    if isinstance(source, str) and any(
-        part.startswith(spec) if spec.endswith(":") else part == spec
-        for spec in specs
-        for part in parts_of(source)[:1]
-    ):
-        encoder = load_encoder(source)
-    else:
-        run = finished_run(source, "export")
+    title, card = str(source), ""
+    encoder, run = open_encoder_of(source, "export")
+    if run is not None:
         title = run.name
         with suppress(FileNotFoundError):
             card = (run.folder / "README.md").read_text("utf-8")
-        encoder = load_encoder(f"{RUN_SPEC}{run.folder}")
     tell(1, 2)
     try:
         with whole_folder(target) as folder:

@@ -75,6 +75,29 @@ def finished_run(source: Run | str | Path, purpose: str) -> Run:
     return run
 
 
+def open_encoder_of(
+    source: Run | str | Path, purpose: str, *, device: str = "cpu"
+) -> tuple[Encoder, Run | None]:
+    """Open the encoder of a finished run, given itself or its folder, or the one that a spec names.
+
+    Returns:
+        The encoder, and the run, or None for a spec.
+
+    Raises:
+        RunError: the run is not finished; `purpose` is what its encoder is for.
+        EncoderError: as `load_encoder`.
+    """
+    specs = [RUN_SPEC, *(info.spec for info in available_encoders())]
+    if isinstance(source, str) and any(
+        part.startswith(spec) if spec.endswith(":") else part == spec
+        for spec in specs
+        for part in parts_of(source)[:1]
+    ):
+        return load_encoder(source, device=device), None
+    run = finished_run(source, purpose)
+    return load_encoder(f"{RUN_SPEC}{run.folder}", device=device), run
+
+
 def run_of(spec: str) -> Run | None:
     """Return the run that an encoder's spec names, if it names one."""
     return Run(Path(spec.removeprefix(RUN_SPEC))) if is_run(spec) else None

@@ -9,6 +9,7 @@ from emu_core.bench.papers import PAPERS, EmuBench, EmuPart, FmdaBench, FmdaPart
 from emu_core.cli import options as shared
 from emu_core.cli.printing import PrintedLine, print_table
 from emu_core.cli.verb import Output, add_verb, option
+from emu_core.data.readers.formats import FORMAT_TITLES
 
 if TYPE_CHECKING:
     from emu_core.bench.report import BenchReport
@@ -23,6 +24,7 @@ def add_bench(verbs: Any) -> None:
     summary = PAPERS["emu"].summary
     papers = verbs.add_parser("bench", help=summary, description=summary[0].upper() + summary[1:] + ".")
     actions = papers.add_subparsers(required=True, metavar="PAPER", help="the paper whose experiments to run")
+    _add_mteb(actions)
     emu, fmda, bicvm, dual = (
         add_verb(actions, name, partial(_run, name), paper.summary) for name, paper in PAPERS.items()
     )
@@ -50,6 +52,38 @@ def add_bench(verbs: Any) -> None:
     about = "paper: also train each method with the paper's own settings (default: tuned)"
     for parser in (emu, fmda, dual):
         option(parser, "--preset", about, type=Preset, default=Preset.TUNED, choices=list(Preset))
+
+
+def _add_mteb(actions: Any) -> None:
+    """Add `emu bench mteb ENCODER`, which is of no paper."""
+    summary = "measure an encoder by MTEB's protocols, with its package, on your own data"
+    parser = add_verb(actions, "mteb", _mteb, summary)
+    what = f"an export's folder, a finished run's, or {shared.SPECS}"
+    parser.add_argument("encoder", metavar="ENCODER", help=what)
+    shared.add_data(parser, f"{FORMAT_TITLES} files (default: the demo set)", default="demo")
+    option(parser, "--parallel FILE", "parallel text, for bitext mining", nargs="+", default=[])
+    option(parser, "--out DIR", "a folder for the results as MTEB writes them")
+
+
+def _mteb(options: argparse.Namespace) -> Output:
+    from emu_core.bench.mteb_protocols import METRICS, mteb_scores
+
+    taken = shared.taken(options, "parallel", "out")
+    scores = mteb_scores(options.encoder, options.data, **taken, **shared.data_options(options))
+    means = scores.groupby("task", sort=False)[["main_score", *METRICS]].mean()
+    if not options.json:
+        for task, rows in scores.groupby("task", sort=False):
+            print(f"\n{task}\n")
+            cells = [[row.subset, f"{row.sentences:,}", *_fractions(row)] for row in rows.itertuples()]
+            mean = next(means.loc[[task]].itertuples())
+            print_table(("subset", "sentences", *METRICS), [*cells, ["mean", "", *_fractions(mean)]])
+    return {"scores": scores.to_dict("records"), "means": means.to_dict("index")}
+
+
+def _fractions(row: Any) -> list[str]:
+    from emu_core.bench.mteb_protocols import METRICS
+
+    return [f"{getattr(row, name):.4f}" for name in METRICS]
 
 
 def _add_parallel(parser: argparse.ArgumentParser) -> None:

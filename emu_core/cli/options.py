@@ -20,9 +20,11 @@ def add_data(
     parser: argparse.ArgumentParser,
     what: str = f"{FORMAT_TITLES} files, or the word demo",
     kind: Callable[[str], Any] = Path,
+    default: str | None = None,
 ) -> None:
     """Add files, or what else `kind` makes of the arguments, their columns and language, and the device."""
-    parser.add_argument("data", nargs="+", metavar="DATA", help=what, type=kind)
+    count: dict[str, Any] = {"nargs": "+"} if default is None else {"nargs": "*", "default": [kind(default)]}
+    parser.add_argument("data", **count, metavar="DATA", help=what, type=kind)
     option(parser, "--text-column NAME", "column of the sentences; also --{intent,language,id,split}-column")
     for role in COLUMN_ROLES:
         option(parser, f"--{role}-column NAME", argparse.SUPPRESS)

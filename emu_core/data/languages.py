@@ -159,6 +159,18 @@ def split_pair(name: str) -> tuple[str, str] | None:
     return ways[0] if len(ways) == 1 else None
 
 
+def tag_of(code: str) -> str:
+    """Return the three-letter code of a language and, if it is known, its usual script: "deu-Latn" for "de"."""
+    from babel.core import get_global
+
+    base = code.partition("-")[0]
+    codes = [base, *next((others.split() for known, others, *_ in _ROWS if known == base), [])]
+    three_letters = next((other for other in codes if len(other) == 3), base)
+    place = code.partition("-")[2].upper()
+    likely = get_global("likely_subtags").get(f"{base}_{place}" if place else base, "").split("_")
+    return "-".join([three_letters, *(part for part in likely if len(part) == 4)])
+
+
 def ordered(codes: Iterable[str]) -> tuple[str, ...]:
     """Return the distinct codes sorted, English first: the order of all tables and figures."""
     return tuple(sorted(set(codes), key=lambda code: (code != "en", code)))

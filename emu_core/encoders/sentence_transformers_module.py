@@ -14,8 +14,12 @@ from torch.func import functional_call
 
 from emu_core.encoders.base import Encoder, Features, TokenIds
 from emu_core.encoders.registry import open_encoder
-from emu_core.encoders.saved import REDUCED
+from emu_core.encoders.saved import REDUCED, opening
 from emu_core.encoders.transformer.encoder import TransformerEncoder
+from emu_core.encoders.transformer.opening import open_model
+from emu_core.files import read_json
+
+MODULES = "modules.json"
 
 
 def to_sentence_transformers(encoder: Encoder) -> SentenceTransformer:
@@ -27,6 +31,20 @@ def to_sentence_transformers(encoder: Encoder) -> SentenceTransformer:
         return encoder.model
     device = str(encoder.device)
     return SentenceTransformer(modules=[EmuModule(encoder)], device=device, similarity_fn_name="cosine")
+
+
+def open_export(folder: Path, device: str = "cpu") -> SentenceTransformer:
+    """Open an exported folder, or any other model's, without running code from it.
+
+    Raises:
+        EncoderError: the folder holds no whole model, or one that needs code of its own.
+    """
+    ours = f"{EmuModule.__module__}.{EmuModule.__qualname__}"
+    with opening(folder, "sentence-transformers"):
+        if [module["type"] for module in read_json(folder / MODULES)] != [ours]:
+            return open_model(folder).to(device)
+        known: dict[str, Any] = {"trust_remote_code": True, "local_files_only": True}
+        return SentenceTransformer(str(folder), device=device, **known)
 
 
 class EmuModule(InputModule):
