@@ -11,6 +11,7 @@ from emu_app.shell.users import draw_account, draw_sign_in
 from emu_app.shell.widgets import errors_shown
 from emu_app.work.cache import start_helpers
 
+_STOPPED = Path(__file__).parent / "shell" / "stopped.js"
 ICON = Path(__file__).parent / "icon.svg"  # a file, since icons by name are fetched from the network
 # The bar replaces Streamlit's empty header, whose menu stays at its right end. What is styled is named by its key or
 # its part in HTML or ARIA, after `:root` where Streamlit's own style would win. Only columns, which have no keys, are
@@ -25,7 +26,7 @@ main > :first-child { padding: 0.4rem 1.5rem 2rem; }
 /* The first stop of the keyboard on the page: past the bar. */
 .skip { position: absolute; left: -100vw; }
 .skip:focus { left: 1rem; top: 0.25rem; z-index: 1; padding: 0.5rem 1rem; background: Canvas; }
-:has(> :is(.st-key-skip, .st-key-start)) { position: absolute; }
+:has(> :is(.st-key-skip, .st-key-start, .st-key-stopped)) { position: absolute; }
 /* The bar shows which page is open; the heading is for screen readers. */
 :has(> .st-key-heading) {
   position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%);
@@ -73,6 +74,8 @@ def main() -> None:
     page = st.navigation([*tabs, *lab], position="hidden")
     st.set_page_config(page_title=f"{page.title} - Emu")  # tells tabs and bookmarks of the browser apart
     st.html(_STYLE)
+    with st.container(key="stopped"):
+        st.html(f"<script>{_STOPPED.read_text('utf-8')}</script>", unsafe_allow_javascript=True)
     with st.container(key="skip"):
         st.html('<a class="skip" href="#page">Skip the bar</a>')
     with st.container(key="bar", horizontal=True, vertical_alignment="bottom"):

@@ -78,7 +78,7 @@ FINDINGS = {
         f"Of texts over {LONG_TEXT_CHARACTERS:,} characters, an encoder reads only the beginning.",
     ),
 }
-_GRAVE = ("dropped", "conflicts", "id_conflicts", "leaks", "unused", "language_variants")
+_GRAVE = ("dropped", "conflicts", "id_conflicts", "leaks", "unused", "case_variants", "language_variants")
 # The findings that merging intents resolves: what to merge, and the words on the button.
 _MERGING = {
     "case_variants": (Difference.CASE, "Merge intents that differ in case only"),

@@ -11,6 +11,7 @@ from emu_app.shell.address import keep
 from emu_app.shell.widgets import errors_shown
 from emu_core.data.cleaning import stripped
 from emu_core.data.labelled.columns import ColumnMapping
+from emu_core.data.labelled.intent_names import rarer_spellings
 from emu_core.data.labelled.repeats import repeat_keys
 from emu_core.data.wording import counted
 
@@ -50,7 +51,7 @@ def draw_first_labels(upload: Upload, mapping: ColumnMapping, language: str | No
             },
         )
         given = stripped(edited["intent"].astype("str").fillna(""))
-        given = given[given != ""]
+        given = given[given != ""].replace(rarer_spellings(given))
         pressed = st.button(
             f"Start with {counted(len(given), 'label')}",
             type="primary",

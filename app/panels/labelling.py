@@ -21,6 +21,7 @@ from emu_app.work.vectors import digest, weights_of
 from emu_core import charts
 from emu_core.api.suggest import Suggester
 from emu_core.data.labelled import UnlabelledSet
+from emu_core.data.labelled.intent_names import spelt_as
 from emu_core.data.labelled.repeats import is_repeat, repeat_keys
 from emu_core.data.languages import language_name
 from emu_core.data.wording import counted, listed
@@ -148,7 +149,7 @@ def _draw_table(chosen: ChosenData, rows: pd.DataFrame, suggested: pd.DataFrame)
             "probability": column.NumberColumn("Probability", format="%.0f %%", width="small"),
         },
     )
-    given = edited["intent"].fillna("").astype("str").str.strip()
+    given = spelt_as(edited["intent"].fillna("").astype("str").str.strip(), chosen.labelled.intents)
     wanted = (edited["label"].astype(bool) & (given != "")).to_numpy()
     st.caption(
         "The method guesses the intents: correct those that are wrong, and untick sentences you are unsure about."

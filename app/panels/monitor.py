@@ -1,7 +1,7 @@
 """The runs of a page: the watched one, live, and the list of all."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,11 +12,12 @@ from msgspec import UnsetType
 from emu_app.panels.accuracy import draw_guard, draw_new_intents
 from emu_app.panels.context import as_b
 from emu_app.panels.run_table import P_AT_1, found_runs, progress_line, runs_frame
-from emu_app.shell.address import draw_link, keep, keep_renamed, linked
+from emu_app.shell.address import choices_of_session, draw_link, keep, keep_renamed, linked
 from emu_app.shell.model_name import RUN_PREFIX
 from emu_app.shell.state import (
     can_resume,
     config_of,
+    data_sha_of,
     is_bench,
     is_from_scratch,
     is_mine,
@@ -38,7 +39,7 @@ from emu_app.shell.wording import literal, sentence
 from emu_app.work.jobs import UNDO_S, job_manager
 from emu_core import charts
 from emu_core.data.languages import language_name, split_pair
-from emu_core.data.wording import counted
+from emu_core.data.wording import counted, shown
 from emu_core.errors import Message
 from emu_core.evaluation.run_metrics import Metrics
 from emu_core.reports.figures_as_text import PREDICTION, cross_validation_sentence, prediction_sentence
@@ -65,30 +66,45 @@ SLOWEST_S = 20.0
 
 
 def draw_form_and_runs(
-    draw_form: Callable[[], None], wanted: Callable[[Run], bool], key: str, label: str = "Run"
+    draw_form: Callable[[], None],
+    wanted: Callable[[Run], bool],
+    key: str,
+    label: str = "Run",
+    *,
+    data_sha: str = "",
 ) -> tuple[list[Run], Run | None]:
     """Draw a form that starts runs beside the wanted runs; return those, the newest first, and the watched one.
 
-    `key` is the parameter of the address that names the watched run.
+    `key` is the parameter of the address that names the watched run. With the hash of a set, the runs on that set come
+    first, and others are marked.
     """
     settings, watched = st.columns([5, 7], gap="large")
     with settings:
         draw_form()
     runs = [run for run in list_runs(runs_root()) if wanted(run)]
     with watched:
-        return runs, _draw_runs(runs, key, label)
+        return runs, _draw_runs(runs, key, label, data_sha)
 
 
-def _draw_runs(runs: Sequence[Run], key: str, label: str) -> Run | None:
-    if others := job_manager().count(runs_root())[1]:
+def _draw_runs(runs: Sequence[Run], key: str, label: str, data_sha: str) -> Run | None:
+    if jobs := job_manager().count(runs_root())[1]:
         waiting = "job of other people waits or runs", "jobs of other people wait or run"
-        st.caption(f"{counted(others, *waiting)}.")
+        st.caption(f"{counted(jobs, *waiting)}.")
     if not runs:
         draw_note(f"{label}s appear here. Start the first one with the form.")
         _draw_undo(key)
         return None
-    name = linked(key, label, [run.name for run in runs], key=key)
+    others = {run.name: _other_data(run, data_sha) for run in runs}
+    _forget_other_data(key, others, data_sha)
+    names = sorted(others, key=lambda name: bool(others[name]))
+
+    def title(name: str) -> str:
+        return f"{name}, trained on {shown(others[name], 40)}" if others.get(name) else name
+
+    name = linked(key, label, names, key=key, format_func=title)
     run = next(run for run in runs if run.name == name)
+    if others[name]:
+        draw_note(f"Trained on {literal(others[name], 60)}, not on the data chosen above.")
     _draw_keeping(run, key)
     status, seen = status_of(run), _moving()
     st.fragment(lambda: _follow(run, seen), run_every=_POLL_S if seen else None)()
@@ -96,6 +112,21 @@ def _draw_runs(runs: Sequence[Run], key: str, label: str) -> Run | None:
     slower_s = min(SLOWEST_S, max(_POLL_S, status.steps / STEPS_A_SECOND))
     st.fragment(lambda: _draw_curves(run), run_every=slower_s if moving else None)()
     return run
+
+
+def _other_data(run: Run, data_sha: str) -> str:
+    """Return the name of a run's data if it isn't the set with this hash; "" if it is, or if that is unknown."""
+    config = config_of(run) if data_sha else None
+    return "" if config is None or data_sha_of(run) in ("", data_sha) else config.data
+
+
+def _forget_other_data(key: str, others: Mapping[str, str], data_sha: str) -> None:
+    """Drop the watched run when another set is chosen, unless it was trained on that, or is still moving."""
+    before = st.session_state.get(f"{key}-of-data", data_sha)
+    st.session_state[f"{key}-of-data"] = data_sha
+    watched = choices_of_session().get(key, "")
+    if before != data_sha and others.get(watched) and watched not in {name for name, *_ in _moving()}:
+        del choices_of_session()[key]
 
 
 def _follow(run: Run, seen: set[tuple[str, str, str]]) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from starlette.middleware import Middleware
+from starlette.responses import RedirectResponse
 from streamlit.starlette import App
 
 PIECE = 2**18  # bytes
@@ -36,4 +37,21 @@ class InPieces:
         await self._app(scope, receive, send_in_pieces)
 
 
-app = App(Path(__file__).parents[1] / "main.py", middleware=[Middleware(InPieces)])
+class StartByName:
+    """Leads `/workbench` to the start, which is the workbench: the other pages have such addresses."""
+
+    def __init__(self, app: Callable[..., Awaitable[None]]) -> None:
+        """Wrap the application that answers."""
+        self._app = app
+
+    async def __call__(self, scope: _Message, receive: Callable[[], Awaitable[_Message]], send: Send) -> None:
+        """Answer a request."""
+        named = scope["type"] == "http" and scope["path"].rstrip("/").endswith("/workbench")
+        if not named:
+            return await self._app(scope, receive, send)
+        up = ".." if scope["path"].endswith("/") else "."
+        query = scope["query_string"].decode("latin-1")
+        await RedirectResponse(f"{up}/{query and '?'}{query}")(scope, receive, send)
+
+
+app = App(Path(__file__).parents[1] / "main.py", middleware=[Middleware(StartByName), Middleware(InPieces)])

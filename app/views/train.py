@@ -6,8 +6,9 @@ from emu_app.data.library import chosen_data
 from emu_app.forms.starting import draw_start_button
 from emu_app.forms.training import TRAIN_PAGE, draw_form
 from emu_app.panels.monitor import WATCHED_RUN, draw_form_and_runs, draw_list
-from emu_app.shell.state import is_training, runs_root
+from emu_app.shell.state import is_from_scratch, is_training, runs_root
 from emu_app.shell.widgets import draw_note, draw_notebook_button
+from emu_core.runs.run import Run
 
 
 def page() -> None:
@@ -16,10 +17,15 @@ def page() -> None:
         "Specialise an encoder for all of its languages with labels in one. A run continues when you leave this page "
         "or close the tab."
     )
-    runs, _ = draw_form_and_runs(_draw_start, is_training, WATCHED_RUN)
+    runs, _ = draw_form_and_runs(_draw_start, _is_wanted, WATCHED_RUN, data_sha=chosen_data().sha256)
     if runs:
         st.subheader("All runs")
         draw_list(runs)
+
+
+def _is_wanted(run: Run) -> bool:
+    """Return whether a run specialises an encoder; one from scratch is on the page Pretrain."""
+    return is_training(run) and not is_from_scratch(run)
 
 
 def _draw_start() -> None:

@@ -30,6 +30,7 @@ from emu_app.workbench.subject import Space
 from emu_core import charts
 from emu_core.charts.marks import ColourBy
 from emu_core.data.cleaning import cleaned
+from emu_core.data.labelled.intent_names import spelt_as
 from emu_core.data.wording import counted
 from emu_core.evaluation.projection import Projection, place_on_map
 
@@ -238,6 +239,8 @@ def _draw_changes(rows: Sequence[int], now: Context) -> None:
     st.caption("Saved as a new version of the set; this version is kept.")
     if done or gone:
         with errors_shown():
+            if done:  # a name that differs from a known one in case only is meant to be that
+                intent = spelt_as(pd.Series([intent]), labelled.intents).iloc[0]
             changed = labelled.relabel(rows, intent) if done else labelled.drop(rows)
             add_version(
                 now.chosen, changed, f"{count} relabelled as {intent}" if done else f"{count} dropped"

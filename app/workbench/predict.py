@@ -73,6 +73,9 @@ def draw_predictions(now: Context) -> None:
     if by_encoder is None:
         return
     _draw_table({name: table for name, (table, _) in by_encoder.items()})
+    for title, (_, facts) in zip(now.titles, by_encoder.values(), strict=True):
+        if notes := [*_caught(facts), *prediction_notes(facts)]:
+            st.caption(f"{literal(title)}: {' '.join(map(literal, notes))}")
     row = 0
     if len(texts) > 1:
         rows, named = range(len(texts)), [short(text, 100) for text in texts]
@@ -85,7 +88,15 @@ def draw_predictions(now: Context) -> None:
     columns = roomy_columns(len(by_encoder), 340, "predicted")
     for column, title, (name, (table, facts)) in zip(columns, now.titles, by_encoder.items(), strict=True):
         with column:
-            draw_answer(title, table.iloc[row], facts, f"predicted-{name}")
+            draw_answer(title, table.iloc[row], facts, f"predicted-{name}", with_notes=False)
+
+
+def _caught(facts: PredictionFacts) -> list[str]:
+    """Return, in a sentence, how many sentences of intents without labels are recognised as such, if it is measured."""
+    if facts["new_found"] is None:
+        return []
+    caught = f"{facts['new_found']:.0f} of 100 sentences of an intent without labels are caught"
+    return [f"About {caught}; the others get a known intent, which is wrong."]
 
 
 def _ask() -> list[str]:
@@ -120,7 +131,9 @@ def _draw_table(tables: dict[str, pd.DataFrame]) -> None:
     )
 
 
-def draw_answer(title: str, answer: "pd.Series[Any]", facts: PredictionFacts, key: str) -> None:
+def draw_answer(
+    title: str, answer: "pd.Series[Any]", facts: PredictionFacts, key: str, *, with_notes: bool = True
+) -> None:
     """Draw a row of `IntentClassifier.explain`: intent, labelled sentences behind it, and how reliable it is."""
     confidence = "" if pd.isna(answer["confidence"]) else f" ({100 * answer['confidence']:.0f} %)"
     st.markdown(f"{literal(title)}: **{literal(answer['intent'], 60)}**{confidence}")
@@ -130,7 +143,8 @@ def draw_answer(title: str, answer: "pd.Series[Any]", facts: PredictionFacts, ke
         {name: [answer[f"{neighbour}{end}"] for neighbour in neighbours] for name, end in columns.items()}
     )
     draw_neighbours(table, answer["intent"], key)
-    st.caption(" ".join(["✓ has the predicted intent.", *map(literal, prediction_notes(facts))]))
+    notes = prediction_notes(facts) if with_notes else []
+    st.caption(" ".join(["✓ has the predicted intent.", *map(literal, notes)]))
 
 
 def draw_neighbours(table: pd.DataFrame, intent: str, key: str) -> None:

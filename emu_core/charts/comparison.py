@@ -108,7 +108,7 @@ def confusion(
     )
     matrix = shares[which].unstack(fill_value=0.0).reindex(index=intents, columns=intents, fill_value=0.0)
     if which == "difference":
-        return confusion_matrix(matrix, "Difference, points", difference=True)
+        return confusion_matrix(matrix, "Difference, points; violet: better, orange: worse", difference=True)
     return confusion_matrix(matrix, f"{plain(_name(comparison, which))}: nearest neighbours, %")
 
 

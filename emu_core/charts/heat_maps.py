@@ -17,11 +17,13 @@ _MOST_COUNTED = 30  # languages of counts
 _MOST_SENTENCES = 12  # in a matrix of cosines
 _MOST_INTENTS = 10  # in a matrix of confusions
 DARK, LIGHT = "#111111", "#FFFFFF"
-Scale = Literal["Cividis", "Cividis_r", "PuOr"]  # plotly's scales that are safe for colour-blind readers
+# Plotly's scales that are safe for colour-blind readers, and one from the page's background to so much blue that the
+# page's text is legible on it, be it dark on white or white on dark.
+Scale = Literal["Cividis", "PuOr", "Counts"]
+_COUNTS = [[0.0, "rgba(0, 114, 178, 0.04)"], [1.0, "rgba(0, 114, 178, 0.6)"]]
 # Where a scale is dark, by the share of the way from its lowest to its highest value.
 _IS_DARK: dict[Scale, Callable[[NDArray[np.float64]], NDArray[np.bool_]]] = {
     "Cividis": lambda share: 1.0 - share > 0.5,
-    "Cividis_r": lambda share: share > 0.5,
     "PuOr": lambda share: np.abs(share - 0.5) > 0.3,
 }
 
@@ -48,7 +50,7 @@ def heat_map(
     written = len(x) <= most
     figure = go.Figure(
         go.Heatmap(
-            z=z, x=list(x), y=list(y), zmin=span[0], zmax=span[1], colorscale=scale,
+            z=z, x=list(x), y=list(y), zmin=span[0], zmax=span[1], colorscale=_COUNTS if scale == "Counts" else scale,
             text=[
                 [hover(row, column, cell) for column, cell in zip(x, line, strict=True)]
                 for row, line in zip(y, cells, strict=True)
@@ -57,13 +59,16 @@ def heat_map(
         )
     )  # fmt: skip
     if written:
-        is_dark = _IS_DARK[scale]((z - span[0]) / ((span[1] - span[0]) or 1.0)) & np.isfinite(z)
+        ink: list[str] | None = None  # the page's, on colours through which the page is seen
+        if scale in _IS_DARK:
+            is_dark = _IS_DARK[scale]((z - span[0]) / ((span[1] - span[0]) or 1.0)) & np.isfinite(z)
+            ink = np.where(is_dark, LIGHT, DARK).ravel().tolist()
         figure.add_scatter(
             x=[column for _ in y for column in x],
             y=[row for row in y for _ in x],
             text=[cell for row in cells for cell in row],
             mode="text",
-            textfont={"color": np.where(is_dark, LIGHT, DARK).ravel().tolist()},
+            textfont={"color": ink},
             hoverinfo="skip",
             showlegend=False,
         )
@@ -116,7 +121,7 @@ def class_balance(counts: pd.DataFrame) -> go.Figure:
     figure = heat_map(
         counts.to_numpy(), codes, range(len(intents)),  # shortened names may repeat
         counts.astype(str).to_numpy().tolist(),
-        span=(0.0, max(1.0, float(counts.to_numpy().max(initial=0)))), scale="Cividis_r",
+        span=(0.0, max(1.0, float(counts.to_numpy().max(initial=0)))), scale="Counts",
         most=_MOST_COUNTED,
         hover=lambda row, code, cell: f"{plain(intents[row])}<br>{language_name(code)}: {cell}",
         height=90 + 22 * len(intents),
@@ -132,10 +137,12 @@ def class_balance(counts: pd.DataFrame) -> go.Figure:
 def confusion_matrix(shares: pd.DataFrame, title: str, *, difference: bool = False) -> go.Figure:
     """Return a heat map of the intents of nearest neighbours.
 
-    The shares are percent, or a difference in points (violet above zero, orange below, white at zero), by the
-    sentences' intent (rows) and the neighbours' (columns).
+    The shares are percent, or a difference in points, by the sentences' intent (rows) and the neighbours' (columns).
+    Of a difference, violet is better and orange worse: more neighbours of the sentences' own intent, or fewer of
+    another one.
     """
     values = shares.to_numpy(np.float64)
+    is_own = np.asarray(shares.index)[:, None] == np.asarray(shares.columns)[None, :]
     # Shares use the upper half of the scale, so that the many zeros are white.
     reach = max(1.0, float(np.abs(values).max(initial=0.0))) if difference else 100.0
     intents = [str(intent) for intent in shares.index]
@@ -143,7 +150,10 @@ def confusion_matrix(shares: pd.DataFrame, title: str, *, difference: bool = Fal
     names = [plain(short(intent, 18)) for intent in intents]
     form = "+.0f" if difference else ".0f"
     figure = heat_map(
-        values, places, places, [[f"{value:{form}}" if round(value) else "" for value in row] for row in values],
+        np.where(is_own, values, -values) if difference else values,
+        places,
+        places,
+        [[f"{value:{form}}" if round(value) else "" for value in row] for row in values],
         span=(-reach, reach), scale="PuOr", most=_MOST_INTENTS,
         hover=lambda row, column, cell: f"{plain(intents[int(row)])}<br>nearest: {plain(intents[int(column)])}<br>"
         f"{cell or '0'} {'points' if difference else '%'}",

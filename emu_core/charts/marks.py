@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from emu_core.charts.style import HOVER, PALETTE, plain, short, tinted
+from emu_core.charts.style import GREY, HOVER, PALETTE, plain, short, tinted
 from emu_core.data.languages import language_name, ordered
 
 ColourBy = Literal["intent", "language", "template"]
@@ -39,8 +39,9 @@ class ColourGroup:
 
     @property
     def colour(self) -> str:
-        """The colour of the group: from the palette, then from lighter and darker palettes, then from the start."""
-        return tinted(PALETTE[self.number % len(PALETTE)], _TINTS[self.number // len(PALETTE) % len(_TINTS)])
+        """The colour of the group: from the palette, then from lighter and darker ones; all others are grey."""
+        tint, hue = divmod(self.number, len(PALETTE))
+        return tinted(PALETTE[hue], _TINTS[tint]) if tint < len(_TINTS) else GREY
 
     @property
     def shape(self) -> tuple[int, str]:

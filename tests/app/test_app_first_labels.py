@@ -44,6 +44,24 @@ def test_sentences_without_labels_start_a_set(monkeypatch: pytest.MonkeyPatch, r
     assert app.query_params["part"] == "Label more sentences"
 
 
+def test_first_labels_that_differ_in_case_are_one(monkeypatch: pytest.MonkeyPatch, runs: Path) -> None:
+    def label(table: pd.DataFrame, **about: Any) -> pd.DataFrame:
+        intents = {TEXTS[0]: "pool", TEXTS[2]: "pool", TEXTS[1]: "Pool", TEXTS[-1]: "shop"}
+        return table.assign(intent=table["text"].map(intents).fillna(""))
+
+    app = new_session().run()
+    content = pd.DataFrame({"text": TEXTS}).to_csv(index=False).encode()
+    app.file_uploader[0].set_value([("mails.en.csv", content, "")])
+    app.run()
+    with monkeypatch.context() as patched:
+        patched.setattr(st, "data_editor", label)
+        app.run()
+        given = next(button.label for button in app.button if button.label.startswith("Start with"))
+        press(app, given)
+    (folder,) = (path for path in (runs / ".data").iterdir() if (path / "rows.parquet").is_file())
+    assert set(pd.read_parquet(folder / "rows.parquet")["intent"]) == {"", "pool", "shop"}
+
+
 def test_a_file_with_intents_is_not_asked_for_labels() -> None:
     app = new_session().run()
     frame = pd.DataFrame({"text": TEXTS, "intent": ["pool"] * 10 + ["shop"] * 10})

@@ -144,6 +144,17 @@ def test_a_held_out_share_stays_the_same_when_sentences_are_labelled(runs: Path)
     assert "points since" in score(app)[1]
 
 
+def test_a_label_in_another_case_is_the_known_one(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = with_frame(partly_labelled())
+    labelled = stored(runs, "small")
+    explore(app, **{"explore-picked": (labelled.sha256(), (3, 5))})
+    with monkeypatch.context() as patched:  # no test can type into a list
+        patched.setattr("emu_app.workbench.maps.choose", lambda *_, **__: " TAXI")
+        app.run()
+        press(app, "Relabel")
+    assert stored(runs, "small-v2").sha256() == labelled.relabel([3, 5], "taxi").sha256()
+
+
 def test_picked_sentences_are_relabelled_or_dropped_in_a_new_version(runs: Path) -> None:
     frame = partly_labelled()
     app = with_frame(frame)

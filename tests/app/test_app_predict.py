@@ -53,6 +53,9 @@ def test_typed_sentences_are_answered_by_both_encoders(app: AppTest) -> None:
         intent = answers[f"{name}: intent"][0]
         assert len(near) == 5 and {"English", "German", "Japanese"} & set(near["language"])
         assert (near["right"] == "✓").tolist() == (near["intent"] == intent).tolist()
+    # How many new intents are caught, below the table of predictions; once, not again with each sentence.
+    caught = [line.value for line in app.caption if "of an intent without labels are caught" in line.value]
+    assert [line.partition(":")[0].rstrip("\\") for line in caught] == ["A", "B"]
     before = app.dataframe[1].value["text"].tolist()
     app.selectbox[-1].set_value(1).run()
     assert app.dataframe[1].value["text"].tolist() != before

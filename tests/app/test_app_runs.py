@@ -7,6 +7,7 @@ from streamlit.testing.v1 import AppTest
 
 from emu_app.work import jobs
 from emu_app.work.jobs import JobManager
+from emu_core import read_labelled
 from emu_core.runs.run import Run, RunState, Status
 from tests.support.app_pages import new_session, press
 from tests.support.fake_runs import PATIENCE_S, NoData, config, go, manager, past, until
@@ -45,6 +46,53 @@ def field(app: AppTest, label: str, value: object) -> None:
 
 def listed(app: AppTest) -> list[str]:
     return list(app.dataframe[0].value["Run"])
+
+
+def of_data(run: Run, sha256: str) -> Run:
+    """Make a run one that was trained on other data than the demo set, or on that."""
+    run.write("data.json", {"name": "hotel", "sha256": sha256})
+    return run
+
+
+def test_runs_on_the_chosen_data_come_first_and_others_are_marked(root: Path) -> None:
+    demo = read_labelled("demo")[0].sha256()
+    past(root, "oldest", FINISHED)
+    of_data(Run(root / "first"), "another")
+    of_data(Run(root / "second"), "another")
+    of_data(Run(root / "oldest"), demo)
+    app = opened()
+    runs = app.selectbox(key="watched")
+    assert runs.value == "oldest" and sorted(runs.options) == [
+        "first, trained on tiny",
+        "oldest",
+        "second, trained on tiny",
+    ]
+    assert not any("Trained on tiny" in note.value for note in app.info)
+    other = opened(watched="first")
+    assert any(note.value == "Trained on tiny, not on the data chosen above." for note in other.info)
+
+
+def test_a_run_of_the_data_before_is_not_shown_beside_new_data(root: Path) -> None:
+    of_data(Run(root / "first"), read_labelled("demo")[0].sha256())
+    of_data(Run(root / "second"), "another")
+    Run(root / "second").write_status(Status(state=RunState.FINISHED, started_at=2.0))
+    app = opened(watched="first")
+    assert app.selectbox(key="watched").value == "first"
+    frame = read_labelled("demo")[0].frame.iloc[:200]
+    app.switch_page("views/data.py").run()
+    app.file_uploader[0].set_value([("part.csv", frame.to_csv(index=False).encode(), "")])
+    app.run()
+    app.switch_page("views/train.py").run()
+    assert not app.exception
+    assert app.selectbox(key="watched").value == "second"  # the newest of the others
+    assert all(", trained on tiny" in option for option in app.selectbox(key="watched").options)
+
+
+def test_runs_from_scratch_are_on_their_own_page(root: Path) -> None:
+    past(root, "scratch", FINISHED, encoder="", method="bicvm", train_languages=())
+    assert "scratch" not in opened().selectbox(key="watched").options
+    app = new_session("pretrain").run()
+    assert app.selectbox(key="pretrain-watched").options == ["scratch"]
 
 
 def test_name_note_and_tags_are_kept_shown_and_searched(root: Path) -> None:

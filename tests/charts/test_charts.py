@@ -12,7 +12,7 @@ import pytest
 
 from emu_core import charts
 from emu_core.charts.curves import MAX_CURVE_POINTS
-from emu_core.charts.marks import MAX_NAMED_CLUSTERS, cluster_names, name_width
+from emu_core.charts.marks import MAX_NAMED_CLUSTERS, cluster_names, groups, name_width
 from emu_core.charts.stills import maps_file
 from emu_core.charts.style import GREY
 from emu_core.data.languages import language_name
@@ -65,6 +65,17 @@ def test_class_balance_prints_every_count() -> None:
     assert "German: 7" in heat(figure).text[1][1]
 
 
+def test_counts_have_one_hue_on_which_the_pages_text_is_legible() -> None:
+    figure = charts.class_balance(pd.DataFrame({"en": [0, 1, 10]}, index=["a", "b", "c"]))
+    assert figure.data[1].textfont.color is None
+    for page, ink in (("#FFFFFF", "#31333F"), ("#0E1117", "#FAFAFA")):
+        for _, colour in heat(figure).colorscale:
+            *hue, share = (float(part) for part in colour.removeprefix("rgba(").removesuffix(")").split(","))
+            assert hue == [0, 114, 178]
+            ground = [share * over + (1 - share) * under for over, under in zip(hue, _rgb(page), strict=True)]
+            assert _contrast(_rgb(ink), ground) >= 4.5
+
+
 def test_the_balance_begins_with_its_first_row_and_ends_with_its_last() -> None:
     figure = charts.class_balance(pd.DataFrame({"en": [3, 0, 1]}, index=["a", "b", "c"]))
     assert tuple(figure.layout.yaxis.range) == (2.5, -0.5)  # the first on top, half a cell past each end
@@ -75,6 +86,13 @@ def test_names_that_are_alike_when_cut_keep_rows_of_their_own() -> None:
     stem = "a" * 60
     figure = charts.class_balance(pd.DataFrame({"en": [1, 2]}, index=[stem + "1", stem + "2"]))
     assert len(set(heat(figure).y)) == 2
+
+
+def test_no_two_groups_share_a_colour() -> None:
+    frame = pd.DataFrame({"intent": [f"intent {number:02}" for number in range(40)]})
+    colours = [group.colour for group in groups(frame, "intent")]
+    assert len(set(colours[:24])) == 24
+    assert set(colours[24:]) == {GREY}
 
 
 def test_loss_curves_have_a_panel_for_each_part() -> None:

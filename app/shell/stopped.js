@@ -1,0 +1,20 @@
+// Streamlit's dialog about a server that has stopped names a command of its own; this one is the app's.
+(() => {
+  if (window.emuStopped) return
+  const words = [
+    [/^Is Streamlit still running\?.*/s, 'The app has stopped. Start it again in a terminal, and this page goes on:'],
+    [/^Streamlit server is not responding\..*/s, 'The server of the app does not answer. Are you connected to it?'],
+    [/^streamlit run yourscript\.py$/, 'emu app'],
+  ]
+  const reword = () => {
+    const dialog = document.querySelector('[role="dialog"]')
+    if (!dialog) return
+    const texts = document.createTreeWalker(dialog, NodeFilter.SHOW_TEXT)
+    while (texts.nextNode()) {
+      const said = words.find(([old]) => old.test(texts.currentNode.nodeValue))
+      if (said) texts.currentNode.nodeValue = said[1]
+    }
+  }
+  window.emuStopped = new MutationObserver(reword)
+  window.emuStopped.observe(document.body, { childList: true, subtree: true })
+})()
