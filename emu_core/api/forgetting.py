@@ -65,7 +65,7 @@ class _Measure:
 
 def forgetting(
     face: Face,
-    folder: str | Path,
+    folder: str | Path | Run,
     *,
     sts: Sources | None = None,
     translations: Texts | None = None,
@@ -78,7 +78,7 @@ def forgetting(
 
     Args:
         face: writes the run's card; `emu_core.forgetting` has one and takes no other.
-        folder: a finished run's.
+        folder: that of a finished run, or the run.
         sts: a folder of files such as de.dev.csv, with two sentences and a score a row and no header; or a table, as
             `read_scored_pairs` takes it.
         translations: a folder of files such as tatoeba.deu-eng.deu and tatoeba.deu-eng.eng, one sentence a line; or

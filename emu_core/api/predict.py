@@ -9,6 +9,7 @@ from emu_core.api.embed import sentence_rows
 from emu_core.api.inputs import RUN_SPEC, labelled_set
 from emu_core.data.collections.in_memory import Sources
 from emu_core.data.labelled.columns import ColumnMapping
+from emu_core.runs.run import Run
 
 
 def predict(
@@ -16,7 +17,7 @@ def predict(
     *,
     pool: Sources,
     encoder: str = "use",
-    run: str | Path | None = None,
+    run: str | Path | Run | None = None,
     n_neighbors: int = 3,
     threshold: float | None = None,
     device: str = "auto",
@@ -36,7 +37,7 @@ def predict(
             file if one of that name exists or if it ends like one (.csv, .txt ...).
         pool: labelled sentences, as `read_labelled` takes them: files, "demo", a DataFrame, `(texts, intents)` ...
         encoder: what `load_encoder` takes.
-        run: the folder of a finished run, to use its encoder.
+        run: a finished run, or its folder, to use its encoder.
         n_neighbors: see `IntentClassifier`.
         threshold: see `IntentClassifier`.
         device: "auto", "cpu", "cuda:0".
@@ -64,7 +65,7 @@ def predict(
     from emu_core.api.intent_classifier import IntentClassifier  # imports scikit-learn
 
     classifier = IntentClassifier(
-        encoder if run is None else f"{RUN_SPEC}{run}",
+        encoder if run is None else f"{RUN_SPEC}{Path(run)}",
         n_neighbors=n_neighbors,
         threshold=threshold,
         device=device,

@@ -11,7 +11,7 @@ from emu_core.runs.run import Run, RunState
 
 def resume(
     face: Face,
-    folder: str | Path,
+    folder: str | Path | Run,
     *,
     checkpoint_s: float = CHECKPOINT_S,
     on_progress: OnProgress | None = None,
@@ -22,7 +22,7 @@ def resume(
 
     Args:
         face: writes the run's card; `emu_core.resume` has one and takes no other.
-        folder: the run's folder.
+        folder: that of the run, or the run.
         checkpoint_s: seconds between two checkpoints.
         on_progress: called with the run's status when it changes; None shows it in a notebook, and nothing elsewhere.
 

@@ -153,6 +153,10 @@ class Run:
         self.training_folder = self.folder / "training"
         self.checkpoint = self.training_folder / "checkpoint.pt"
 
+    def __fspath__(self) -> str:
+        """Return the path of the folder, so that a run can be given wherever its folder can."""
+        return str(self.folder)
+
     def __repr__(self) -> str:
         """Return the name without the path, which notebooks that are handed on would disclose."""
         return f"<run {self.name}>"
