@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from emu_core.notebook.verbs import forgetting as forgetting
     from emu_core.notebook.verbs import predict as predict
     from emu_core.notebook.verbs import pretrain as pretrain
+    from emu_core.notebook.verbs import push_to_hub as push_to_hub
     from emu_core.notebook.verbs import resume as resume
     from emu_core.notebook.verbs import train as train
     from emu_core.processes import join_processes as join_processes
@@ -54,6 +55,7 @@ _SHOWN = (
     "forgetting",
     "predict",
     "pretrain",
+    "push_to_hub",
     "resume",
     "train",
 )  # with texts for people, and rich in Jupyter

@@ -3,12 +3,15 @@
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TypeGuard
 
 from emu_core.api.inputs import open_encoder_of
 from emu_core.encoders.base import Encoder, ReportProgress
 from emu_core.errors import EmuError, EncoderError, Fix, RunError
 from emu_core.exporting import ExportFormat
-from emu_core.exporting.writers import Export, write_onnx, write_sentence_transformers
+from emu_core.exporting.push import check_push, push_folder
+from emu_core.exporting.writers import GRAPH, MODULES, Export, write_onnx, write_sentence_transformers
 from emu_core.files import disk_fault, whole_folder
 from emu_core.runs.run import Run, cant_write
 
@@ -77,3 +80,52 @@ def export(
         raise cant_write(Path(out), why) from error
     tell(2, 2)
     return Path(out)
+
+
+def push_to_hub(
+    write_readme: WriteReadme,
+    source: Run | str | Path,
+    repo: str,
+    *,
+    public: bool = False,
+    format: ExportFormat | str = "sentence-transformers",
+) -> str:
+    """Export an encoder into a new repository of the Hugging Face hub, with the token of huggingface_hub.
+
+    An encoder can say something about the sentences that it learnt from, so that a repository is private unless you
+    ask for a public one. The token is that of `hf auth login`, or HF_TOKEN; it is neither shown nor stored.
+
+    Args:
+        write_readme: as in `export`.
+        source: what `export` takes, or a folder that it wrote.
+        repo: the new repository, such as "user/hotel-encoder"; without a user it is your own.
+        public: let everybody see it.
+        format: as in `export`.
+
+    Returns:
+        The address of the repository.
+
+    Raises:
+        RunError: there is no token, it may not write, the repository exists, or the hub can't be reached.
+        EncoderError: as in `export`.
+
+    Examples:
+        >>> import emu_core
+        >>> emu_core.push_to_hub("runs/hotel", "my hotel")
+        Traceback (most recent call last):
+        emu_core.errors.RunError: 'my hotel' is no name of a repository; give one such as user/hotel-encoder
+    """
+    check_push(repo)
+    if is_export(source):
+        return push_folder(Path(source), repo, public=public)
+    with TemporaryDirectory() as folder:
+        return push_folder(
+            export(write_readme, source, Path(folder) / "export", format=format), repo, public=public
+        )
+
+
+def is_export(source: Run | str | Path) -> TypeGuard[str | Path]:
+    """Return whether a source is a folder that `export` wrote."""
+    return isinstance(source, str | Path) and any(
+        (Path(source) / name).is_file() for name in (MODULES, GRAPH)
+    )

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from emu_core.api.export import is_export
 from emu_core.api.inputs import labelled_set, open_encoder_of
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.columns import ColumnMapping
@@ -106,9 +107,9 @@ def mteb_scores(
 
 def _open(source: Run | str | Path, device: str) -> "SentenceTransformer":
     """Open an export, or else a run's encoder or a spec's."""
-    from emu_core.encoders.sentence_transformers_module import MODULES, open_export, to_sentence_transformers
+    from emu_core.encoders.sentence_transformers_module import open_export, to_sentence_transformers
 
-    if isinstance(source, str | Path) and (Path(source) / MODULES).is_file():
+    if is_export(source):
         return open_export(Path(source), device)
     encoder, _ = open_encoder_of(source, "measure", device=device)
     return to_sentence_transformers(encoder)

@@ -88,14 +88,32 @@ def add_export(verbs: Any) -> None:
     parser.add_argument("run", metavar="RUN", help="a finished run's folder, or an encoder such as e5-small")
     names, usual = [known.value for known in ExportFormat], "sentence-transformers"
     option(parser, "--format", f"format to write (default: {usual})", default=usual, choices=names)
-    option(parser, "--out DIR", "the folder to write", required=True)
+    option(parser, "--out DIR", "the folder to write")
+    about = "upload it into a new, private repository of the Hugging Face hub, such as user/hotel"
+    option(parser, "--push REPO", about)
+    option(parser, "--public", "let everybody see the repository", action="store_true")
 
 
 def _export(options: argparse.Namespace) -> Output:
-    from emu_core.api.export import export
+    from emu_core.api.export import export, push_to_hub
+    from emu_core.errors import Fix, RunError
+    from emu_core.exporting.push import check_push
     from emu_core.reports.export_readme import write_readme
 
-    folder = export(write_readme, options.run, options.out, format=options.format)
-    if not options.json:
-        print(f"{folder} is written; its README.md says how to open it")
-    return {"folder": str(folder)}
+    if not options.out and not options.push:
+        raise RunError(
+            "name a folder to write with ", Fix("out"), " or, with --push, a repository of the hub"
+        )
+    done: dict[str, str] = {}
+    if options.push:
+        check_push(options.push)
+    if options.out:
+        done["folder"] = str(export(write_readme, options.run, options.out, format=options.format))
+        if not options.json:
+            print(f"{options.out} is written; its README.md says how to open it")
+    if options.push:
+        source, taken = options.out or options.run, shared.taken(options, "public", "format")
+        done["pushed"] = push_to_hub(write_readme, source, options.push, **taken)
+        if not options.json:
+            print(f"{done['pushed']} is {'public' if options.public else 'private'}")
+    return done

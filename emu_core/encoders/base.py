@@ -38,6 +38,7 @@ class EncoderInfo:
     licence: str  # SPDX name
     available: bool  # whether it can be loaded on this machine
     reason: str  # if not, why, and how to fix it
+    hub_name: str = ""  # of the same model on the Hugging Face hub, if it is there
 
 
 @dataclass(frozen=True)

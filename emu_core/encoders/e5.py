@@ -244,7 +244,8 @@ class E5SmallEncoder(TransformerEncoder):
     def info(cls) -> EncoderInfo:
         """Describe the published encoder."""
         reason, name = _absence(), "Multilingual E5, small"
-        return EncoderInfo(cls.spec, name, cls.dim, cls.languages, 100, "MIT", not reason, reason)
+        hub_name = "intfloat/multilingual-e5-small"
+        return EncoderInfo(cls.spec, name, cls.dim, cls.languages, 100, "MIT", not reason, reason, hub_name)
 
     @classmethod
     def load(cls, name: str = "") -> Self:

@@ -19,8 +19,6 @@ from emu_core.encoders.transformer.encoder import TransformerEncoder
 from emu_core.encoders.transformer.opening import open_model
 from emu_core.files import read_json
 
-MODULES = "modules.json"
-
 
 def to_sentence_transformers(encoder: Encoder) -> SentenceTransformer:
     """Return a live model of an encoder, which shares its weights and its device.
@@ -41,10 +39,11 @@ def open_export(folder: Path, device: str = "cpu") -> SentenceTransformer:
     """
     ours = f"{EmuModule.__module__}.{EmuModule.__qualname__}"
     with opening(folder, "sentence-transformers"):
-        if [module["type"] for module in read_json(folder / MODULES)] != [ours]:
+        if [module["type"] for module in read_json(folder / "modules.json")] != [ours]:
             return open_model(folder).to(device)
-        known: dict[str, Any] = {"trust_remote_code": True, "local_files_only": True}
-        return SentenceTransformer(str(folder), device=device, **known)
+        # By its name, sentence-transformers would look for the class in files of the folder first.
+        module = EmuModule.load(str(folder))
+    return SentenceTransformer(modules=[module], device=device, similarity_fn_name="cosine")
 
 
 class EmuModule(InputModule):

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from onnxruntime import InferenceSession
 
 GRAPH = "model.onnx"
+MODULES = "modules.json"  # in a folder of sentence-transformers
 INPUTS, OUTPUT = ("input_ids", "attention_mask"), "sentence_embedding"
 OPSET = 18  # the exporter's own, which needs no conversion
 _MIN_COSINE = 0.9999

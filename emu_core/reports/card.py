@@ -7,6 +7,7 @@ from emu_core.evaluation.run_metrics import Metrics
 from emu_core.files import write_whole
 from emu_core.methods.registry import methods
 from emu_core.reports import figures_as_text as text
+from emu_core.reports.card_header import run_header
 from emu_core.reports.figures_as_text import TextTable
 from emu_core.reports.headline import unlabelled_languages
 from emu_core.reports.templating import render_markdown
@@ -30,7 +31,7 @@ def write_card(run: Run) -> None:
 def model_card(
     name: str, config: RunConfig, data: DataFacts, metrics: Metrics, forgetting: pd.DataFrame | None = None
 ) -> str:
-    """Return the card in Markdown: what was trained on what, what got better and what got worse.
+    """Return the card in Markdown: what was trained on what, what got better and what got worse; with its header.
 
     `forgetting` is what `read_forgetting` returns.
     """
@@ -43,7 +44,7 @@ def model_card(
         **config.versions,
     }
     directions = text.directions(metrics)
-    return render_markdown(
+    return run_header(name, config, data, metrics) + render_markdown(
         "card.md.j2",
         name=name,
         config=config,

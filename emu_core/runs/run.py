@@ -269,6 +269,9 @@ class Run:
             os.utime(path, ns=(written.st_atime_ns, written.st_mtime_ns))  # runs are listed by it
         with suppress(OSError):  # an unfinished run has no card
             card = (new.folder / "README.md").read_text("utf-8")
+            card = re.sub(
+                rf"^- name: '?{re.escape(self.name)}'?$", f"- name: '{name}'", card, count=1, flags=re.M
+            )
             card = card.replace(f"# {self.name}\n", f"# {name}\n", 1).replace(
                 f'"run:{self.name}"', f'"run:{name}"'
             )

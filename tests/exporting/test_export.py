@@ -47,7 +47,7 @@ def test_a_transformer_opens_in_sentence_transformers_where_emu_core_is_not(
     np.testing.assert_allclose(vectors, encoder.encode(TEXTS), rtol=0, atol=1e-6)
     assert {path.suffix for path in out.rglob("*") if path.is_file()} == {".json", ".safetensors", ".md"}
     readme = (out / "README.md").read_text("utf-8")
-    assert readme.startswith("# tiny\n") and "What was trained on what." in readme
+    assert "\n---\n\n# tiny\n" in readme and "What was trained on what." in readme
     assert readme.count("# tiny") == 1
 
 
