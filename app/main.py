@@ -46,8 +46,7 @@ main > :first-child { padding: 0.4rem 1.5rem 2rem; }
   .st-key-ways { padding-right: 2.5rem; column-gap: 0.25rem; }  /* beside the menu */
   .st-key-ways [aria-hidden="true"] { display: none; }  /* the icons */
   .st-key-bar [class*="st-key-choose-"] { flex: 0 0 calc(50vw - 1.7rem); }
-  /* The maps before their controls. */
-  .st-key-space > * > * > [data-testid="stColumn"]:first-child { order: 3; }
+  .st-key-map-settings { order: 1; }  /* below the maps */
 }
 </style>
 """

@@ -101,6 +101,34 @@ const paint = (graph, figure) => {
   graph.emit('plotly_restyle', [])
 }
 
+// The sentences that are pointed at, each with lines to its neighbours: a trace for each kind, which `unmarked` removes.
+const MARK = 'emu mark'
+const RIGHT = { colour: '#009E73', symbol: 'circle-open' }
+const WRONG = { colour: '#D55E00', symbol: 'square-open' }
+const unmarked = traces => traces.filter(trace => trace.name !== MARK)
+const markTraces = (marks, ink) => marks.flatMap((mark, panel) => {
+  if (!mark) return []
+  const axis = panel ? panel + 1 : ''
+  const trace = (x, y, look) => ({
+    type: 'scattergl', name: MARK, xaxis: `x${axis}`, yaxis: `y${axis}`, x, y, hoverinfo: 'skip', showlegend: false,
+    unselected: { marker: { opacity: 1 } }, ...look,
+  })
+  const traces = [[true, RIGHT], [false, WRONG]].flatMap(([kind, { colour, symbol }]) => {
+    const near = mark.near.filter(([, , isRight]) => isRight === kind)
+    if (!near.length) return []
+    return [
+      trace(near.flatMap(([x]) => [mark.x, x, null]), near.flatMap(([, y]) => [mark.y, y, null]),
+        { mode: 'lines', line: { width: 1.5, color: colour } }),
+      trace(near.map(([x]) => x), near.map(([, y]) => y),
+        { mode: 'markers', marker: { symbol, size: 15, color: colour, line: { width: 3, color: colour } } }),
+    ]
+  })
+  const look = mark.typed
+    ? { symbol: 'star', size: 20, color: '#D55E00', line: { width: 2, color: ink } }
+    : { symbol: 'circle-open', size: 24, color: ink, line: { width: 3, color: ink } }
+  return [...traces, trace([mark.x], [mark.y], { mode: 'markers', marker: look })]
+})
+
 const paintedOn = layout => layout.meta?.figure ?? ''
 // The figures to draw instead of the charts' own, by key; on the window, which both mounts of the component share.
 const figures = (window.emuFigures ??= {})
@@ -123,7 +151,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     if (paintedOn(graph._fullLayout) !== painted) return // it is being drawn
     const wanted = figures[data.chart] ?? graph.emuOwn
     if (wanted.id !== painted) {
-      if (rows.size) graph.emuTold = null // emphasise its points, too
+      if (rows.size || data.marks.length) graph.emuTold = null // emphasise its points, too
       return paint(graph, wanted)
     }
     const told = JSON.stringify([data, graph._fullLayout.xaxis.uirevision])
@@ -135,15 +163,16 @@ export default function ({ data, parentElement, setTriggerValue }) {
     const clickmode = data.drag === 'pan' ? 'event+select' : 'event'
     const { dragmode, clickmode: clicks } = graph._fullLayout
     // A new figure that has all this already is not redrawn, since a click at that moment would be lost.
-    if (!room && !before && !rows.size && dragmode === data.drag && clicks === clickmode) return
+    if (!room && !before && !rows.size && !data.marks.length && dragmode === data.drag && clicks === clickmode) return
     const picked = graph.data.map((_, index) => {
       const drawn = graph._fullData.find(full => full.index === index)?.customdata
       return drawn && Array.from(drawn, Number).flatMap((row, place) => (rows.has(row) ? [place] : []))
     })
     const any = picked.some(places => places?.length) // if a filter hides all picked points, none fades
-    graph.data = graph.data.map((trace, index) => (
+    const traces = graph.data.map((trace, index) => (
       picked[index] ? { ...trace, selectedpoints: any ? picked[index] : null } : trace
     ))
+    graph.data = [...unmarked(traces), ...markTraces(data.marks, data.ink)]
     graph.layout = { ...(room ?? graph.layout), dragmode: data.drag, clickmode, selections: [] }
     graph.emit('plotly_restyle', [])
     // So that the same points can be picked again: the chart never reports a selection twice.

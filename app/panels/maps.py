@@ -1,7 +1,7 @@
 """Maps of sentences: a sample to draw, its layout in the background, and the widgets of a map."""
 
 from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Literal, get_args
@@ -201,10 +201,25 @@ def say_trust(maps: Mapping[str, Layout]) -> None:
         )
 
 
+@dataclass(frozen=True)
+class Mark:
+    """A sentence that is pointed at on a map, with lines to its neighbours there."""
+
+    x: float
+    y: float
+    typed: bool  # and no point of the map: it is drawn as a star
+    near: tuple[tuple[float, float, bool], ...]  # of each neighbour, its place and whether it is a right one
+
+
 def draw_emphasis(
-    chart: str, rows: Sequence[int], drag: Drag, on_pick: Callable[[int], None], instead: str = ""
+    chart: str,
+    rows: Sequence[int],
+    drag: Drag,
+    on_pick: Callable[[int], None],
+    instead: str = "",
+    marks: Sequence[Mark] = (),
 ) -> None:
-    """Emphasise the picked points, by their `customdata`, on the maps in the chart with this key.
+    """Emphasise the picked points, by their `customdata`, and draw a mark on each of the maps in the chart of this key.
 
     This also sets what dragging does, stacks two maps on a narrow page, and makes the points reachable by keyboard:
     Enter on one calls `on_pick` with its row. `instead` is another figure of the same places, as JSON, which replaces
@@ -218,7 +233,8 @@ def draw_emphasis(
             on_pick(int(row))
 
     component(key=f"{chart}-instead", data={"chart": chart, "figure": instead}, height=1)
-    data = {"chart": chart, "rows": list(rows), "drag": drag}
+    data = {"chart": chart, "rows": list(rows), "drag": drag, "ink": ink()}
+    data["marks"] = [asdict(mark) for mark in marks]
     component(key=key, data=data, height=1, on_picked_change=picked)
 
 

@@ -11,7 +11,8 @@ from emu_core.encoders.specs import RUN_SPEC, joined_spec, parts_of
 
 _RUNS = {"a", "b", "run", "watched", "pretrain-watched", "bench-watched"}  # parameters that may name a run
 # Parameters of a single page are the keys of its choosers.
-_PARAMS = _RUNS | {"data", "on", "tab", "part", "encoder", "method", "pretrain-method"}
+PICKED = "picked"  # the rows that are picked on the workbench
+_PARAMS = _RUNS | {PICKED, "data", "on", "tab", "part", "encoder", "method", "pretrain-method"}
 _CHOICES = "choices"
 # Of the session: by parameter the values that were in the address, the last one at the end; and the page they were on.
 _WRITTEN, _PAGE = "choices-written", "choices-page"
@@ -87,10 +88,39 @@ def draw_tabs(tabs: Mapping[str, Callable[[], None]], key: str, param: str = "")
                 draw()
 
 
+def draw_grouped_tabs(groups: Mapping[str, Mapping[str, Callable[[], None]]], key: str, param: str) -> None:
+    """Draw tabs in groups by title; the parameter of the address keeps the open tab, whose group is then open, too."""
+    group_of = {name: group for group, tabs in groups.items() for name in tabs}
+    choices = choices_of_session()
+    if choices.get(param) not in group_of:
+        choices[param] = next(iter(group_of))
+    st.session_state[key] = group_of[choices[param]]
+
+    def choose() -> None:
+        keep(param, next(iter(groups[st.session_state[key]])))
+
+    for tab, (group, tabs) in zip(
+        st.tabs(list(groups), key=key, on_change=choose), groups.items(), strict=True
+    ):
+        with tab:
+            if tab.open:
+                draw_tabs(tabs, f"{key}-{group}".lower(), param)
+
+
 def keep(param: str, value: str) -> None:
     """Set a choice as if a person had made it; `linked` shows it from the page's next run on."""
     choices_of_session()[param] = value
     st.session_state.setdefault(CHOSEN, set()).add(param)
+
+
+def write(param: str, value: str) -> None:
+    """Write a choice that no widget shows into the address; "" removes it."""
+    choices_of_session()[param] = value
+    _note(param, value)
+    if value:
+        st.query_params[param] = value
+    else:
+        st.query_params.pop(param, None)
 
 
 def keep_renamed(name: str, new: str = "") -> None:

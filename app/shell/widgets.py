@@ -18,6 +18,7 @@ from emu_core.notebook.builder import make_notebook
 from emu_core.runs.config import RunConfig
 
 KEPT: dict[str, Any] = {"persist_state": "session"}  # the session remembers the widget's value on other pages
+ADDRESSED: dict[str, Any] = {**KEPT, "bind": "query-params"}  # and so does the page's address
 MAX_TABLE_ROWS = 1_000  # shown of a table; its download has them all
 MOST_AT_ONCE = 30_000  # rows; the file of a longer table takes seconds and is made on demand
 
@@ -65,7 +66,7 @@ def choose_many(
     label: str, options: Sequence[Any], key: str, *, container: Any = st, **about: Any
 ) -> list[Any]:
     """Ask for some of many options."""
-    chosen: list[Any] = container.multiselect(label, options, key=key, **KEPT, **about)
+    chosen: list[Any] = container.multiselect(label, options, key=key, **KEPT | about)
     return chosen
 
 

@@ -48,8 +48,10 @@ def page() -> None:
 
 
 def _draw_maps(space: Space, now: Context) -> None:
-    left, middle, right = st.container(key="space").columns([3, 11, 5], gap="small")
-    draw_space(space, now, left, middle)
+    with st.container(key="space"):
+        settings = st.container(key="map-settings", horizontal=True, vertical_alignment="bottom", gap="small")
+        middle, right = st.columns([2, 1], gap="small")
+    draw_space(space, now, settings, middle)
     with right:
         draw_inspector(space, now)
 

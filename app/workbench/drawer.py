@@ -1,4 +1,4 @@
-"""The drawer below the maps: a tab for each view of the two encoders; only the open one is computed."""
+"""The drawer below the maps: a tab for each view of the two encoders, in groups; only the open one is computed."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ import streamlit as st
 from emu_app.panels.accuracy import draw_accuracy
 from emu_app.panels.context import Context
 from emu_app.panels.run_table import run_facts
-from emu_app.shell.address import draw_tabs
+from emu_app.shell.address import draw_grouped_tabs
 from emu_app.shell.widgets import (
     KEPT,
     choose,
@@ -59,6 +59,13 @@ _TEXTS = {
 }
 _COSINES = {"base_cosine": "A: cosine", "other_cosine": "B: cosine"}
 ANYWHERE = "any language"
+_ERRORS = "Errors"
+GROUPS = {
+    "Results": ("Accuracy", "Forgetting"),
+    _ERRORS: ("Confused intents", "Changed neighbours", "Sentence triples", "Similarity"),
+    "Use": ("Predict", "Take away"),
+    "Training": ("Curves", "Epochs"),
+}
 MOST_CHOSEN, MOST_OFFERED = 30, 3_000  # sentences of the similarity matrix
 
 
@@ -68,7 +75,7 @@ def draw_drawer(space: Space, subject: Subject | None, now: Context) -> None:
     tabs: dict[str, Callable[[], None]] = {} if subject is None else _views(subject)
     tabs["Predict"] = lambda: draw_predictions(now)
     if now.runs:
-        tabs["Training"] = lambda: _draw_training(now)
+        tabs["Curves"] = lambda: _draw_training(now)
     if run is not None:
         tabs["Forgetting"] = lambda: draw_forgetting(run)
         tabs["Epochs"] = lambda: _draw_epochs(run)
@@ -78,7 +85,14 @@ def draw_drawer(space: Space, subject: Subject | None, now: Context) -> None:
         if len(languages) > 1:
             about = {"placeholder": "All languages", "width": 420}
             choose_languages("Languages measured", languages, languages_key(now), **about)
-    draw_tabs(tabs, "drawer", "tab")
+    listed = {title for titles in GROUPS.values() for title in titles}
+    others = [title for title in tabs if title not in listed]  # views of other packages
+    titles_by_group = GROUPS | {_ERRORS: (*GROUPS[_ERRORS], *others)}
+    groups = {
+        group: {title: tabs[title] for title in titles if title in tabs}
+        for group, titles in titles_by_group.items()
+    }
+    draw_grouped_tabs({group: part for group, part in groups.items() if part}, "drawer", "tab")
 
 
 def _views(subject: Subject) -> dict[str, Callable[[], None]]:

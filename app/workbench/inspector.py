@@ -4,23 +4,26 @@ import numpy as np
 import streamlit as st
 
 from emu_app.panels.context import Context
-from emu_app.shell.widgets import KEPT
+from emu_app.shell.widgets import ADDRESSED, KEPT
 from emu_app.shell.wording import literal
-from emu_app.workbench.maps import TRIED, draw_picked, inspected, picked
+from emu_app.workbench.maps import (
+    TRIED,
+    WITHOUT_TRANSLATIONS,
+    draw_picked,
+    inspected,
+    neighbours_of,
+    picked,
+)
 from emu_app.workbench.predict import answers, draw_answer, draw_neighbours
 from emu_app.workbench.subject import Space
 from emu_core.data.cleaning import cleaned
-from emu_core.data.labelled.repeats import sentence_groups
 from emu_core.data.languages import language_name
-from emu_core.evaluation.retrieval import nearest
-
-_NEIGHBOURS = 10
 
 
 def draw_inspector(space: Space, now: Context) -> None:
     """Ask for a sentence and draw it, or the one picked on the maps."""
     label, example = "Try a sentence", "In any language"
-    if typed := cleaned(st.text_input(label, placeholder=example, max_chars=1_000, key=TRIED, **KEPT)):
+    if typed := cleaned(st.text_input(label, placeholder=example, max_chars=1_000, key=TRIED, **ADDRESSED)):
         answers_by_encoder = answers(now, [typed]) or {}
         for (name, (table, facts)), title in zip(answers_by_encoder.items(), now.titles, strict=False):
             draw_answer(title, table.iloc[0], facts, f"nearest-{name}")
@@ -41,13 +44,12 @@ def _draw_picked(row: int, space: Space, now: Context) -> None:
     sentence = space.points.iloc[row]
     st.markdown(f"**{literal(sentence['text'], 300)}**")
     st.caption(f"{literal(sentence['intent'], 60)}, {literal(language_name(sentence['language']))}")
-    without = st.toggle("Leave out its translations", value=True, key="explore-no-translations", **KEPT)
-    groups = sentence_groups(space.points if without else space.points.assign(id=""))  # never its repeats
-    for (name, vectors), title in zip(space.vectors.items(), now.titles, strict=True):
-        neighbours = nearest(vectors, [row], _NEIGHBOURS, groups)
-        is_neighbour = neighbours.rows[0] >= 0
-        near = space.points.iloc[neighbours.rows[0][is_neighbour]]
+    st.toggle("Leave out its translations", value=True, key=WITHOUT_TRANSLATIONS, **KEPT)
+    found = neighbours_of(space, row)
+    for name, title in zip(space.vectors, now.titles, strict=True):
+        rows, cosines = found[name]
+        near = space.points.iloc[rows]
         same = int((near["intent"] == sentence["intent"]).sum())
         st.markdown(f"{literal(title)}: {same} of {len(near)} have the same intent")
-        table = near[["text", "intent", "language"]].assign(cosine=neighbours.cosines[0][is_neighbour])
+        table = near[["text", "intent", "language"]].assign(cosine=cosines)
         draw_neighbours(table, sentence["intent"], f"neighbours-{name}")

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from emu_app.data.library import add_version
 from emu_app.panels import maps
 from emu_app.panels.context import Context, stay
+from emu_app.shell.address import PICKED, choices_of_session, write
 from emu_app.shell.widgets import (
-    KEPT,
+    ADDRESSED,
     MAX_TABLE_ROWS,
     choose,
     choose_languages,
@@ -31,12 +32,19 @@ from emu_core import charts
 from emu_core.charts.marks import ColourBy
 from emu_core.data.cleaning import cleaned
 from emu_core.data.labelled.intent_names import spelt_as
+from emu_core.data.labelled.repeats import sentence_groups
 from emu_core.data.wording import counted
+from emu_core.encoders.base import FloatArray
 from emu_core.evaluation.projection import Projection, place_on_map
+from emu_core.evaluation.retrieval import nearest
 
 MOUSE: dict[str, maps.Drag] = {"Click": "pan", "Lasso": "lasso", "Box": "select"}
 CHART, TRIED = "explore-map", "try-sentence"
+WITHOUT_TRANSLATIONS = "explore-no-translations"
+PICKED_NEIGHBOURS, TYPED_NEIGHBOURS = 10, 5
 _PICKED, _INSPECTED, _FIRST = "explore-picked", "explore-inspected", "explore-first"
+_ADDRESS = "explore-picked-address"  # of the session: what the address says of the picked rows
+MOST_ADDRESSED = 30  # picked rows in the address
 _Panels = Mapping[str, NDArray[np.float32]]
 HEIGHT_PX = 640
 _COLUMNS = {"text": "Sentence", "intent": "Intent", "language": "Language", "split": "Split", "id": "Id"}
@@ -48,17 +56,16 @@ class _Look(TypedDict):
     colour_by: ColourBy
     shown: NDArray[np.bool_]
     density: bool
-    stars: dict[str, NDArray[np.float32]]
 
 
-def draw_space(space: Space, now: Context, left: Any, middle: Any) -> None:
-    """Draw the controls in one place and the maps in another; the session remembers what is picked."""
+def draw_space(space: Space, now: Context, settings: Any, middle: Any) -> None:
+    """Draw the settings in one place and the maps in another; the session remembers what is picked."""
     points, sha = space.points, now.chosen.sha256
-    with left:
+    with settings:
         method, colour_by, drag = _draw_controls()
         kept = _draw_filters(now, points)
         about = "Contour lines where most sentences are."
-        density = st.toggle("Density", key="explore-density", help=about, **KEPT)
+        density = st.toggle("Density", key="explore-density", help=about, **ADDRESSED)
     rows = picked(sha)
     with middle:
         keys = {
@@ -73,10 +80,9 @@ def draw_space(space: Space, now: Context, left: Any, middle: Any) -> None:
         maps.draw_progress(layouts)
         titles = [f"{title}, {maps.PROJECTION_NAMES[method]}" for title in now.titles]
         panels = {title: layout.places for title, layout in zip(titles, layouts.values(), strict=True)}
-        stars = dict(zip(titles, _stars(space, layouts), strict=False))
         seen = _seen(points, now)
         places = (f"{sha}:{'trained' in seen}", panels, seen, maps.ink())
-        look: _Look = {"colour_by": colour_by, "shown": kept, "density": density, "stars": stars}
+        look: _Look = {"colour_by": colour_by, "shown": kept, "density": density}
         drawn = tuple((layout.key, layout.progress) for layout in layouts.values())
         first = _figure(*places, _first_look((places[0], *panels, maps.ink(), drawn), look))
         st.plotly_chart(
@@ -88,16 +94,22 @@ def draw_space(space: Space, now: Context, left: Any, middle: Any) -> None:
             alt=f"{' and '.join(panels)} of {counted(len(points), 'sentence')}.",
         )
         instead = "" if _figure(*places, look) is first else _as_json(*places, look)
-        maps.draw_emphasis(CHART, rows, drag, lambda row: pick(sha, [row]), instead)
+        maps.draw_emphasis(
+            CHART, rows, drag, lambda row: pick(sha, [row]), instead, _marks(space, layouts, sha)
+        )
         maps.say_trust(layouts)
-    with left, st.popover("Download the maps", icon=":material/download:", width="stretch"):
+    with middle, st.popover("Download the maps", icon=":material/download:"):
         maps.draw_downloads(panels, points, colour_by, frozenset(rows), f"emu-{method}", kept)
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
 def _figure(key: str, panels: _Panels, _points: pd.DataFrame, ink: str, look: _Look) -> go.Figure:
     """Return the figure of the maps, drawn once for all sessions; the key identifies the points."""
-    return charts.sentence_maps(panels, _points, ink=ink, **look).update_layout(height=HEIGHT_PX)
+    return charts.sentence_maps(panels, _points, ink=ink, **look).update_layout(
+        # Names on the clusters and the filter stand for the legend of intents.
+        height=HEIGHT_PX,
+        legend={"visible": look["colour_by"] != "intent"},
+    )
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
@@ -120,15 +132,64 @@ def _seen(points: pd.DataFrame, now: Context) -> pd.DataFrame:
     return points.assign(trained=seen) if seen.any() and not seen.all() else points
 
 
-def _stars(space: Space, layouts: Mapping[str, maps.Layout]) -> list[NDArray[np.float32]]:
-    """Return the place (1, 2) of the typed sentence on each map; none if nothing is typed."""
-    typed = cleaned(str(st.session_state.get(TRIED, "")))
-    vectors = encoded(space.specs, "", [typed]) if typed else None
-    if vectors is None:
+def _marks(space: Space, layouts: Mapping[str, maps.Layout], data_sha: str) -> list[maps.Mark]:
+    """Return, for each map, the typed sentence or the picked one with its neighbours; none if there is neither."""
+    intents = space.points["intent"].to_numpy()
+    if typed := cleaned(str(st.session_state.get(TRIED, ""))):
+        vectors = encoded(space.specs, "", [typed])
+        if vectors is None:
+            return []
+        return [
+            _typed_mark(space.vectors[name], vectors[name], layout.places, intents)
+            for name, layout in layouts.items()
+        ]
+    rows = np.flatnonzero(space.points["row"].to_numpy() == inspected(data_sha))
+    if not len(rows):
         return []
+    row = int(rows[0])
     return [
-        place_on_map(space.vectors[name], layout.places, vectors[name]) for name, layout in layouts.items()
+        _mark(layouts[name].places, row, near.tolist(), intents == intents[row])
+        for name, (near, _) in neighbours_of(space, row).items()
+        if name in layouts
     ]
+
+
+def _mark(
+    places: NDArray[np.float32], row: int, near: Sequence[int], is_right: NDArray[np.bool_]
+) -> maps.Mark:
+    around = tuple((float(places[of, 0]), float(places[of, 1]), bool(is_right[of])) for of in near)
+    return maps.Mark(float(places[row, 0]), float(places[row, 1]), typed=False, near=around)
+
+
+def _typed_mark(
+    vectors: FloatArray, typed: FloatArray, places: NDArray[np.float32], intents: NDArray[np.object_]
+) -> maps.Mark:
+    """Return the mark of a typed sentence; right are the neighbours of the intent that most of them have."""
+    found = nearest(np.concatenate([vectors, typed]), [len(vectors)], TYPED_NEIGHBOURS).rows[0]
+    near = found[found >= 0].tolist()
+    names, counts = np.unique(intents[near].astype(str), return_counts=True)
+    most = set(names[counts == counts.max()])
+    usual = next(intents[row] for row in near if intents[row] in most)
+    (x, y), *_ = place_on_map(vectors, places, typed).tolist()
+    around = tuple(
+        (float(places[row, 0]), float(places[row, 1]), bool(intents[row] == usual)) for row in near
+    )
+    return maps.Mark(x, y, typed=True, near=around)
+
+
+def neighbours_of(space: Space, row: int) -> dict[str, tuple[NDArray[np.int64], NDArray[np.float32]]]:
+    """Return the rows of a point's nearest neighbours, and their cosines, by each encoder.
+
+    Without its translations, unless the session asks for them.
+    """
+    without = bool(st.session_state.get(WITHOUT_TRANSLATIONS, True))
+    groups = sentence_groups(space.points if without else space.points.assign(id=""))  # never its repeats
+    by_encoder = {}
+    for name, vectors in space.vectors.items():
+        neighbours = nearest(vectors, [row], PICKED_NEIGHBOURS, groups)
+        is_neighbour = neighbours.rows[0] >= 0
+        by_encoder[name] = neighbours.rows[0][is_neighbour], neighbours.cosines[0][is_neighbour]
+    return by_encoder
 
 
 def _draw_controls() -> tuple[Projection, ColourBy, maps.Drag]:
@@ -138,9 +199,10 @@ def _draw_controls() -> tuple[Projection, ColourBy, maps.Drag]:
         "explore-method",
         format_func=maps.PROJECTION_NAMES.__getitem__,
         help="t-SNE and UMAP preserve neighbours; PCA preserves large distances and takes no time.",
+        **ADDRESSED,
     )
     about = "With intents, the shape shows the language."
-    colour_by = choose_one("Colour by", ["intent", "language"], "explore-colour", help=about)
+    colour_by = choose_one("Colour by", ["intent", "language"], "explore-colour", help=about, **ADDRESSED)
     drag = choose_one(
         "Mouse",
         list(MOUSE),
@@ -154,14 +216,16 @@ def _draw_controls() -> tuple[Projection, ColourBy, maps.Drag]:
 def _draw_filters(now: Context, points: pd.DataFrame) -> NDArray[np.bool_]:
     """Draw the filters and the search, and return which of N points pass them, (N,)."""
     labelled, prefix = now.chosen.labelled, f"explore-{now.chosen.sha256[:12]}"
-    placeholder = {"placeholder": "All"}
+    placeholder = {"placeholder": "All", "width": 130, **ADDRESSED}
     filters = {
         "language": choose_languages("Languages", labelled.languages, f"{prefix}-languages", **placeholder),
         "intent": choose_many("Intents", labelled.intents, f"{prefix}-intents", **placeholder),
     }
     if labelled.splits:
         filters["split"] = choose_many("Splits", labelled.splits, f"{prefix}-splits", **placeholder)
-    wanted = st.text_input("Search", placeholder="Part of a sentence", key=f"{prefix}-search", **KEPT).strip()
+    wanted = st.text_input(
+        "Search", placeholder="Part of a sentence", key=f"{prefix}-search", width=130, **ADDRESSED
+    ).strip()
     kept = maps.is_shown(points, filters)
     if wanted:
         kept &= points["text"].str.contains(wanted, case=False, regex=False).to_numpy()
@@ -169,14 +233,24 @@ def _draw_filters(now: Context, points: pd.DataFrame) -> NDArray[np.bool_]:
 
 
 def picked(data_sha: str) -> tuple[int, ...]:
-    """Return the picked rows of a set."""
+    """Return the picked rows of a set, as they were picked last or as a link names them."""
+    address = choices_of_session().get(PICKED, "")
+    if address != st.session_state.get(_ADDRESS, ""):  # by a link, or Back
+        st.session_state[_ADDRESS] = address
+        of, _, numbers = address.partition(".")
+        named = [int(number) for number in numbers.split("-") if number.isdecimal()]
+        st.session_state[_PICKED] = (data_sha, tuple(named)) if data_sha.startswith(of or "-") else ("", ())
     of_data, rows = st.session_state.get(_PICKED, ("", ()))
     return rows if of_data == data_sha else ()
 
 
 def pick(data_sha: str, rows: Sequence[int]) -> None:
-    """Pick these rows of a set and no others."""
-    st.session_state[_PICKED] = (data_sha, tuple(dict.fromkeys(rows)))
+    """Pick these rows of a set and no others, and write them into the address unless they are many."""
+    distinct = tuple(dict.fromkeys(rows))
+    st.session_state[_PICKED] = (data_sha, distinct)
+    few = 0 < len(distinct) <= MOST_ADDRESSED
+    st.session_state[_ADDRESS] = f"{data_sha[:8]}.{'-'.join(map(str, distinct))}" if few else ""
+    write(PICKED, st.session_state[_ADDRESS])
 
 
 def _take_from_chart(data_sha: str) -> None:

@@ -13,7 +13,6 @@ from plotly.subplots import make_subplots
 from emu_core.charts import marks
 from emu_core.charts.marks import ColourBy
 from emu_core.charts.style import (
-    CLOSEST,
     FAINT,
     GREY,
     add_marks,
@@ -46,7 +45,6 @@ def sentence_maps(
     shown: NDArray[np.bool_] | None = None,
     named: int = marks.MAX_NAMED_CLUSTERS,
     density: bool = False,
-    stars: Mapping[str, NDArray[np.floating]] | None = None,
     ink: str | None = None,
 ) -> go.Figure:
     """Return a map for each encoder, side by side and zoomed together, with one legend that hides groups in all.
@@ -64,7 +62,6 @@ def sentence_maps(
         shown: (N,), the points that pass the filters; None for all.
         named: the largest number of intents named on their clusters.
         density: whether to draw contour lines of the density.
-        stars: positions (M, 2) of the user's own sentences by the panel's title, as `place_on_map` returns them.
         ink: colour of the names and contour lines; None for the text's and grey.
     """
     # First what all panels share: each point's trace, colour, shape, hover text and opacity.
@@ -152,18 +149,6 @@ def sentence_maps(
                 places[lit], points["intent"].to_numpy(object)[lit], named, frame=frame, panels=len(panels)
             )
         ]  # fmt: skip
-    for panel, title in enumerate(panels, start=1):
-        if stars and title in stars:
-            x, y = np.asarray(stars[title], dtype=np.float32).T
-            traces.append(
-                dict(
-                    type="scattergl", x=x, y=y, mode="markers", name="your sentence",
-                    showlegend=panel == 1, legend="legend2",
-                    marker={"symbol": "star", "size": 20, "color": CLOSEST, "line": {"width": 2, "color": "white"}},
-                    unselected={"marker": {"opacity": 1.0}},
-                    hovertemplate="your sentence, beside its nearest ones<extra></extra>", **panel_axes(panel),
-                )
-            )  # fmt: skip
     # At last they are added, all at once, because adding a trace checks all earlier ones.
     figure.add_traces(traces)
     add_marks(figure, annotations=names)

@@ -347,7 +347,7 @@ def test_another_encoder_is_set_beside_a_run_from_scratch(run: Run, monkeypatch:
     assert app.selectbox(key="choose-a").value == "use"
     assert len(app.get("plotly_chart")) > 0
     assert any("no base that it could" in info.value for info in app.info)
-    app.query_params["tab"] = "Training"
+    app.query_params["tab"] = "Curves"
     app.run()
     assert any(
         "bicvm from scratch; translations: en-de, en-fr" in plain(found.value) for found in app.caption

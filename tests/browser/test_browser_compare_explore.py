@@ -11,9 +11,10 @@ from typing import Any
 
 import psutil
 import pytest
-from playwright.sync_api import BrowserContext, Download, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Download, Page, expect
 
-from tests.support.browser import Small, go_to, see, see_address, settle, visit
+from emu_app.workbench.drawer import GROUPS
+from tests.support.browser import Small, go_to, new_window, see, see_address, settle, visit
 
 pytestmark = pytest.mark.browser
 
@@ -53,7 +54,9 @@ def opened(page: Page, app_url: str, small: Small, refined: None) -> Page:
 
 
 def open_tab(page: Page, name: str) -> None:
-    page.get_by_role("tab", name=name).click()
+    group = next(group for group, names in GROUPS.items() if name in names)
+    page.get_by_role("tab", name=group, exact=True).click()
+    page.get_by_role("tab", name=name, exact=True).click()
     see_address(page, tab=name)
     settle(page)
 
@@ -103,7 +106,7 @@ def content(download: Download) -> bytes:
 def test_a_triple_is_typed_and_compared(opened: Page) -> None:
     see(opened, "Mean of 9 directions")
     expect(opened.locator(".js-plotly-plot")).to_have_count(5)  # the maps, the guard and three matrices
-    opened.get_by_role("tab", name="Sentence triples").click()
+    open_tab(opened, "Sentence triples")
     picture = opened.locator(".st-key-triple-picture .js-plotly-plot")
     expect(picture.get_by_text("closest")).to_have_count(2)
     expect(picture.get_by_text("1.00 closest")).to_have_count(0)
@@ -120,6 +123,7 @@ def test_a_triple_is_typed_and_compared(opened: Page) -> None:
 
 def test_the_address_holds_the_view(opened: Page, small: Small) -> None:
     open_tab(opened, "Similarity")
+    opened.get_by_test_id("stMain").evaluate("main => main.scrollTo(0, 0)")  # scrolling closes a list
     opened.get_by_role("combobox", name="Measured on").click()
     opened.get_by_role("option", name="split train", exact=True).click()
     see(opened, "seen in training")
@@ -185,6 +189,10 @@ def test_a_click_brings_neighbours_by_both_encoders(opened: Page, small: Small) 
     expect(opened.locator(f"{CHART} .hoverlayer")).to_contain_text(text[:40])
     opened.mouse.click(target["x"], target["y"])
     see(opened, text, exact=True)
+    # Rings around it and its neighbours on both maps, right ones and wrong ones.
+    marks = "g._fullData.filter(t => t.name === 'emu mark' && t.mode === 'markers' && t.xaxis === argument)"
+    for axis in ("x", "x2"):
+        until_drawn(opened, f"{marks}.reduce((sum, t) => sum + t.x.length, 0) === 11", axis)
     for title in ("A: use", f"B: {small.run}"):
         see(opened, re.compile(rf"^{title}: \d+ of 10 have the same intent"))
 
@@ -266,8 +274,13 @@ def test_colours_and_filters_change_on_the_maps_that_are_there(opened: Page, sma
     before = ranges(opened)
     for colour in ("language", "intent"):
         press(opened, colour)
-        title = f"{colour.capitalize()}: colour"
-        until_drawn(opened, "g.first && g._fullLayout.legend.title.text === argument", title)
+        groups = small.labelled.languages if colour == "language" else small.labelled.intents
+        until_drawn(
+            opened,
+            "g.first && String([...new Set(g._fullData.filter(t => t.customdata).map(t => t.legendgroup))].sort())"
+            " === String(argument)",
+            sorted(groups),
+        )
         until_standing_out(opened, picked)
         until_seen(opened, before)
     search = opened.get_by_role("textbox", name="Search")
@@ -334,3 +347,49 @@ def test_points_are_reached_and_picked_with_the_keyboard(opened: Page, small: Sm
     opened.keyboard.press("Enter")
     see(opened, "Picked: 1 sentence")
     until_standing_out(opened, passed[-1:])
+
+
+def test_a_link_restores_colour_filters_search_and_what_is_picked_or_typed(
+    opened: Page, small: Small, browser: Browser
+) -> None:
+    press(opened, "PCA")
+    press(opened, "language")
+    see_address(opened, **{"explore-method": "PCA", "explore-colour": "language"})
+    opened.get_by_role("combobox", name="Languages", exact=True).click()
+    opened.get_by_role("option", name="Japanese").click()
+    opened.keyboard.press("Escape")
+    see(opened, "The filters leave 108 of 324 sentences.")
+    search = opened.get_by_role("textbox", name="Search")
+    search.fill("the")
+    search.press("Enter")
+    see(opened, re.compile("The filters leave [0-9]{1,2} of 324|No sentence passes"))
+    search.fill("")
+    search.press("Enter")
+    see(opened, "The filters leave 108 of 324 sentences.")
+    opened.get_by_role("application", name=re.compile("Map of sentences")).focus()
+    opened.keyboard.press("ArrowRight")
+    row = said(opened, small)
+    opened.keyboard.press("Enter")
+    see(opened, "Picked: 1 sentence")
+    expect(opened).to_have_url(re.compile(rf"picked=\w+\.{row}(&|$)"))
+    shared = new_window(browser).new_page()
+    shared.goto(opened.url)
+    settle(shared)
+    for option in ("PCA", "language"):
+        expect(shared.get_by_role("radio", name=option, exact=True)).to_be_checked()
+    see(shared, "The filters leave 108 of 324 sentences.")
+    see(shared, "Picked: 1 sentence")
+    see(shared, small.labelled.frame["text"].iloc[row], exact=True)
+    shared.context.close()
+
+    go_to(opened, "Train")
+    go_to(opened, "Workbench")  # what is picked is kept by links between pages, too
+    see(opened, "Picked: 1 sentence")
+    opened.get_by_role("button", name="Clear", exact=True).click()
+    typed = opened.get_by_label("Try a sentence")
+    typed.fill("Kann ich meinen Hund mitbringen?")
+    typed.press("Enter")
+    see_address(opened, **{"try-sentence": "Kann ich meinen Hund mitbringen?"})
+    until_drawn(
+        opened, "g._fullData.filter(t => t.name === 'emu mark' && t.marker?.symbol === 'star').length === 2"
+    )

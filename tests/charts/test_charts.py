@@ -402,14 +402,11 @@ def test_very_many_points_say_their_group_alone(monkeypatch: pytest.MonkeyPatch)
         assert list(trace.text) == frame.loc[trace.customdata, "intent"].tolist()
 
 
-def test_density_and_a_star_are_drawn_where_they_are_asked_for() -> None:
-    panels, star = places(30), np.array([[0.2, 0.7]], dtype=np.float32)
-    stars = {"Specialised": star}
-    figure = charts.sentence_maps(panels, points(30), "intent", density=True, stars=stars, ink="#FAFAFA")
+def test_density_is_drawn_where_it_is_asked_for() -> None:
+    panels = places(30)
+    figure = charts.sentence_maps(panels, points(30), "intent", density=True, ink="#FAFAFA")
     lines = [trace for trace in figure.data if trace.type == "histogram2dcontour"]
     assert [(trace.xaxis, trace.line.color) for trace in lines] == [("x", "#FAFAFA"), ("x2", "#FAFAFA")]
-    [drawn] = [trace for trace in figure.data if trace.name == "your sentence"]
-    assert (drawn.xaxis, drawn.x.tolist(), drawn.y.tolist()) == ("x2", *map(pytest.approx, ([0.2], [0.7])))
     plain = charts.sentence_maps(panels, points(30), "intent")
     assert {trace.type for trace in plain.data} == {"scattergl"}
 

@@ -66,7 +66,7 @@ def test_the_curves_of_a_and_b_lie_over_each_other(own_run: Run) -> None:
     (another / "log.jsonl").write_text("".join(json.dumps(record.values()) + "\n" for record in records[:3]))
     app = linked()
     app.query_params["a"] = "run:another"
-    app = compare(app, "Training", own_run.name)
+    app = compare(app, "Curves", own_run.name)
     (spec,) = drawn(app)
     losses = [trace for trace in spec["data"] if trace["yaxis"] == "y"]
     assert [trace["name"] for trace in losses] == ["A: another", f"B: {own_run.name}"]

@@ -1,6 +1,7 @@
 """The maps of the Workbench, their filters, and what is picked on them."""
 
 import json
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -193,3 +194,29 @@ def test_filters_alone() -> None:
     assert is_shown(frame, {}).tolist() == [True, True]
     assert is_shown(frame, {"language": ["de"], "intent": []}).tolist() == [False, True]
     assert is_shown(frame, {"language": ["de"], "intent": ["a"]}).tolist() == [False, False]
+
+
+def marks(app: AppTest) -> list[dict[str, Any]]:
+    """What is pointed at on each map."""
+    components = [json.loads(component.proto.json) for component in app.get("bidi_component")]
+    found: list[dict[str, Any]] = next(data["marks"] for data in components if "marks" in data)
+    return found
+
+
+def test_neighbours_are_marked_where_they_stand(app: AppTest, trained: Trained) -> None:
+    labelled = trained[1]
+    explore(app, **{"explore-picked": (labelled.sha256(), (7,))})
+    frame = labelled.frame
+    for axis, table, mark in zip(("x", "x2"), app.dataframe[:2], marks(app), strict=True):
+        at = drawn_places(app, axis)
+        assert [mark["x"], mark["y"]] == pytest.approx(at[7].tolist()) and not mark["typed"]
+        near = table.value
+        assert [is_right for _, _, is_right in mark["near"]] == (near["right"] == "✓").tolist()
+        rows = [frame.index[(frame["text"] == text)][0] for text in near["text"]]
+        assert [list(place[:2]) for place in mark["near"]] == pytest.approx(at[rows])
+
+    explore(app, **{"explore-picked": ("", ()), "try-sentence": "Can I bring my dog?"})
+    for mark in marks(app):
+        assert mark["typed"] and len(mark["near"]) == 5
+    explore(app, **{"try-sentence": ""})
+    assert marks(app) == []
