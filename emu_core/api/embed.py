@@ -14,7 +14,7 @@ from emu_core.api.split import splitting_encoder
 from emu_core.data.cleaning import stripped
 from emu_core.data.collections.in_memory import SENTENCES, Sources
 from emu_core.data.export_csv import safe_csv
-from emu_core.data.labelled.columns import ColumnMapping
+from emu_core.data.labelled.columns import ColumnMapping, checked_mapping
 from emu_core.data.labelled.load import files_of, read_sentences
 from emu_core.data.readers.formats import (
     JSON_LINES,
@@ -130,7 +130,7 @@ def read_inputs(data: Sources, mapping: ColumnMapping | None, language: str | No
 
 def sentence_rows(data: Sources, mapping: ColumnMapping | None, language: str | None) -> pd.DataFrame:
     """Return the rows of sentences without their intents, of which those without a sentence are left out."""
-    if mapping is not None:
+    if (mapping := checked_mapping(mapping)) is not None:
         mapping = replace(mapping, intent=None, split=None)
     frame = read_inputs([data] if isinstance(data, str) else data, mapping, language)
     frame = frame.assign(text=stripped(frame["text"]))

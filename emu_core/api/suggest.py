@@ -8,7 +8,6 @@ import pandas as pd
 from emu_core.api.evaluate import against_pool
 from emu_core.api.inputs import labelled_set, lazy_encode, unlabelled_set
 from emu_core.data.collections.in_memory import Sources
-from emu_core.data.labelled import LabelledSet, UnlabelledSet
 from emu_core.data.labelled.columns import ColumnMapping
 from emu_core.data.labelled.repeats import is_repeat, repeat_keys, sentence_groups
 from emu_core.encoders.specs import parts_of
@@ -55,15 +54,18 @@ class Suggester:
         """Return reference sentences by language that the method needs as well; none for `use`."""
         return {language: list(texts) for language, texts in self._method.reference(self.settings).items()}
 
-    def fit(self, labelled: LabelledSet) -> "Suggester":
+    def fit(self, labelled: Sources) -> "Suggester":
         """Fit the default method on a set's split train, or on all sentences if there are no splits.
 
+        Args:
+            labelled: labelled sentences, as `read_labelled` takes them.
+
         Raises:
-            DataError: there are splits, but no train.
+            DataError: the sentences can't be read, or there are splits, but no train.
             EncoderError: the encoder can't be opened.
             TrainingError: the sentences have a single intent.
         """
-        self.pool_ = labelled.train_part()
+        self.pool_ = labelled_set(labelled)[0].train_part()
         frame = self.pool_.frame
         labels = np.searchsorted(self.pool_.intents, frame["intent"]).tolist()
         self.fitted_ = self._method.fit(
@@ -72,12 +74,13 @@ class Suggester:
         return self
 
     def suggest(
-        self, unlabelled: UnlabelledSet, count: int = 20, *, by: Uncertainty | str = Uncertainty.MARGIN
+        self, unlabelled: Sources, count: int = 20, *, by: Uncertainty | str = Uncertainty.MARGIN
     ) -> pd.DataFrame:
         """Choose the sentences that are most worth labelling; see `emu_core.evaluation.active_learning`.
 
         Args:
-            unlabelled: the sentences to choose from; repeats, and sentences that are labelled already, are ignored.
+            unlabelled: the sentences to choose from, as `read_unlabelled` takes them; repeats, and sentences that are
+                labelled already, are ignored.
             count: number of sentences to choose, with a fair share for each language.
             by: measure of the method's uncertainty, computed from the intent probabilities.
 
@@ -86,9 +89,9 @@ class Suggester:
             `id`; `intent`, the most probable one; its `probability`; `uncertainty`, from 0 to 1.
 
         Raises:
-            DataError: `count` is below 1.
+            DataError: the sentences can't be read, or `count` is below 1.
         """
-        frame = unlabelled.frame.reset_index(names="row")
+        frame = unlabelled_set(unlabelled).frame.reset_index(names="row")
         frame = frame[~repeat_keys(frame).duplicated() & ~is_repeat(frame, self.pool_.frame)]
         columns = ["row", "text", "language", "id", "intent", "probability", "uncertainty"]
         if frame.empty:
@@ -107,16 +110,20 @@ class Suggester:
         )
         return suggestions[columns].reset_index(drop=True)
 
-    def score(self, held_out: LabelledSet) -> dict[str, float]:
+    def score(self, held_out: Sources) -> dict[str, float]:
         """Measure how many held-out sentences have the same intent as their nearest labelled sentence.
+
+        Args:
+            held_out: labelled sentences, as `read_labelled` takes them.
 
         Returns:
             Percentages, averaged over the held-out sentences' languages: `base` for the encoder alone, `fitted` for
             the fitted method.
         """
+        queries, _ = labelled_set(held_out)
 
         def mean_accuracy(encode: Encode) -> float:
-            return float(np.mean(list(against_pool(held_out, self.pool_, encode).by_language.values())))
+            return float(np.mean(list(against_pool(queries, self.pool_, encode).by_language.values())))
 
         return {
             "base": mean_accuracy(self._encode),

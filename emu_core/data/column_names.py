@@ -152,3 +152,8 @@ def listed_names(names: Iterable[str], limit: int = 8) -> str:
     if not all(map(is_name, names)):
         names = [f"column {number}" for number in range(1, len(names) + 1)]
     return listed(names, limit)
+
+
+def column_name(name: object) -> str:
+    """Return the name of a frame's column as a string; of one with several levels, those that are not empty."""
+    return " ".join(str(part) for part in name if str(part)) if isinstance(name, tuple) else str(name)

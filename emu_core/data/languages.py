@@ -7,8 +7,8 @@ from importlib.resources import files
 
 import pandas as pd
 
-from emu_core.data.wording import shown
-from emu_core.errors import DataError
+from emu_core.data.wording import kind_of, shown
+from emu_core.errors import DataError, InputError
 
 _TABLE = files("emu_core.data").joinpath("languages.csv").read_text(encoding="utf-8")
 # code, other codes for the same language, English name, the language's own name, scripts in use
@@ -101,6 +101,8 @@ def _names_anywhere() -> Mapping[str, str]:
 
 def checked_language(value: str) -> str:
     """Return the short code of a language. Raises a DataError if `value` is not a language."""
+    if not isinstance(value, str):  # Python passed a column, where all sentences have one language
+        raise InputError(f"{kind_of(value)} is no language; give one, such as 'en', or a column of languages")
     code = language_code(value)
     if code is None:
         meant = language_meant(value) or "give a code such as en, or the language's name"

@@ -27,3 +27,11 @@ def listed(values: Iterable[object], limit: int = 8) -> str:
 def counted(count: int, noun: str, plural: str = "") -> str:
     """Return a number with its noun: "1 row", "1,200 rows" (`many` is `one` + "s" by default)."""
     return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
+
+
+def kind_of(value: object) -> str:
+    """Return what a value of Python is: "a dict", "an int", "None"."""
+    if value is None:
+        return "None"
+    name = type(value).__name__
+    return f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}"

@@ -105,6 +105,11 @@ def test_sentences_are_embedded_and_suggested_from_lists(frame: pd.DataFrame, tm
     pool = frame[frame["language"] == "en"]
     suggestions = emu_core.suggest_labels(ASKED, pool, language="en", device="cpu")
     assert sorted(suggestions["text"]) == sorted(ASKED)
+    suggester = emu_core.Suggester(device="cpu").fit(pl.DataFrame(pool))
+    assert (
+        suggester.suggest(pd.DataFrame({"text": ASKED, "lang": "en"}), 2)["text"].tolist()
+        == suggestions["text"].tolist()
+    )
     with pytest.raises(DataError, match="the list does not say its language"):
         emu_core.suggest_labels(ASKED, pool, device="cpu")
 

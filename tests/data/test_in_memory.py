@@ -14,11 +14,13 @@ import pyarrow as pa
 import pytest
 from pyarrow import csv
 
+from emu_core.api.predict import predict
 from emu_core.cli import main
 from emu_core.data.collections.in_memory import texts_of
 from emu_core.data.detection import detect_languages
 from emu_core.data.labelled.columns import ColumnMapping
-from emu_core.data.labelled.load import read_labelled, read_unlabelled
+from emu_core.data.labelled.load import labelled_from_frame, read_labelled, read_unlabelled
+from emu_core.data.labelled.sets import unlabelled_from
 from emu_core.errors import DataError
 
 ROWS = {
@@ -281,3 +283,33 @@ def test_parts_of_a_data_set_without_rows_are_left_out() -> None:
     part = datasets.Dataset.from_dict({"text": ["a b", "c d"], "label": ["x", "y"]})
     labelled, _ = read_labelled(datasets.DatasetDict(train=part, validation=part.select([])), language="en")
     assert len(labelled) == 2
+
+
+def test_columns_are_mapped_by_the_names_that_a_frame_has() -> None:
+    numbers = pd.DataFrame({0: ["a b", "c d"], 1: ["x", "y"], 2: ["p", "q"]})
+    labelled, _ = read_labelled(numbers, mapping=ColumnMapping(text=0, intent=2), language="en")  # type: ignore[arg-type]
+    assert labelled.intents == ("p", "q")
+    levels = numbers.set_axis(
+        pd.MultiIndex.from_tuples([("mail", "body"), ("queue", "old"), ("queue", "")]), axis=1
+    )
+    mapping = ColumnMapping(text=("mail", "body"), intent=("queue", "old"))  # type: ignore[arg-type]
+    assert read_labelled(levels, mapping=mapping, language="en")[0].intents == ("x", "y")
+
+
+def test_what_is_no_language_mapping_or_set_is_refused() -> None:
+    columns = {"text": "utterance"}
+    with pytest.raises(DataError, match=r"a dict is no mapping of columns; give emu_core.ColumnMapping"):
+        read_labelled(FRAME, mapping=columns)  # type: ignore[arg-type]
+    with pytest.raises(DataError, match=r"a dict is no mapping of columns"):
+        predict(FRAME, pool=FRAME, mapping=columns)  # type: ignore[arg-type]
+    for languages in (["en"] * 6, FRAME["lang"]):
+        with pytest.raises(
+            DataError, match=r"a (list|Series) is no language; give one, such as 'en', or a column"
+        ):
+            read_labelled(FRAME.drop(columns="lang"), language=languages)  # type: ignore[arg-type]
+    with pytest.raises(DataError, match=r"a DataFrame is no labelled set; emu_core.read_labelled makes one"):
+        unlabelled_from(FRAME, ["de"])  # type: ignore[arg-type]
+    with pytest.raises(DataError, match=r"a dict is no pandas DataFrame"):
+        labelled_from_frame({}, "rows")  # type: ignore[arg-type]
+    with pytest.raises(DataError, match=r"no column 'id'.*Read the frame by emu_core.read_labelled"):
+        labelled_from_frame(FRAME, "rows")

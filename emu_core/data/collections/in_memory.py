@@ -16,12 +16,12 @@ import pyarrow as pa
 from emu_core.data.cleaning import cleaned
 from emu_core.data.collections.huggingface import cells_of_table
 from emu_core.data.collections.source_files import SourceFile
-from emu_core.data.column_names import listed_names
+from emu_core.data.column_names import column_name, listed_names
 from emu_core.data.labelled.sets import LabelledSet, SentenceSet
 from emu_core.data.readers.cells import Cells
 from emu_core.data.readers.formats import FILE_ENDINGS
 from emu_core.data.readers.limits import cell_text, check_rows
-from emu_core.data.wording import shown
+from emu_core.data.wording import kind_of, shown
 from emu_core.errors import InputError
 
 DEMO = "demo"
@@ -120,19 +120,19 @@ def texts_of(texts: Texts) -> list[str]:
         raise InputError(f"a str is a single sentence; give a list: [{shown(texts, 30)!r}]")
     if _is_frame(texts):
         raise InputError(
-            f"{_kind(texts)} is no list of sentences; give one of its columns: {listed_names(_names_of(texts))}"
+            f"{kind_of(texts)} is no list of sentences; give one of its columns: {listed_names(_names_of(texts))}"
         )
     if not (_is_column(texts) or isinstance(texts, Iterable)) or isinstance(
         texts, bytes | dict | set | frozenset | SentenceSet
     ):
-        raise InputError(f"{_kind(texts)} holds no sentences; give a list, a Series or an array of strings")
+        raise InputError(f"{kind_of(texts)} holds no sentences; give a list, a Series or an array of strings")
     values = _values(texts)
     for number, value in enumerate(values, 1):
         if not isinstance(value, str):
             where = f"sentence {number:,} of {len(values):,}"
             if _is_missing(value):
                 raise InputError(f"{where} is missing; leave it out")
-            raise InputError(f"{where} is {_kind(value)} and no string; give strings")
+            raise InputError(f"{where} is {kind_of(value)} and no string; give strings")
     return values
 
 
@@ -156,14 +156,6 @@ def is_file(name: str | Path) -> bool:
         return False
 
 
-def _kind(value: object) -> str:
-    """Return what a value is: "a dict", "an int", "None"."""
-    if value is None:
-        return "None"
-    name = type(value).__name__
-    return f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}"
-
-
 def _is_missing(value: object) -> bool:
     return value is None or value is pd.NA or (isinstance(value, float) and math.isnan(value))
 
@@ -176,12 +168,7 @@ def _names_of(frame: Any) -> list[str]:
     names = getattr(frame, "column_names", None)
     if names is None:  # the columns of a pyarrow Table have no names
         names = frame.collect_schema().names() if hasattr(frame, "collect_schema") else frame.columns
-    return [_column_name(name) for name in names]
-
-
-def _column_name(name: object) -> str:
-    """Return the name of a column; one with several levels has those that are not empty."""
-    return " ".join(str(part) for part in name if str(part)) if isinstance(name, tuple) else str(name)
+    return [column_name(name) for name in names]
 
 
 def _is_column(value: object) -> bool:
@@ -221,16 +208,16 @@ def _table_of_pair(pair: tuple[Any, Any], names: tuple[str, str]) -> SourceFile:
     for values, name in zip(pair, names, strict=True):
         if _is_frame(values):
             columns = listed_names(_names_of(values))
-            raise InputError(f"the {name}s are {_kind(values)}; give one of its columns: {columns}")
+            raise InputError(f"the {name}s are {kind_of(values)}; give one of its columns: {columns}")
         if not _is_column(values):
-            raise InputError(f"the {name}s are {_kind(values)}; give a list, a Series or an array")
+            raise InputError(f"the {name}s are {kind_of(values)}; give a list, a Series or an array")
     sentences, others = texts_of(pair[0]), _values(pair[1])
     if len(sentences) != len(others):
         raise InputError(
             f"there are {len(sentences):,} {first}s and {len(others):,} {second}s; give each {first} its {second}"
         )
     if (bad := next((value for value in others if isinstance(value, bytes)), None)) is not None:
-        raise InputError(f"the {second} {shown(str(bad))} is {_kind(bad)}; give strings or numbers")
+        raise InputError(f"the {second} {shown(str(bad))} is {kind_of(bad)}; give strings or numbers")
     return _table(Cells(names, [sentences, list(map(_cell, others))]), f"({first}s, {second}s)")
 
 
@@ -249,12 +236,14 @@ def _tables_of(data: Any, expected: Expected) -> Iterable[SourceFile]:
     if expected.are_sentences and _is_column(data):
         return [_table_of_texts(data, name, expected)]
     if _is_column(data) and not isinstance(data, list | tuple):
-        raise InputError(f"{_kind(data)} is a single column; {expected.remedy}")
+        raise InputError(f"{kind_of(data)} is a single column; {expected.remedy}")
     if (table := _arrow_table(data)) is not None:
         return [_table(cells_of_table(table, name), name)]
     if isinstance(data, dict | list | tuple):
-        raise InputError(f"{_kind(data)} is no table; make it one by pandas.DataFrame, or {expected.remedy}")
-    raise InputError(f"{_kind(data)} is no data; {expected.remedy}")
+        raise InputError(
+            f"{kind_of(data)} is no table; make it one by pandas.DataFrame, or {expected.remedy}"
+        )
+    raise InputError(f"{kind_of(data)} is no data; {expected.remedy}")
 
 
 def _splits_of(data: Any, name: str) -> Iterable[SourceFile]:
@@ -291,7 +280,7 @@ def _cells_of_frame(frame: pd.DataFrame) -> Cells:
     }
     if named and not cells:
         raise InputError("the DataFrame has no column of strings, but bytes; decode them")
-    return Cells([_column_name(named[number][0]) for number in cells], list(cells.values()))
+    return Cells([column_name(named[number][0]) for number in cells], list(cells.values()))
 
 
 def _texts_of_series(column: "pd.Series[Any]") -> list[str] | None:
@@ -322,7 +311,7 @@ def _arrow_table(data: Any) -> pa.Table | None:
             frame = frame.collect("pyarrow")
         except Exception as error:  # each library has errors of its own, for what was asked of it before
             reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-            raise InputError(f"{_kind(data)} can't be computed: {reason}; collect it yourself") from error
+            raise InputError(f"{kind_of(data)} can't be computed: {reason}; collect it yourself") from error
     if isinstance(frame, nw.DataFrame):
         return frame.to_arrow()
     is_arrow = hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__")

@@ -8,6 +8,7 @@ import pandas as pd
 
 from emu_core.data.column_names import (
     COLUMN_NAMES,
+    column_name,
     folded_name,
     is_about,
     listed_names,
@@ -21,8 +22,8 @@ from emu_core.data.labelled.intent_lists import single_intents
 from emu_core.data.languages import language_codes
 from emu_core.data.readers.cells import is_numbered
 from emu_core.data.splits import split_codes
-from emu_core.data.wording import shown
-from emu_core.errors import DataError, Fix
+from emu_core.data.wording import kind_of, shown
+from emu_core.errors import DataError, Fix, InputError
 
 LABELLED_COLUMNS = ("id", "text", "intent", "language", "split", "annotated")
 """The columns of a labelled set, all of strings."""
@@ -48,6 +49,20 @@ class ColumnMapping:
     split: str | None = None
     annotated: str | None = None
 
+    def __post_init__(self) -> None:
+        for role, name in asdict(self).items():  # the names of a frame's columns may be numbers or tuples
+            if name is not None:
+                object.__setattr__(self, role, column_name(name))
+
+
+def checked_mapping(mapping: ColumnMapping | None) -> ColumnMapping | None:
+    """Return a mapping. Raises InputError if Python passed something else."""
+    if mapping is not None and not isinstance(mapping, ColumnMapping):
+        raise InputError(
+            f"{kind_of(mapping)} is no mapping of columns; give emu_core.ColumnMapping(text=...)"
+        )
+    return mapping
+
 
 def guess_columns(frame: pd.DataFrame, fixed: ColumnMapping | None = None) -> ColumnMapping:
     """Guess the roles of columns.
@@ -59,7 +74,7 @@ def guess_columns(frame: pd.DataFrame, fixed: ColumnMapping | None = None) -> Co
         frame: a table as read.
         fixed: columns that are known; only the roles that are None are guessed.
     """
-    chosen = asdict(fixed or ColumnMapping())
+    chosen = asdict(checked_mapping(fixed) or ColumnMapping())
     by_name: dict[str, str] = {}
     for column in frame.columns:
         by_name.setdefault(folded_name(column), column)

@@ -35,8 +35,8 @@ from emu_core.data.labelled.ids import comparable_ids
 from emu_core.data.labelled.repeats import without_repeats
 from emu_core.data.labelled.sets import LabelledSet, UnlabelledSet
 from emu_core.data.languages import checked_language, is_known, language_name
-from emu_core.data.wording import counted, listed, shown
-from emu_core.errors import DataError, Fix, in_words
+from emu_core.data.wording import counted, kind_of, listed, shown
+from emu_core.errors import DataError, Fix, InputError, in_words
 
 _TRANSLATED = ("translation", "machine_translation", "mt")  # names of a column of machine translations
 
@@ -240,9 +240,14 @@ def labelled_from_frame(
         >>> english.name, english.languages
         ('hotel in English', ('en',))
     """
+    if not isinstance(frame, pd.DataFrame):
+        raise InputError(
+            f"{kind_of(frame)} is no pandas DataFrame; emu_core.read_labelled takes other data, too"
+        )
     if missing := [column for column in LABELLED_COLUMNS if column not in frame.columns]:
         raise DataError(
-            f"{shown(name)}: no column '{missing[0]}'; found: {listed_names(frame.columns)}. Map the columns first"
+            f"{shown(name)}: no column '{missing[0]}'; found: {listed_names(frame.columns)}. Read the frame by "
+            "emu_core.read_labelled, which takes any columns"
         )
     rows = frame if {"row", "source"} <= set(frame.columns) else located(frame[list(LABELLED_COLUMNS)], name)
     return _audited(rows, name, notes, merge_intents, no_intents, real_intents)

@@ -13,8 +13,8 @@ from emu_core.data.labelled.columns import LABELLED_COLUMNS
 from emu_core.data.labelled.repeats import is_repeat, sentence_groups, without_repeats
 from emu_core.data.languages import language_code, ordered
 from emu_core.data.splits import split_code
-from emu_core.data.wording import listed, shown
-from emu_core.errors import DataError
+from emu_core.data.wording import kind_of, listed, shown
+from emu_core.errors import DataError, InputError
 
 
 @dataclass(frozen=True, eq=False)
@@ -299,6 +299,8 @@ def unlabelled_from(labelled: LabelledSet, languages: Sequence[str]) -> Unlabell
         >>> emu_core.unlabelled_from(emu_core.load_demo(), ["de", "fr"]).languages
         ('de', 'fr')
     """
+    if not isinstance(labelled, LabelledSet):
+        raise InputError(f"{kind_of(labelled)} is no labelled set; emu_core.read_labelled makes one of it")
     frame = labelled.select(languages=languages).frame
     return UnlabelledSet(frame[["text", "language", "id"]], labelled.name)
 
