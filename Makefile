@@ -10,7 +10,8 @@ PORT ?= 8501
 CUDA := torch triton cuda-bindings cuda-pathfinder cuda-toolkit $(addprefix nvidia-,cublas cuda-cupti cuda-nvrtc \
 	cuda-runtime cudnn-cu13 cufft cufile curand cusolver cusparse cusparselt-cu13 nccl-cu13 nvjitlink nvshmem-cu13 nvtx)
 COMPILE = $(TOOLS)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-annotate \
-	--custom-compile-command "make lock" requirements.txt
+	--custom-compile-command "make lock" $(addprefix --extra ,$(IMAGE_EXTRAS)) pyproject.toml
+IMAGE_EXTRAS := generate onnx
 TOOLS := .venv-release/bin
 CHROMIUM = { command -v chromium-headless-shell || command -v chromium || command -v google-chrome; } >/dev/null
 
@@ -66,7 +67,7 @@ dist: setup-dev
 	rm -rf build dist
 	$(BIN)/python -m build
 
-# The versions that requirements.txt allows today, on every platform, with the hash of each file.
+# The versions that requirements.txt and the image's extras allow today, on every platform, with the hash of each file.
 lock: .venv-release/installed
 	$(COMPILE) --upgrade -o requirements.lock
 	$(COMPILE) $(addprefix --no-emit-package ,$(CUDA)) --constraint requirements.lock -o requirements-cpu.lock

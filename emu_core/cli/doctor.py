@@ -36,7 +36,7 @@ class Check:
     """The result of a check.
 
     Attributes:
-        group: packages, device, encoders, runs or tests.
+        group: packages, extras, device, encoders, runs or tests.
         name: of the package, device, encoder or file.
         state: the outcome.
         detail: version, size or place, or the reason why it is missing.
@@ -73,7 +73,7 @@ def doctor(runs: str | Path | None = None) -> DoctorReport:
         runs: the folder of runs; None takes $EMU_RUNS, or else ./runs, as the app does.
     """
     folder = Path(runs or os.environ.get("EMU_RUNS") or "runs").absolute()
-    return DoctorReport((*_packages(), *_device(), *_encoders(), *_runs(folder), _browser()))
+    return DoctorReport((*_packages(), *_extras(), *_device(), *_encoders(), *_runs(folder), _browser()))
 
 
 def _packages() -> Iterator[Check]:
@@ -119,6 +119,33 @@ def _requirements() -> Iterator[tuple[str, str]]:
         wanted = Requirement(line)
         if wanted.marker is None or wanted.marker.evaluate({"extra": ""}):
             yield wanted.name, str(wanted.specifier)
+
+
+def _extras() -> Iterator[Check]:
+    """Yield a note for each extra of the installed package that lacks one of its packages."""
+    try:
+        from packaging.requirements import Requirement
+
+        facts = metadata(DISTRIBUTION)
+    except (ModuleNotFoundError, PackageNotFoundError):
+        return
+    wanted = [Requirement(line) for line in requires(DISTRIBUTION) or []]
+    for extra in facts.get_all("Provides-Extra") or []:
+        own = [one.name for one in wanted if one.marker and one.marker.evaluate({"extra": extra})]
+        missing = [name for name in own if not _is_installed(name)]
+        if missing:
+            fix = f'pip install "{DISTRIBUTION}[{extra}]"'
+            yield Check("extras", f"[{extra}]", CheckState.NOTE, f"without {', '.join(missing)}", fix)
+        else:
+            yield Check("extras", f"[{extra}]", CheckState.READY, ", ".join(own))
+
+
+def _is_installed(name: str) -> bool:
+    try:
+        version(name)
+    except PackageNotFoundError:
+        return False
+    return True
 
 
 def _suits(installed: str, specifier: str) -> bool:

@@ -4,6 +4,7 @@ import json
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 GRAPH = "model.onnx"
 MODULES = "modules.json"  # in a folder of sentence-transformers
 INPUTS, OUTPUT = ("input_ids", "attention_mask"), "sentence_embedding"
+_PACKAGES = ("onnx", "onnxruntime", "onnxscript")  # torch's exporter writes the graph with the last
 OPSET = 18  # the exporter's own, which needs no conversion
 _MIN_COSINE = 0.9999
 _MAX_COMPARED_TOKENS = 512  # tokens of the longest sentence that is compared
@@ -64,8 +66,11 @@ def write_onnx(encoder: Encoder, folder: Path) -> OnnxExport:
     (batch, dim). It is opened in onnxruntime and compared with torch, on the CPU, in many languages and lengths.
 
     Raises:
-        EncoderError: the encoder has no graph, or a cosine to torch's vector is below 0.9999.
+        EncoderError: the extra "onnx" is missing, the encoder has no graph, or a cosine to torch's vector is below
+            0.9999.
     """
+    if any(find_spec(package) is None for package in _PACKAGES):
+        raise EncoderError('ONNX needs packages of its own: pip install "emu-core[onnx]"')
     with evaluation_mode(encoder):
         parts = encoder.onnx_parts(folder)
         write_graph(encoder, parts.graph, folder / GRAPH, parts.alternating)

@@ -60,6 +60,24 @@ def test_a_missing_package_is_an_error_and_another_version_a_note(
     assert found["scipy"].state is CheckState.READY and not found["scipy"].fix
 
 
+def test_an_extra_that_lacks_a_package_is_a_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    known = doctor.version
+
+    def version(name: str) -> str:
+        if name == "onnxscript":
+            raise PackageNotFoundError(name)
+        return known(name)
+
+    monkeypatch.setattr(doctor, "version", version)
+    report = doctor.doctor(tmp_path)
+    extra = checks(report)["[onnx]"]
+    assert extra == Check(
+        "extras", "[onnx]", CheckState.NOTE, "without onnxscript", 'pip install "emu-core[onnx]"'
+    )
+    assert checks(report)["[generate]"].state is CheckState.READY
+    assert "onnx" not in checks(report) and report.healthy
+
+
 def test_only_the_default_encoder_is_needed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     others = registry.available_encoders()
     for absent, state in ((others[0].spec, CheckState.MISSING), (others[1].spec, CheckState.NOTE)):

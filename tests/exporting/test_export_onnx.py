@@ -280,3 +280,12 @@ def test_the_meaning_of_fmda_and_its_baseline(baseline: bool, tmp_path: Path) ->
     features = opened.tokenize(texts)
     feed = {name: features[name].numpy().astype(np.int64) for name in ("input_ids", "attention_mask")}
     np.testing.assert_allclose(session.run(None, feed)[0], encoder.encode(texts), rtol=1e-3, atol=1e-4)
+
+
+def test_missing_packages_are_named_before_anything_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writers, "find_spec", lambda name: None if name == "onnxscript" else object())
+    with pytest.raises(EncoderError, match=r'pip install "emu-core\[onnx\]"'):
+        writers.write_onnx(tiny_bicvm(), tmp_path)
+    assert list(tmp_path.iterdir()) == []

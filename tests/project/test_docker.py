@@ -93,7 +93,9 @@ def test_the_locks_hold_what_is_asked_for() -> None:
     )
     assert cpu.items() <= whole.items()
     versions = {pin.partition("==")[0]: pin.partition("==")[2] for pin in whole}
-    for line in (ROOT / "requirements.txt").read_text("utf-8").splitlines():
+    lines = (ROOT / "requirements.txt").read_text("utf-8").splitlines()
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    for line in (*lines, *extras["onnx"], *extras["generate"]):  # the image's app offers what they are for
         if line[:1] not in ("", "#"):
             wanted = Requirement(line.partition(" #")[0])
             assert wanted.specifier.contains(versions[wanted.name]), f"{wanted}: make lock"
