@@ -26,7 +26,8 @@ from emu_core.data.parallel.labelled import labelled_pairs
 from emu_core.data.parallel.text import ParallelText
 from emu_core.devices import pick_device
 from emu_core.encoders.transformer.opening import quietly
-from emu_core.errors import DataError, EncoderError
+from emu_core.errors import DataError, EncoderError, Fix
+from emu_core.exporting.writers import MODULES
 from emu_core.runs.run import Run
 
 if TYPE_CHECKING:  # seconds to import
@@ -110,6 +111,11 @@ def _open(source: Run | str | Path, device: str) -> "SentenceTransformer":
     from emu_core.encoders.sentence_transformers_module import open_export, to_sentence_transformers
 
     if is_export(source):
+        if not (Path(source) / MODULES).is_file():
+            raise EncoderError(
+                f"{source} is an ONNX graph, which MTEB's package does not open; name the run, or export it again: ",
+                Fix("format", "sentence-transformers"),
+            )
         return open_export(Path(source), device)
     encoder, _ = open_encoder_of(source, "measure", device=device)
     return to_sentence_transformers(encoder)

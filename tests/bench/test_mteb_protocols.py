@@ -76,6 +76,12 @@ def test_data_that_has_nothing_to_measure_is_refused(tmp_path: Path) -> None:
         mteb_scores("use", file)
 
 
+def test_an_onnx_export_is_not_taken_for_a_damaged_one(tmp_path: Path) -> None:
+    (tmp_path / "model.onnx").touch()
+    with pytest.raises(EncoderError, match="is an ONNX graph, which MTEB's package does not open"):
+        mteb_scores(tmp_path, small_file(tmp_path, ("en", "de")))
+
+
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mteb_protocols, "find_spec", lambda name: None)
     with pytest.raises(EncoderError, match=r'pip install "emu-core\[mteb\]"'):
