@@ -12,6 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import emu_core
+from emu_core.bench.emu.experiment import EmuExperiment
+from emu_core.bench.papers import EmuBench
 from emu_core.errors import DataError
 from emu_core.runs.data_facts import ParallelFacts
 from emu_core.runs.run import Run
@@ -158,3 +160,11 @@ def test_an_encoder_is_trained_from_scratch_on_tables(tmp_path: Path) -> None:
     facts = run.data()
     assert isinstance(facts, ParallelFacts) and (facts.pairs, facts.dev) == ({"en-de": 30}, {"en-de": 10})
     assert (facts.dialogues, facts.running_text, facts.nli) == (40, 38, 40)
+
+
+def test_a_benchmark_reads_frames_and_their_machine_translations(frame: pd.DataFrame) -> None:
+    translated = frame.assign(translation=frame["text"].str.upper())
+    read, fields = EmuExperiment.gather(pl.DataFrame(translated), EmuBench(), train_languages=["en"])
+    expected, _ = EmuExperiment.gather(small_set(("en", "de")), EmuBench(), train_languages=["en"])
+    assert fields["data"] == "the DataFrame" and len(read.test) == len(expected.test)
+    assert set(read.translations.values()) <= set(translated["translation"]) and read.translations
