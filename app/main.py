@@ -26,7 +26,7 @@ main > :first-child { padding: 0.4rem 1.5rem 2rem; }
 /* The first stop of the keyboard on the page: past the bar. */
 .skip { position: absolute; left: -100vw; }
 .skip:focus { left: 1rem; top: 0.25rem; z-index: 1; padding: 0.5rem 1rem; background: Canvas; }
-:has(> :is(.st-key-skip, .st-key-start, .st-key-stopped)) { position: absolute; }
+:has(> :is(.st-key-skip, .st-key-start, .st-key-stopped)) { position: absolute; width: 0; }
 /* The bar shows which page is open; the heading is for screen readers. */
 :has(> .st-key-heading) {
   position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%);
@@ -35,7 +35,8 @@ main > :first-child { padding: 0.4rem 1.5rem 2rem; }
 [aria-checked="true"] p, [role="tab"][aria-selected="true"] p, :has(> [type="range"]) + * p {
   color: light-dark(#31333F, #FAFAFA);
 }
-.st-key-headline h2 { font-size: 1.5rem; padding: 0.25rem 0; }
+main h2 { font-size: 1.5rem; padding: 0.5rem 0; }
+.st-key-headline h2 { padding: 0.25rem 0; }
 .st-key-examples button { text-align: left; min-height: 1.75rem; }
 .st-key-bar { padding-right: 2.5rem; row-gap: 0.25rem; }
 @media (max-width: 640px) {

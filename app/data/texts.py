@@ -193,7 +193,7 @@ def _draw_notes(read: Read) -> None:
 
 def draw_texts() -> Read | None:
     """Ask for parallel text or the example and draw it; the session keeps it on every page."""
-    st.subheader("Parallel text")
+    st.header("Parallel text")
     _draw_box(_Box(PRETRAIN, TextKind.PARALLEL))
     parallel = _Box(PRETRAIN, TextKind.PARALLEL).texts
     if parallel is None or parallel.key != "example":

@@ -83,7 +83,7 @@ def _draw_matrices(comparison: Comparison) -> None:
 
 
 def _draw_leakage(leakage: pd.DataFrame) -> None:
-    st.subheader("Language leakage")
+    st.header("Language leakage")
     rows = leakage.to_dict("records")
     for cell, row in zip(st.columns(len(rows), border=True), rows, strict=True):
         difference = row["other"] - row["base"]

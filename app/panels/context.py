@@ -18,6 +18,7 @@ from emu_app.shell.model_name import (
     in_address,
     model_spec,
     must_be_fetched,
+    plain_name,
     short_name,
 )
 from emu_app.shell.state import config_of, data_sha_of, finished_runs, status_of
@@ -204,7 +205,7 @@ def _draw_encoder(
         f"{label}: other data" if stranger else label,
         options,
         changed=changed,
-        format_func=lambda value: "no encoder" if value == NONE else short_name(value),
+        format_func=lambda value: "no encoder" if value == NONE else plain_name(value),
         help=stranger or about,
         width=220,
         accept_new_options=True,

@@ -29,7 +29,7 @@ def draw_first_labels(upload: Upload, mapping: ColumnMapping, language: str | No
     Returns:
         Whether a set was made of them; the tab that suggests what to label next is then the one to open.
     """
-    st.subheader("No labels? Label these")
+    st.header("No labels? Label these")
     st.markdown(
         "Write the intent beside a few sentences, of two intents or more. Emu then suggests which to label next, and "
         "guesses their intents."

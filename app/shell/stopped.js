@@ -1,4 +1,5 @@
-// Streamlit's dialog about a server that has stopped names a command of its own; this one is the app's.
+// What is changed in Streamlit's own parts of the page: its dialog about a server that has stopped names a command of its
+// own and not the app's, and it says of the box for files that it is nothing, and what it is called.
 (() => {
   if (window.emuStopped) return
   const words = [
@@ -7,6 +8,7 @@
     [/^streamlit run yourscript\.py$/, 'emu app'],
   ]
   const reword = () => {
+    document.querySelectorAll('section[role="presentation"][aria-label]').forEach(box => box.setAttribute('role', 'group'))
     const dialog = document.querySelector('[role="dialog"]')
     if (!dialog) return
     const texts = document.createTreeWalker(dialog, NodeFilter.SHOW_TEXT)
@@ -15,6 +17,7 @@
       if (said) texts.currentNode.nodeValue = said[1]
     }
   }
+  reword()
   window.emuStopped = new MutationObserver(reword)
   window.emuStopped.observe(document.body, { childList: true, subtree: true })
 })()

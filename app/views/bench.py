@@ -61,7 +61,7 @@ def page() -> None:
     if run is not None and (run.folder / JSON).is_file():
         _draw_found(run)
     if benches:
-        st.subheader("All benchmarks")
+        st.header("All benchmarks")
         st.dataframe(
             pd.DataFrame(map(_row, benches)),
             hide_index=True,
@@ -235,7 +235,7 @@ def draw_report(name: str, folder: Path) -> BenchReport:
         _draw_table(name, table)
         draw_file(f"{table.name}.csv")
     for picture in report.pictures:
-        st.subheader(literal(picture.title, 200))
+        st.header(literal(picture.title, 200))
         st.image((folder / f"{picture.name}.svg").read_text("utf-8"), width="stretch", alt=picture.title)
         st.caption(literal(picture.note))
     if report.paper:
@@ -258,7 +258,7 @@ def gains_of(table: Table) -> list[SystemGain]:
 
 
 def _draw_table(name: str, table: Table) -> None:
-    st.subheader(literal(table.title, 200))
+    st.header(literal(table.title, 200))
     if table.warnings:
         st.warning(_listed(map(str, table.warnings)), icon=":material/warning:")
     if table.verdict:

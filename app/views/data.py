@@ -53,7 +53,7 @@ def page() -> None:
         _draw_upload(upload)
     _draw_set(chosen_data())
     if not (table := library.library_table()).empty:
-        st.subheader("Your data sets")
+        st.header("Your data sets")
         st.caption("The first field of the bar chooses one.")
         column = st.column_config
         columns = {
@@ -65,7 +65,7 @@ def page() -> None:
 
 
 def _draw_demo() -> None:
-    st.subheader("Demo set")
+    st.header("Demo set")
     st.markdown(
         "Questions of hotel guests: 28 intents, each sentence in English, German, Spanish, French, Japanese and "
         "Chinese. Many are traps: the same words with another intent (when does the *pool* open, when does the "
@@ -78,7 +78,7 @@ def _draw_demo() -> None:
 
 
 def _draw_uploader() -> None:
-    st.subheader("Your own file")
+    st.header("Your own file")
     number = st.session_state.setdefault(UPLOADS, 0)
     files = st.file_uploader(
         f"A table with a row for each sentence ({FORMAT_TITLES}), or the export of another tool, also zipped",
@@ -230,11 +230,11 @@ def _draw_sentences(chosen: ChosenData) -> None:
     frame, counts = chosen.labelled.all_rows(), chosen.audit.counts
     draw_findings(chosen)
     draw_none_of_these(chosen)
-    st.subheader("Sentences by intent and language")
+    st.header("Sentences by intent and language")
     with st.container(height=TALLEST if len(counts) > TALLEST // 20 else "content", border=False):
         about = "Heat map of the number of sentences of each intent in each language."
         draw_chart(charts.class_balance(counts), "balance", about)
-    st.subheader("Sentences")
+    st.header("Sentences")
     used = frame.columns[(frame != "").any()]
     draw_table(frame[used], "table-sentences", "sentences.csv")
 

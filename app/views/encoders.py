@@ -23,7 +23,7 @@ def page() -> None:
         with st.container(border=True):
             _draw_card(info)
     if runs := list(finished_runs().values()):
-        st.subheader("Trained here")
+        st.header("Trained here")
         st.caption("The encoders of finished runs. In the command, each is named by `run:` and its folder.")
         table = runs_frame(runs)[["Run", "Method", "Encoder", "Trained on"]]
         table = table.rename(columns={"Encoder": "Trained from"})
@@ -33,7 +33,7 @@ def page() -> None:
 
 def _draw_card(info: EncoderInfo) -> None:
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        st.subheader(literal(info.name), anchor=False, width="content")
+        st.header(literal(info.name), anchor=False, width="content")
         if info.available:
             st.badge("Ready", icon=":material/check:", color="green")
         else:

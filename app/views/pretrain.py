@@ -31,7 +31,7 @@ def page() -> None:
     )
     runs, _ = draw_form_and_runs(_draw_start, is_from_scratch, _WATCHED)
     if runs:
-        st.subheader("All runs from scratch")
+        st.header("All runs from scratch")
         draw_list(runs, from_scratch=True)
 
 

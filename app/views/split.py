@@ -282,7 +282,7 @@ def _draw_neighbours(
     utterance: Utterance, parts: Mapping[Part, FloatArray], pool: Pool, vectors: FloatArray
 ) -> None:
     """Draw the neighbours of each embedding (dim,) among N sentences' (P, N, dim)."""
-    st.subheader("Nearest neighbours")
+    st.header("Nearest neighbours")
     languages = choose_languages(
         "Neighbours in",
         ordered(pool.frame["language"]),

@@ -53,7 +53,7 @@ from emu_core.runs.run import Run
 
 LISTS, EIGEN, WORDS = "Ranked lists", "Eigen-similarity", "Words"
 FROM_TEXT, CALENDAR, FREQUENT, TYPED = "From the text", "Weekdays and months", "Most frequent", "Typed"
-TRUE = "✓ translation"
+TRUE, _MARK = "✓ translation", "Translation"
 SIZE = 10  # pairs in a sample: the paper's K and the default of `eigen_similarity`
 _MISSES = ["Place", "Sentence", "Its translation", "Cosine", "Found instead", "Its cosine"]
 Spaces = Mapping[str, Words]
@@ -116,7 +116,7 @@ def _draw_lists(choice: Choice, runs: list[Run]) -> None:
     if ranking is None:
         return
     _draw_precision(ranking, pairs)
-    st.subheader("One sentence")
+    st.header("One sentence")
     how, which = st.columns([1, 3], vertical_alignment="bottom")
     if choose_one("The sentence is", [FROM_TEXT, TYPED], "translations-how", container=how) == FROM_TEXT:
         row = choose(
@@ -165,7 +165,7 @@ def _draw_list(
     rank = None if row is None else int(ranking.ranking.ranks[row])
     table = nearest_translations(vector, targets, pairs.text.second, k, row=row, rank=rank)
     table["is_translation"] = table["is_translation"].map({True: TRUE, False: ""})
-    table.columns = pd.Index(["Place", "Cosine", language_name(pairs.text.target), ""])
+    table.columns = pd.Index(["Place", "Cosine", language_name(pairs.text.target), _MARK])
     if rank is not None and row is not None:
         what = "first" if rank == 1 else f"at place {rank:,} of {ranking.ranking.candidates:,}"
         st.markdown(f"Its translation **{literal(pairs.text.second[row], 300)}** ranks **{what}**.")
@@ -175,7 +175,7 @@ def _draw_list(
 def _draw_misses(pairs: Pairs, ranking: FoundTranslations) -> None:
     table = ranking.misses(pairs.text.first, pairs.text.second)
     table.columns = pd.Index(_MISSES)
-    st.subheader("The worst misses")
+    st.header("The worst misses")
     if table.empty:
         st.success("Every translation ranks first.", icon=":material/check_circle:")
         return
@@ -196,7 +196,7 @@ def _columns(table: pd.DataFrame) -> dict[str, Any]:
         "Place": rank_column,
         "Cosine": cosine,
         "Its cosine": cosine,
-        "": column.TextColumn(width="small"),
+        _MARK: column.TextColumn(width="small"),
     }
     return known | dict.fromkeys(texts, wide)
 
@@ -297,7 +297,7 @@ def _draw_words(spec: str) -> None:
     draw_chart(charts.word_map(places, words), "word-map", about, zooms=True)
     table = words.assign(x=places[:, 0], y=places[:, 1])
     draw_csv_button(table, "emu-words.csv", key="word-map-csv")
-    st.subheader("Nearest words")
+    st.header("Nearest words")
     named = {entry: f"{entry[0]} ({language_name(entry[1])})" for entry in entries}
     word, language = choose(
         "Of the word", entries, f"words-one-{weights[:12]}", format_func=named.__getitem__

@@ -51,9 +51,9 @@ def _draw_maps(space: Space, now: Context) -> None:
     with st.container(key="space"):
         settings = st.container(key="map-settings", horizontal=True, vertical_alignment="bottom", gap="small")
         middle, right = st.columns([2, 1], gap="small")
-    draw_space(space, now, settings, middle)
-    with right:
+    with right:  # first, since the maps show what it predicts
         draw_inspector(space, now)
+    draw_space(space, now, settings, middle)
 
 
 def _space(now: Context) -> Space | None:

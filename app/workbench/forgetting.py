@@ -57,7 +57,7 @@ def draw_forgetting(run: Run) -> None:
     for column, (part, count) in zip(st.columns(max(1, len(bars))), bars.items(), strict=False):
         about = PARTS[part].title
         with column:
-            st.subheader(about)
+            st.header(about)
             with st.container(height=ROW * MOST_BARS if count > MOST_BARS else "content", border=False):
                 about += (
                     ": rises and falls, with 95 % intervals around zero. The table below has the numbers."

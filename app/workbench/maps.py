@@ -40,6 +40,7 @@ from emu_core.evaluation.retrieval import nearest
 
 MOUSE: dict[str, maps.Drag] = {"Click": "pan", "Lasso": "lasso", "Box": "select"}
 CHART, TRIED = "explore-map", "try-sentence"
+PREDICTED = "try-intents"  # of the session: the typed sentence's intent by each encoder, while it is known
 WITHOUT_TRANSLATIONS = "explore-no-translations"
 PICKED_NEIGHBOURS, TYPED_NEIGHBOURS = 10, 5
 _PICKED, _INSPECTED, _FIRST = "explore-picked", "explore-inspected", "explore-first"
@@ -136,11 +137,11 @@ def _marks(space: Space, layouts: Mapping[str, maps.Layout], data_sha: str) -> l
     """Return, for each map, the typed sentence or the picked one with its neighbours; none if there is neither."""
     intents = space.points["intent"].to_numpy()
     if typed := cleaned(str(st.session_state.get(TRIED, ""))):
-        vectors = encoded(space.specs, "", [typed])
+        vectors, predicted = encoded(space.specs, "", [typed]), st.session_state.get(PREDICTED, {})
         if vectors is None:
             return []
         return [
-            _typed_mark(space.vectors[name], vectors[name], layout.places, intents)
+            _typed_mark(space.vectors[name], vectors[name], layout.places, intents, predicted.get(name, ""))
             for name, layout in layouts.items()
         ]
     rows = np.flatnonzero(space.points["row"].to_numpy() == inspected(data_sha))
@@ -162,17 +163,19 @@ def _mark(
 
 
 def _typed_mark(
-    vectors: FloatArray, typed: FloatArray, places: NDArray[np.float32], intents: NDArray[np.object_]
+    vectors: FloatArray,
+    typed: FloatArray,
+    places: NDArray[np.float32],
+    intents: NDArray[np.object_],
+    predicted: str,
 ) -> maps.Mark:
-    """Return the mark of a typed sentence; right are the neighbours of the intent that most of them have."""
+    """Return the mark of a typed sentence; right are the neighbours of the predicted intent, or of the nearest one."""
     found = nearest(np.concatenate([vectors, typed]), [len(vectors)], TYPED_NEIGHBOURS).rows[0]
     near = found[found >= 0].tolist()
-    names, counts = np.unique(intents[near].astype(str), return_counts=True)
-    most = set(names[counts == counts.max()])
-    usual = next(intents[row] for row in near if intents[row] in most)
+    expected = predicted if predicted in intents else intents[near[0]]
     (x, y), *_ = place_on_map(vectors, places, typed).tolist()
     around = tuple(
-        (float(places[row, 0]), float(places[row, 1]), bool(intents[row] == usual)) for row in near
+        (float(places[row, 0]), float(places[row, 1]), bool(intents[row] == expected)) for row in near
     )
     return maps.Mark(x, y, typed=True, near=around)
 

@@ -156,7 +156,7 @@ def draw_neighbours(table: pd.DataFrame, intent: str, key: str) -> None:
         hide_index=True,
         column_order=["right", "text", "cosine", "intent", "language"],
         column_config={
-            "right": column.TextColumn("", width=25, help="✓ if it has the intent."),
+            "right": column.TextColumn("✓", width=25, help="✓ if it has the intent."),
             "text": column.TextColumn("Sentence", width=175),
             "cosine": column.NumberColumn("Cosine", format="%.2f", width=60),
             "intent": column.TextColumn("Intent", width=110),

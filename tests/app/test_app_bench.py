@@ -161,9 +161,7 @@ def test_emus_form_says_what_would_be_done_and_starts_it(app: AppTest, root: Pat
     measured(run)
     app.run()
     assert app.success[0].value == "Finished: 3 runs."
-    assert "Table 4: all ordered pairs, trained on en" in [
-        one.value.replace("\\", "") for one in app.subheader
-    ]
+    assert "Table 4: all ordered pairs, trained on en" in [one.value.replace("\\", "") for one in app.header]
     listed = next(frame.value for frame in app.dataframe if "Runs" in frame.value)
     assert listed[["Paper", "Trained on", "Runs"]].to_numpy().tolist() == [["Emu", "en", "3 of 3"]]
 
@@ -176,7 +174,7 @@ def test_fmdas_tables_are_run_on_translations_with_slots(root: Path) -> None:
     assert (run.config().method, run.config().pairs) == ("fmda", (("en", "de"), ("en", "es")))
     measured(run)
     app.run()
-    assert "Finished:" in said(app) and any("Table 2" in one.value for one in app.subheader)
+    assert "Finished:" in said(app) and any("Table 2" in one.value for one in app.header)
 
 
 @pytest.mark.parametrize("paper", ["bicvm", "dual-encoder"])
@@ -305,7 +303,7 @@ def shown(made: Path, root: Path) -> AppTest:
 
 
 def test_the_report_is_shown(shown: AppTest, made: Path, root: Path) -> None:
-    heads = {text.value.replace("\\", "") for text in shown.subheader}
+    heads = {text.value.replace("\\", "") for text in shown.header}
     assert heads >= {"Table 2: Acc@1 in percent", "Peers: Acc@1 in percent, time and memory"}
     report = load_report(made)
     table = report.table("table2")

@@ -80,7 +80,7 @@ def with_encoder(app: AppTest, spec: str, model: str | None = None) -> AppTest:
 
 
 def said(app: AppTest) -> str:
-    everything = (*app.markdown, *app.caption, *app.info, *app.warning, *app.error, *app.subheader)
+    everything = (*app.markdown, *app.caption, *app.info, *app.warning, *app.error, *app.header)
     return "\n".join(str(element.value).replace("\\", "") for element in everything)
 
 
@@ -112,7 +112,7 @@ def test_every_encoder_is_listed_with_what_is_known_of_it(app: AppTest) -> None:
 def test_an_encoder_that_is_not_here_says_why_and_how_to_mend_it(app: AppTest, with_absent: None) -> None:
     text = said(open_page(app, "encoders"))
     assert "Not available here: pip install absent==1.0" in app.warning[-1].value.replace("\\", "")
-    assert r"\<b\>" in app.subheader[-1].value
+    assert r"\<b\>" in app.header[-1].value
     assert "**3 languages:** English, French, German" in text
 
 

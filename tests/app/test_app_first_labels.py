@@ -29,7 +29,7 @@ def test_sentences_without_labels_start_a_set(monkeypatch: pytest.MonkeyPatch, r
         [("mails.en.csv", pd.DataFrame({"text": TEXTS}).to_csv(index=False).encode(), "")]
     )
     app.run()
-    assert "No labels? Label these" in [title.value for title in app.subheader]
+    assert "No labels? Label these" in [title.value for title in app.header]
     start = next(button for button in app.button if button.label == "Start with 0 labels")
     assert start.disabled
 
@@ -67,7 +67,7 @@ def test_a_file_with_intents_is_not_asked_for_labels() -> None:
     frame = pd.DataFrame({"text": TEXTS, "intent": ["pool"] * 10 + ["shop"] * 10})
     app.file_uploader[0].set_value([("mails.en.csv", frame.to_csv(index=False).encode(), "")])
     app.run()
-    assert "No labels? Label these" not in [title.value for title in app.subheader]
+    assert "No labels? Label these" not in [title.value for title in app.header]
 
 
 def test_the_language_is_detected_where_nothing_states_it() -> None:
@@ -76,5 +76,5 @@ def test_the_language_is_detected_where_nothing_states_it() -> None:
         [("mails.csv", pd.DataFrame({"text": TEXTS}).to_csv(index=False).encode(), "")]
     )
     app.run()
-    assert "No labels? Label these" in [title.value for title in app.subheader]
+    assert "No labels? Label these" in [title.value for title in app.header]
     assert not app.error and not app.exception

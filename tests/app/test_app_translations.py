@@ -136,7 +136,7 @@ def test_the_newest_pretrained_run_is_chosen_and_its_list_is_right(app: AppTest,
     cosines = queries[0] @ targets.T
     assert shown["Cosine"].head(10).tolist() == pytest.approx(sorted(cosines, reverse=True)[:10], abs=1e-5)
     assert shown["German"][0] == german.second[int(np.argmax(cosines))]
-    marked = shown[shown[""] == TRUE]
+    marked = shown[shown["Translation"] == TRUE]
     assert marked["German"].tolist() == [german.second[0]]
     rank = 1 + sum(other > cosines[0] + 1e-6 for other in cosines)
     assert marked["Place"].tolist() == [rank]
@@ -147,11 +147,11 @@ def test_the_newest_pretrained_run_is_chosen_and_its_list_is_right(app: AppTest,
 def test_another_direction_and_another_sentence(app: AppTest, run: Run) -> None:
     next(group for group in app.segmented_control if group.label == "Queries in").set_value("de").run()
     shown = table(app, "English")
-    assert shown[shown[""] == TRUE]["English"].tolist() == [texts()[0].first[0]]
+    assert shown[shown["Translation"] == TRUE]["English"].tolist() == [texts()[0].first[0]]
     sentences = box(app, "Sentence")
     sentences.set_value(7).run()
     shown = table(app, "English")
-    assert shown[shown[""] == TRUE]["English"].tolist() == [texts()[0].first[7]]
+    assert shown[shown["Translation"] == TRUE]["English"].tolist() == [texts()[0].first[7]]
     box(app, "Languages").set_value(2).run()  # German and French, which no text pairs
     assert not app.exception
     assert "French" in table(app, "French")
@@ -166,7 +166,7 @@ def test_a_typed_sentence_has_no_true_translation(app: AppTest, run: Run) -> Non
     german = texts()[0]
     cosines = vectors(run, ("dog cat red",))[0] @ vectors(run, german.second).T
     assert shown["German"][0] == german.second[int(np.argmax(cosines))]
-    assert not (shown[""] == TRUE).any()
+    assert not (shown["Translation"] == TRUE).any()
 
 
 def test_what_the_run_learnt_from_is_said(app: AppTest, run: Run) -> None:
