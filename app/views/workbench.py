@@ -41,7 +41,7 @@ def page() -> None:
             draw_note(f"{missing}: train a run on these data, or choose one above.")
             draw_link("views/train.py", "Train a run", ":material/model_training:")
         if subject is not None and subject.is_measured:
-            draw_first_screen(space, subject, now)
+            draw_first_screen(space.points, subject, now)
     st.fragment(_draw_maps)(space, now)
     if subject is not None or len(space.specs) == 1:
         draw_drawer(space, subject, now)

@@ -1,5 +1,6 @@
 """The first screen of the workbench: what was trained on what, and whether it helps, in plain words."""
 
+import pandas as pd
 import streamlit as st
 
 from emu_app.panels.context import Context, base_of
@@ -8,7 +9,7 @@ from emu_app.shell.model_name import plain_name
 from emu_app.shell.state import config_of, data_sha_of
 from emu_app.shell.wording import literal
 from emu_app.workbench.maps import TRIED, pick
-from emu_app.workbench.subject import Space, Subject
+from emu_app.workbench.subject import Subject
 from emu_core.charts.style import short
 from emu_core.errors import RunError
 from emu_core.reports.headline import (
@@ -26,7 +27,7 @@ _TALLEST = 9  # languages whose bars need no scrolling
 _EXAMPLE = 70  # characters of a sentence
 
 
-def draw_first_screen(space: Space, subject: Subject, now: Context) -> None:
+def draw_first_screen(points: pd.DataFrame, subject: Subject, now: Context) -> None:
     """Draw the headline, a bar for each language, and examples that open on the maps."""
     comparison = subject.comparison
     noun = noun_of(comparison.sentences["text"])
@@ -43,7 +44,7 @@ def draw_first_screen(space: Space, subject: Subject, now: Context) -> None:
     with bars, st.container(height=300 if len(comparison.languages) > _TALLEST else "content", border=False):
         st.html(language_bars(comparison, seen=subject.seen))
     with sentences, st.container(key="examples", gap=None):
-        _draw_examples(space, subject, now, is_before_and_after=is_before_and_after)
+        _draw_examples(points, subject, now, is_before_and_after=is_before_and_after)
 
 
 _ABOUT = (
@@ -66,7 +67,9 @@ def _trained(now: Context, noun: str) -> str:
         return ""
 
 
-def _draw_examples(space: Space, subject: Subject, now: Context, *, is_before_and_after: bool) -> None:
+def _draw_examples(
+    points: pd.DataFrame, subject: Subject, now: Context, *, is_before_and_after: bool
+) -> None:
     language = reader_language(subject.comparison, st.context.locale)
     shown = examples(subject.comparison, language)
     if not shown:
@@ -81,7 +84,7 @@ def _draw_examples(space: Space, subject: Subject, now: Context, *, is_before_an
             key=f"example-{number}",
             type="tertiary",
             on_click=_open,
-            args=(space, subject, now.chosen.sha256, example),
+            args=(points, subject, now.chosen.sha256, example),
         )
         sides = (before, example.before, example.before_intent), (after, example.now, example.now_intent)
         st.caption(
@@ -93,12 +96,10 @@ def _draw_examples(space: Space, subject: Subject, now: Context, *, is_before_an
         )
 
 
-def _open(space: Space, subject: Subject, data_sha: str, example: Example) -> None:
+def _open(points: pd.DataFrame, subject: Subject, data_sha: str, example: Example) -> None:
     """Pick an example on the maps, or type it if it is none of their points."""
     sentence = subject.comparison.sentences.iloc[example.row]
-    same = (space.points[["text", "language", "intent"]] == sentence[["text", "language", "intent"]]).all(
-        axis=1
-    )
-    rows = space.points["row"][same].tolist()
+    same = (points[["text", "language", "intent"]] == sentence[["text", "language", "intent"]]).all(axis=1)
+    rows = points["row"][same].tolist()
     st.session_state[TRIED] = "" if rows else example.text
     pick(data_sha, rows[:1])
