@@ -19,6 +19,7 @@ LAYERS = (
     {"training"},
     {"methods"},
     {"api"},
+    {"batches"},
     {"bench"},
     {"charts"},
     {"reports"},
