@@ -1,0 +1,246 @@
+"""Encoders as transformers from sentences to vectors."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from emu_core.api.execute import Face
+from emu_core.api.inputs import RUN_SPEC
+from emu_core.api.labelled_texts import labelled_texts
+from emu_core.api.train import train
+from emu_core.data.collections.in_memory import Sources, Texts, texts_of
+from emu_core.devices import pick_device
+from emu_core.encoders.base import Encoder, FloatArray
+from emu_core.encoders.registry import kinds_of, load_encoder
+from emu_core.encoders.remembered import opened_encoder, remembered_vectors
+from emu_core.errors import InputError, TrainingError
+from emu_core.methods.registry import configure, default_method
+from emu_core.runs.trained_on import trained_on
+from emu_core.sklearn.stored import bytes_of_encoder, encoder_from_bytes
+
+_NO_CARD = Face(write_card=lambda _run: None)
+_LARGEST_SEED = 2**31 - 1
+
+
+class _SentenceTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """A transformer of sentences."""
+
+    def __sklearn_tags__(self) -> Any:
+        """Return the tags of a transformer of sentences."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string, tags.input_tags.two_d_array = True, False
+        return tags
+
+
+class SentenceEncoder(_SentenceTransformer):
+    """Turns sentences into the vectors of an encoder; it needs no `fit`.
+
+    It remembers in this process what it has encoded, so that a grid search encodes each sentence once.
+
+    Args:
+        encoder: what `load_encoder` takes: `use`, `e5-small`, `hf:NAME`, `run:DIR`, `use+e5-small` ...
+        device: "auto", "cpu", "cuda:0".
+
+    Examples:
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from sklearn.pipeline import make_pipeline
+        >>> from emu_core.sklearn import SentenceEncoder
+        >>> texts = ["Where is the pool?", "Can I swim here?", "Call me a taxi", "I need a cab"]
+        >>> pipeline = make_pipeline(SentenceEncoder("use"), LogisticRegression(C=30))
+        >>> pipeline.fit(texts, ["pool", "pool", "taxi", "taxi"]).predict(["Wo ist der Pool?"]).item()
+        'pool'
+    """
+
+    def __init__(self, encoder: str = "use", *, device: str = "auto") -> None:
+        self.encoder = encoder
+        self.device = device
+
+    def __sklearn_tags__(self) -> Any:
+        """Return the tags of a transformer of sentences that needs no `fit`."""
+        tags = super().__sklearn_tags__()
+        tags.requires_fit = False
+        return tags
+
+    def fit(self, X: Texts, y: Any = None) -> Self:  # noqa: N803 - as in all of scikit-learn
+        """Check that the encoder can be opened and that `X` are sentences; nothing is learnt.
+
+        Raises:
+            DataError: these are no sentences.
+            EncoderError: the encoder can't be opened.
+        """
+        self._opened()
+        _checked(X)
+        return self
+
+    def transform(self, X: Texts) -> FloatArray:  # noqa: N803
+        """Return the vectors (N, dim) of N sentences: a list, a Series or an array of strings.
+
+        Raises:
+            DataError: these are no sentences.
+            EncoderError: the encoder can't be opened.
+        """
+        return remembered_vectors(self._opened(), _checked(X))
+
+    @property
+    def _n_features_out(self) -> int:
+        return self._opened().dim
+
+    def _opened(self) -> Encoder:
+        return opened_encoder(self.encoder, pick_device(self.device))
+
+
+class SpecialisedEncoder(_SentenceTransformer):
+    """Specialises an encoder on labelled sentences, as `emu_core.train` does, and turns sentences into its vectors.
+
+    Args:
+        encoder: what `load_encoder` takes.
+        method: the name of a method that specialises an encoder; None takes the default, which takes seconds.
+        random_state: a whole number gives the vectors of `emu_core.train(..., seed=...)`; a `RandomState` or None draws
+            a seed.
+        device: "auto", "cpu", "cuda:0".
+        **settings: of the method, as `emu_core.configure` takes them; the others have the defaults for the encoder.
+
+    Attributes:
+        encoder_: the specialised encoder.
+        classes_: the intents that it was specialised on, sorted.
+        languages_: the languages of their sentences.
+        metrics_: what the run measured.
+        trained_on_: hashes of the sentences it was trained on.
+
+    Examples:
+        >>> from emu_core.sklearn import SpecialisedEncoder
+        >>> texts = ["Where is the pool?", "Can I swim here?", "Call me a taxi", "I need a cab"]
+        >>> encoder = SpecialisedEncoder("use", share_factor=2.0).fit(texts, ["pool", "pool", "taxi", "taxi"])
+        >>> encoder.transform(["Wo ist der Pool?"]).shape
+        (1, 512)
+    """
+
+    def __init__(
+        self,
+        encoder: str = "use",
+        method: str | None = "posterior",
+        *,
+        random_state: Any = 0,
+        device: str = "auto",
+        **settings: Any,
+    ) -> None:
+        self.encoder = encoder
+        self.method = method
+        self.random_state = random_state
+        self.device = device
+        self._settings = settings
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters, with the settings of the method that were given."""
+        return {**super().get_params(deep), **self._settings}
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters and settings of the method, which `fit` checks."""
+        known = super().get_params(deep=False)
+        super().set_params(**{name: value for name, value in params.items() if name in known})
+        self._settings = {**self._settings, **{name: params[name] for name in params if name not in known}}
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        """Return the tags of a transformer of sentences that needs intents."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+    def fit(
+        self,
+        X: Texts,  # noqa: N803
+        y: Any,
+        *,
+        languages: str | Sequence[str] | None = None,
+        groups: Sequence[Any] | None = None,
+        unlabelled: Sources | None = None,
+    ) -> Self:
+        """Specialise the encoder.
+
+        Args:
+            X: P sentences, whose labels are all used.
+            y: P intents, texts or whole numbers; those such as "out_of_scope" stand for none of the others.
+            languages: the language of all sentences, or of each.
+            groups: the same value for translations of each other.
+            unlabelled: sentences without labels with their languages, in other languages as a rule, for a method that
+                learns from such: files, or a DataFrame with the columns text and language.
+
+        Raises:
+            EmuError: the sentences can't be read or trained on; a ValueError where `X`, `y` or a parameter is wrong.
+        """
+        if y is None:
+            raise InputError(
+                "requires y to be passed, but the target y is None: give the intent of each sentence"
+            )
+        given = labelled_texts(X, y, languages=languages, groups=groups)
+        with TemporaryDirectory(prefix="emu-") as folder:
+            run = train(
+                _NO_CARD,
+                given.labelled,
+                out=Path(folder) / "run",
+                method=self.method,
+                encoder=self.encoder,
+                train_languages=given.labelled.languages,
+                unlabelled=unlabelled,
+                seed=self._seed(),
+                device=self.device,
+                config=self._config(),
+            )
+            spec = f"{RUN_SPEC}{run.folder}"
+            self.encoder_ = load_encoder(spec, device=pick_device(self.device))
+            self.trained_on_, self.metrics_ = trained_on(spec), run.metrics()
+        self.classes_, self.languages_ = given.classes, given.labelled.languages
+        return self
+
+    def _config(self) -> Any:
+        try:
+            return configure(self.method or default_method(), kinds_of(self.encoder), **self._settings)
+        except TrainingError as error:
+            raise InputError(error) from None
+
+    def _seed(self) -> int:
+        if isinstance(self.random_state, int | np.integer):
+            return int(self.random_state)
+        return int(check_random_state(self.random_state).randint(_LARGEST_SEED))
+
+    def transform(self, X: Texts) -> FloatArray:  # noqa: N803
+        """Return the vectors (N, dim) of N sentences: a list, a Series or an array of strings.
+
+        Raises:
+            DataError: these are no sentences.
+        """
+        check_is_fitted(self)
+        return self.encoder_.encode(_checked(X))
+
+    @property
+    def _n_features_out(self) -> int:
+        check_is_fitted(self)
+        return self.encoder_.dim
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state for pickle and joblib, with the encoder as the files that it is saved in."""
+        state: dict[str, Any] = super().__getstate__()
+        if "encoder_" in state:
+            state = {**state, "encoder_": bytes_of_encoder(state["encoder_"])}
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore what `__getstate__` returned."""
+        if "encoder_" in state:
+            device = pick_device(state["device"])
+            state = {**state, "encoder_": encoder_from_bytes(state["encoder_"], device)}
+        super().__setstate__(state)
+
+
+def _checked(X: Texts) -> list[str]:  # noqa: N803
+    texts = texts_of(X)
+    if not texts:
+        raise InputError("Found array with 0 sample(s) while a minimum of 1 is required: give sentences")
+    return texts
