@@ -101,7 +101,11 @@ def test_the_splits_and_languages_of_a_data_set_are_kept() -> None:
     assert len(named) == 2 and any("unsupervised" in line for line in audit.summary())
 
 
-@pytest.mark.parametrize("make", [list, tuple, np.array, pd.Series, pl.Series, pa.array], ids=str)
+@pytest.mark.parametrize(
+    "make",
+    [list, tuple, np.array, pd.Series, pl.Series, pa.array],
+    ids=["list", "tuple", "numpy", "pandas", "polars", "arrow"],
+)
 def test_sentences_and_intents_are_taken_in_two_lists(make: Callable[[Any], Any]) -> None:
     texts, intents = ["Where is the pool?", "Call a taxi"], ["pool", "taxi"]
     labelled, _ = read_labelled((make(texts), make(intents)), language="English")
