@@ -49,11 +49,13 @@ class Face:
             after its forgetting was measured.
         listener: returns what shows a run's progress if the caller gave no `on_progress`; None shows nothing.
         on_outcome: receives what the method returned, for what runs do not store.
+        measures: whether methods measure themselves, which nobody sees of a run that is gone once it is finished.
     """
 
     write_card: Callable[[Run], None]
     listener: Callable[[Run], OnProgress | None] = _no_listener
     on_outcome: Callable[[Outcome], object] = _ignored
+    measures: bool = True
 
 
 def execute(
@@ -105,6 +107,7 @@ def execute(
                 cache=run.training_folder if cache is None else Path(cache),
                 measure_base=measure_base,
                 snapshots=snapshots,
+                measures=face.measures,
             )
             if teacher_parts and isinstance(data, LabelledData):
                 job = replace(job, teacher=_teacher(job, teacher_parts), data=data.for_student(config))

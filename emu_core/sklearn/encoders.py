@@ -24,7 +24,7 @@ from emu_core.methods.registry import configure, default_method
 from emu_core.runs.trained_on import trained_on
 from emu_core.sklearn.stored import bytes_of_encoder, encoder_from_bytes
 
-_NO_CARD = Face(write_card=lambda _run: None)
+_UNSEEN = Face(write_card=lambda _run: None, measures=False)  # a run that is deleted once its encoder is open
 _LARGEST_SEED = 2**31 - 1
 
 
@@ -110,7 +110,6 @@ class SpecialisedEncoder(_SentenceTransformer):
         encoder_: the specialised encoder.
         classes_: the intents that it was specialised on, sorted.
         languages_: the languages of their sentences.
-        metrics_: what the run measured.
         trained_on_: hashes of the sentences it was trained on.
 
     Examples:
@@ -182,7 +181,7 @@ class SpecialisedEncoder(_SentenceTransformer):
         given = labelled_texts(X, y, languages=languages, groups=groups)
         with TemporaryDirectory(prefix="emu-") as folder:
             run = train(
-                _NO_CARD,
+                _UNSEEN,
                 given.labelled,
                 out=Path(folder) / "run",
                 method=self.method,
@@ -195,7 +194,7 @@ class SpecialisedEncoder(_SentenceTransformer):
             )
             spec = f"{RUN_SPEC}{run.folder}"
             self.encoder_ = load_encoder(spec, device=pick_device(self.device))
-            self.trained_on_, self.metrics_ = trained_on(spec), run.metrics()
+            self.trained_on_ = trained_on(spec)
         self.classes_, self.languages_ = given.classes, given.labelled.languages
         return self
 

@@ -42,6 +42,7 @@ class Job:
         snapshots: stores vectors after each epoch, if the run asks for that.
         is_part: whether the encoder is a part of a joined one, which is measured as a whole.
         part_encode: the `encode` of that part, which remembers its vectors, if the method does not change it.
+        measures: whether the method measures, on sentences that it leaves out, what it does to new ones.
         teacher: the encoder to learn from, if it was trained in the same run.
     """
 
@@ -57,6 +58,7 @@ class Job:
     snapshots: Snapshots | None = None
     is_part: bool = False
     part_encode: Encode | None = None
+    measures: bool = True
     teacher: Encoder | None = None
 
     @property

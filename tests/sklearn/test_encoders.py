@@ -55,10 +55,6 @@ def specialised(labelled: pd.DataFrame) -> SpecialisedEncoder:
 @pytest.mark.parametrize("name", CHECKS)
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda estimator: type(estimator).__name__)
 def test_scikit_learns_checks_pass(estimator: BaseEstimator, name: str) -> None:
-    if name == "check_no_attributes_set_in_init" and isinstance(estimator, SpecialisedEncoder):
-        pytest.skip(
-            "the settings of the method are kept in an attribute, as those of sklearn.pipeline.Pipeline's steps"
-        )
     check: Callable[[str, BaseEstimator], None] = getattr(estimator_checks, name)
     check(type(estimator).__name__, clone(estimator))
 
