@@ -21,11 +21,13 @@ from typing import Any
 
 from emu_core.errors import EmuError, Message
 from emu_core.spawning import isolated
+from emu_core.threads import give_memory_back
 
 STOPPED = "the helper process stopped, perhaps for lack of memory; try again with fewer sentences"
 TOO_LONG = "this took over {limit_s:.0f} seconds and was ended; try again with a smaller or simpler file"
 NO_MEMORY = "there is not enough memory for this; try again with fewer sentences"
-QUIET_S = 2.0  # without a task for this long, a process is idle
+QUIET_S = 2.0  # without a task for this long, a new process is warmed up
+IDLE_S = 300.0  # without a task for this long, a process gives back what it keeps for the next one
 LOOK_S = 0.2  # how often a thread checks whether anybody still waits for its task
 GONE_S = 30.0  # an asker that has not asked for this long is gone: a closed tab, another page
 
@@ -80,15 +82,16 @@ class Background:
         self,
         max_bytes: int = 512 * 2**20,  # memory for results; the newest is kept even if it is larger
         modules: Sequence[str] = (),  # names of those that each process imports first
-        warm_up: Callable[[], None] | None = None,  # runs once, in a thread, when a process is first idle
+        warm_up: Callable[[], None] | None = None,  # runs once, in a thread, when a process is first quiet
         memory_bytes: int
         | None = None,  # limit of a process's data, beyond which a task fails; enforced on Linux
         niceness: int = 0,  # for the processes, as in `os.nice`
         processes: int = 1,  # tasks that run at the same time
+        when_idle: Callable[[], None] | None = None,  # runs when a process has had no task for `IDLE_S`
     ) -> None:
         """Create the queue; `start` starts the first process, the first task starts all of them."""
         self._max_bytes, self._processes = max_bytes, processes
-        self._work = partial(_work, modules, warm_up, memory_bytes, niceness)
+        self._work = partial(_work, modules, warm_up, memory_bytes, niceness, when_idle)
         self._changed = threading.Condition()
         self._queue: deque[tuple[str, BackgroundTask, float | None]] = (
             deque()
@@ -156,7 +159,7 @@ class Background:
         context = multiprocessing.get_context("spawn")
         connection, other_end = context.Pipe()
         process = context.Process(
-            target=self._work, args=(QUIET_S, other_end), name="emu helper", daemon=True
+            target=self._work, args=(QUIET_S, IDLE_S, other_end), name="emu helper", daemon=True
         )
         with isolated():
             process.start()
@@ -247,7 +250,9 @@ def _work(
     warm_up: Callable[[], None] | None,
     memory_bytes: int | None,
     niceness: int,
+    when_idle: Callable[[], None] | None,
     quiet_s: float,
+    idle_s: float,
     connection: Connection,
 ) -> None:
     """Run tasks until the server is gone; a warm-up runs in a thread, so that a task need not wait for it."""
@@ -271,6 +276,8 @@ def _work(
                 _answer(connection)
             threading.Thread(target=warm_up, daemon=True).start()
         while True:
+            if when_idle is not None and not connection.poll(idle_s):
+                when_idle()
             _answer(connection)
     except (EOFError, OSError, KeyboardInterrupt):  # the server is gone
         os._exit(0)  # at once: a warm-up may still run
@@ -294,3 +301,5 @@ def _answer(connection: Connection) -> None:
     except Exception as error:  # a bug is shown as a sentence and leaves the process alive
         last = Failed, Message(f"this failed with {type(error).__name__}: {error}")
     connection.send(last)
+    del task, args, last  # not kept until the next task
+    give_memory_back()

@@ -13,7 +13,7 @@ from emu_app.shell.wording import literal, sentence
 from emu_app.work.background import Background, Done, Failed, Pending, TaskOutcome
 from emu_app.work.jobs import NICENESS, job_manager
 from emu_app.work.mapping import warm_up
-from emu_app.work.tasks import encode_to_file, fetch, parts_to_file
+from emu_app.work.tasks import encode_to_file, fetch, forget_encoders, parts_to_file
 from emu_app.work.vectors import vectors_path, weights_of
 from emu_core.data.wording import counted
 from emu_core.encoders.base import FloatArray
@@ -32,7 +32,7 @@ MOMENT_S = 1.0  # how long a page waits for a file before it draws a progress ba
 @st.cache_resource(show_spinner=False)
 def background() -> Background:
     """Return this server's worker for everything that has no worker of its own."""
-    return Background(modules=["emu_app.work.tasks"], niceness=NICENESS)
+    return Background(modules=["emu_app.work.tasks"], niceness=NICENESS, when_idle=forget_encoders)
 
 
 @st.cache_resource(show_spinner=False)

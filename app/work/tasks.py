@@ -1,5 +1,6 @@
 """The tasks of the background worker, in its process. They raise EncoderError if an encoder can't be loaded."""
 
+import gc
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -20,12 +21,14 @@ from emu_core.data.labelled import LabelledSet, UnlabelledSet
 from emu_core.devices import pick_device
 from emu_core.encoders.base import Encoder, FloatArray
 from emu_core.encoders.registry import load_encoder
+from emu_core.encoders.remembered import close_encoders
 from emu_core.encoders.specs import is_run
 from emu_core.evaluation.vector_classifier import PredictionFacts
 from emu_core.exporting import ExportFormat
 from emu_core.files import disk_fault, whole_file
 from emu_core.reports.export_readme import write_readme
 from emu_core.runs.run import Run, cant_write
+from emu_core.threads import give_memory_back
 
 MOST_WORDS = 20_000  # the most frequent words of each language; a page can't hold them all
 
@@ -129,6 +132,14 @@ def fetch(spec: str) -> bool:
 def _encoder(spec: str, weights: str) -> Encoder:
     """Open an encoder, again if its weights have another hash."""
     return load_encoder(spec, device=pick_device("auto"))
+
+
+def forget_encoders() -> None:
+    """Close the open encoders, and return their memory to the system."""
+    _encoder.cache_clear()
+    close_encoders()
+    gc.collect()
+    give_memory_back()
 
 
 def _write(vectors: FloatArray, path: Path) -> None:

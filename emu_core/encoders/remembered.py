@@ -45,6 +45,11 @@ def remembered_vectors(encoder: Encoder, texts: Sequence[str]) -> FloatArray:
     return np.stack([known[text] for text in texts])
 
 
+def close_encoders() -> None:
+    """Close the encoders that are open, and forget their vectors."""
+    _opened.cache_clear()
+
+
 @lru_cache(maxsize=2)
 def _opened(spec: str, device: str, _versions: tuple[int, ...]) -> Encoder:
     return load_encoder(spec, device=device)

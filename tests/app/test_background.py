@@ -266,6 +266,24 @@ def test_the_warm_up_runs_when_a_worker_is_idle(tmp_path: Path, monkeypatch: pyt
     wait_for(tmp_path / "warm")
 
 
+def note_idleness() -> None:
+    with (Path(os.environ["EMU_TEST_FOLDER"]) / "idle").open("a") as file:
+        file.write("x")
+
+
+def test_what_a_worker_keeps_is_given_back_each_time_it_is_idle(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EMU_TEST_FOLDER", str(tmp_path))
+    monkeypatch.setattr("emu_app.work.background.IDLE_S", 0.0)
+    background = Background(when_idle=note_idleness)
+    background.start()
+    wait_for(tmp_path / "idle")
+    background.run("between", double, 1)
+    assert background.wait("between", PATIENCE_S) == Done(2)
+    until(lambda: (tmp_path / "idle").read_text() == "xx")
+
+
 def test_a_report_goes_to_the_server_and_outside_a_worker_to_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     server, worker = Pipe()
     beside.report(1, 2)

@@ -89,7 +89,7 @@ def test_a_batch_without_rows_has_the_same_columns(form: str, pool: Path) -> Non
 def test_settings_are_sent_and_the_encoder_is_opened_once(
     pool: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    remembered._opened.cache_clear()
+    remembered.close_encoders()
     opened: list[str] = []
     load = remembered.load_encoder
     monkeypatch.setattr(

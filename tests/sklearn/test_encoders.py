@@ -71,7 +71,7 @@ def test_vectors_are_those_of_the_library(kind: Callable[[list[str]], Any], labe
 
 
 def test_a_sentence_is_encoded_once_in_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    remembered._opened.cache_clear()
+    remembered.close_encoders()
     encoded: list[str] = []
     encode = UseEncoder.encode
     monkeypatch.setattr(
