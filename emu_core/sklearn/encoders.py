@@ -123,7 +123,7 @@ class SpecialisedEncoder(_SentenceTransformer):
     def __init__(
         self,
         encoder: str = "use",
-        method: str | None = "posterior",
+        method: str | None = None,
         *,
         random_state: Any = 0,
         device: str = "auto",

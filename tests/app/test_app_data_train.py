@@ -73,7 +73,8 @@ def size(app: AppTest) -> tuple[str, ...]:
 
 
 def title(app: AppTest) -> str:
-    return app.header[0].value.removeprefix("In use: ")
+    [title] = (title.value for title in app.header if title.value.startswith("In use: "))
+    return title.removeprefix("In use: ")
 
 
 def chosen(app: AppTest) -> dict[str, str | None]:

@@ -33,7 +33,8 @@ def opened(data: str) -> AppTest:
 
 def in_use(app: AppTest) -> str:
     assert not app.exception and not app.error
-    return str(app.header[0].value).replace("\\", "")
+    [title] = (str(header.value) for header in app.header if header.value.startswith("In use: "))
+    return title.replace("\\", "")
 
 
 def test_an_upload_stays_and_a_link_opens_it_in_another_session(file: Path) -> None:

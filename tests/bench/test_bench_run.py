@@ -471,7 +471,11 @@ def test_the_command_hands_everything_on(
     assert main(["bench", paper, *arguments.split(), "--out", "o"]) != 0
     assert "enough" in capsys.readouterr().err
     assert given["writes"] is write_report
-    assert given["paper"] == paper and given["data"] == ["x.en", "x.de"] and given["out"] == "o"
+    assert (
+        given["paper"] == paper
+        and [str(path) for path in given["data"]] == ["x.en", "x.de"]
+        and given["out"] == "o"
+    )
     assert {name: given[name] for name in expected} == expected
 
 

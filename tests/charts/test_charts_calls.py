@@ -46,7 +46,7 @@ def maps(panels: int) -> go.Figure:
         f"map {number}": np.random.default_rng(number).random((24, 2), np.float32) for number in range(panels)
     }
     shown = np.arange(24) < 20
-    return charts.sentence_maps(places, points(4), "intent", shown=shown, density=True, stars=places)
+    return charts.sentence_maps(places, points(4), "intent", shown=shown, density=True)
 
 
 def words(languages: int) -> go.Figure:

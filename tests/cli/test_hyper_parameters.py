@@ -132,7 +132,7 @@ def test_an_option_of_another_method_is_an_error_that_names_the_method(
 def test_what_stands_after_two_hyphens_is_data() -> None:
     given = ["train", "--method=emu", "--epochs=2", "--", "--gate-quantile"]
     options = command_parser(given).parse_args(given)
-    assert options.data == ["--gate-quantile"] and changed(options) == {"epochs": 2}
+    assert [str(path) for path in options.data] == ["--gate-quantile"] and changed(options) == {"epochs": 2}
 
 
 @pytest.mark.parametrize(
