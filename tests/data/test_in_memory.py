@@ -224,7 +224,7 @@ def test_what_can_not_be_read_is_refused_in_one_sentence(data: Any, message: str
         (7, "an int holds no sentences"),
         ({"a": 1}, "a dict holds no sentences"),
     ],
-    ids=str,
+    ids=lambda value: value if isinstance(value, str) else type(value).__name__,
 )
 def test_what_is_no_list_of_sentences_is_refused(texts: Any, message: str) -> None:
     with pytest.raises(DataError, match=message):
