@@ -105,7 +105,8 @@ const paint = (graph, figure) => {
 const MARK = 'emu mark'
 const RIGHT = { colour: '#009E73', symbol: 'circle-open' }
 const WRONG = { colour: '#D55E00', symbol: 'square-open' }
-const unmarked = traces => traces.filter(trace => trace.name !== MARK)
+const FOCUS = 'emu focus'
+const unmarked = traces => traces.filter(trace => trace.name !== MARK && trace.name !== FOCUS)
 const markTraces = (marks, ink) => marks.flatMap((mark, panel) => {
   if (!mark) return []
   const axis = panel ? panel + 1 : ''
@@ -129,6 +130,24 @@ const markTraces = (marks, ink) => marks.flatMap((mark, panel) => {
   return [...traces, trace([mark.x], [mark.y], { mode: 'markers', marker: look })]
 })
 
+// The points of the rows in focus, over their grey ones; those whose group has no colour are blue.
+const COLOURLESS = { '#8A8A8A': '#0072B2' }
+const focusTraces = (drawn, focus) => drawn.flatMap(({ customdata, x, y, xaxis, yaxis, marker, name }) => {
+  if (!customdata || name === MARK || name === FOCUS) return []
+  const places = Array.from(customdata, Number).flatMap((row, place) => (focus.has(row) ? [place] : []))
+  if (!places.length) return []
+  const { size, symbol, color } = marker
+  return [{
+    type: 'scattergl', name: FOCUS, mode: 'markers', xaxis, yaxis, hoverinfo: 'skip', showlegend: false,
+    x: places.map(place => x[place]), y: places.map(place => y[place]),
+    marker: {
+      size, color: COLOURLESS[color] ?? color, opacity: 0.9,
+      symbol: typeof symbol === 'string' ? symbol : places.map(place => symbol[place]),
+    },
+    unselected: { marker: { opacity: 0.9 } },
+  }]
+})
+
 const paintedOn = layout => layout.meta?.figure ?? ''
 // The figures to draw instead of the charts' own, by key; on the window, which both mounts of the component share.
 const figures = (window.emuFigures ??= {})
@@ -140,7 +159,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     }
     return () => delete figures[data.chart]
   }
-  const rows = new Set(data.rows)
+  const [rows, focus] = [new Set(data.rows), new Set(data.focus)]
   const tell = () => {
     // Streamlit keeps a replaced chart for a while, hidden.
     const graph = document.querySelector(`.st-key-${data.chart}:not([data-retained]) .js-plotly-plot`)
@@ -172,7 +191,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
     const traces = graph.data.map((trace, index) => (
       picked[index] ? { ...trace, selectedpoints: any ? picked[index] : null } : trace
     ))
-    graph.data = [...unmarked(traces), ...markTraces(data.marks, data.ink)]
+    const focused = any ? focusTraces(graph._fullData, focus) : []
+    graph.data = [...unmarked(traces), ...focused, ...markTraces(data.marks, data.ink)]
     graph.layout = { ...(room ?? graph.layout), dragmode: data.drag, clickmode, selections: [] }
     graph.emit('plotly_restyle', [])
     // So that the same points can be picked again: the chart never reports a selection twice.

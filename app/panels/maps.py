@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 from uuid import uuid4
 
 import numpy as np
@@ -218,8 +218,11 @@ def draw_emphasis(
     on_pick: Callable[[int], None],
     instead: str = "",
     marks: Sequence[Mark] = (),
+    focus: Sequence[int] = (),
 ) -> None:
     """Emphasise the picked points, by their `customdata`, and draw a mark on each of the maps in the chart of this key.
+
+    While some are picked, all others are grey, except those of the rows in `focus`.
 
     This also sets what dragging does, stacks two maps on a narrow page, and makes the points reachable by keyboard:
     Enter on one calls `on_pick` with its row. `instead` is another figure of the same places, as JSON, which replaces
@@ -233,7 +236,7 @@ def draw_emphasis(
             on_pick(int(row))
 
     component(key=f"{chart}-instead", data={"chart": chart, "figure": instead}, height=1)
-    data = {"chart": chart, "rows": list(rows), "drag": drag, "ink": ink()}
+    data = {"chart": chart, "rows": list(rows), "drag": drag, "ink": ink(), "focus": list(focus)}
     data["marks"] = [asdict(mark) for mark in marks]
     component(key=key, data=data, height=1, on_picked_change=picked)
 
@@ -249,16 +252,19 @@ def draw_downloads(
     colour_by: ColourBy,
     chosen: Set[int],
     name: str,
-    shown: NDArray[np.bool_] | None = None,
+    **look: Any,
 ) -> None:
-    """Draw buttons that download maps as PNG, SVG and HTML; `name` is the stem of the file names."""
+    """Draw buttons that download maps as PNG, SVG and HTML.
+
+    `name` is the stem of the file names; `look` are further arguments of `maps_page`.
+    """
 
     def made(ending: Ending) -> bytes:
         if ending == "html":
-            return maps_page(panels, points, colour_by, chosen, shown)
+            return maps_page(panels, points, colour_by, chosen, **look)
         from emu_core.charts.stills import maps_file  # which imports matplotlib
 
-        return maps_file(panels, points, colour_by, chosen, file_format=ending, shown=shown)
+        return maps_file(panels, points, colour_by, chosen, file_format=ending, **look)
 
     about = {"html": "A page that can be zoomed and hovered over, without a network."}
     for column, ending in zip(st.columns([1, 1, 1, 5]), get_args(Ending), strict=False):

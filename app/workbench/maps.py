@@ -29,7 +29,7 @@ from emu_app.work.cache import encoded
 from emu_app.work.vectors import weights_of
 from emu_app.workbench.subject import Space
 from emu_core import charts
-from emu_core.charts.marks import ColourBy
+from emu_core.charts.marks import MOST_SHAPED, ColourBy
 from emu_core.data.cleaning import cleaned
 from emu_core.data.labelled.intent_names import spelt_as
 from emu_core.data.labelled.repeats import sentence_groups
@@ -56,6 +56,8 @@ class _Look(TypedDict):
 
     colour_by: ColourBy
     shown: NDArray[np.bool_]
+    focus: tuple[str, ...]
+    shape_languages: bool
     density: bool
 
 
@@ -64,7 +66,8 @@ def draw_space(space: Space, now: Context, settings: Any, middle: Any) -> None:
     points, sha = space.points, now.chosen.sha256
     with settings:
         method, colour_by, drag = _draw_controls()
-        kept = _draw_filters(now, points)
+        kept, wanted = _draw_filters(now, points)
+        shape_languages = _draw_shape_toggle(points, colour_by)
         about = "Contour lines where most sentences are."
         density = st.toggle("Density", key="explore-density", help=about, **ADDRESSED)
     rows = picked(sha)
@@ -83,7 +86,13 @@ def draw_space(space: Space, now: Context, settings: Any, middle: Any) -> None:
         panels = {title: layout.places for title, layout in zip(titles, layouts.values(), strict=True)}
         seen = _seen(points, now)
         places = (f"{sha}:{'trained' in seen}", panels, seen, maps.ink())
-        look: _Look = {"colour_by": colour_by, "shown": kept, "density": density}
+        look: _Look = {
+            "colour_by": colour_by,
+            "shown": kept,
+            "focus": wanted[colour_by],
+            "shape_languages": shape_languages,
+            "density": density,
+        }
         drawn = tuple((layout.key, layout.progress) for layout in layouts.values())
         first = _figure(*places, _first_look((places[0], *panels, maps.ink(), drawn), look))
         st.plotly_chart(
@@ -96,11 +105,26 @@ def draw_space(space: Space, now: Context, settings: Any, middle: Any) -> None:
         )
         instead = "" if _figure(*places, look) is first else _as_json(*places, look)
         maps.draw_emphasis(
-            CHART, rows, drag, lambda row: pick(sha, [row]), instead, _marks(space, layouts, sha)
+            CHART,
+            rows,
+            drag,
+            lambda row: pick(sha, [row]),
+            instead,
+            _marks(space, layouts, sha),
+            _same_intent(points, inspected(sha)),
         )
         maps.say_trust(layouts)
     with middle, st.popover("Download the maps", icon=":material/download:"):
-        maps.draw_downloads(panels, points, colour_by, frozenset(rows), f"emu-{method}", kept)
+        maps.draw_downloads(
+            panels,
+            points,
+            colour_by,
+            frozenset(rows),
+            f"emu-{method}",
+            shown=kept,
+            focus=look["focus"],
+            shape_languages=shape_languages,
+        )
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
@@ -131,6 +155,13 @@ def _seen(points: pd.DataFrame, now: Context) -> pd.DataFrame:
     """Return the points, with a column `trained` if A or B was trained on some of them, but not on all."""
     seen = np.logical_or.reduce([rows for _, rows, _ in now.trained_rows])[points["row"].to_numpy()]
     return points.assign(trained=seen) if seen.any() and not seen.all() else points
+
+
+def _same_intent(points: pd.DataFrame, row: int | None) -> list[int]:
+    """Return the rows of the inspected sentence's intent, which stay coloured."""
+    intents = points.loc[points["row"] == row, "intent"]
+    same: list[int] = points.loc[points["intent"].isin(intents), "row"].tolist()
+    return same
 
 
 def _marks(space: Space, layouts: Mapping[str, maps.Layout], data_sha: str) -> list[maps.Mark]:
@@ -204,7 +235,7 @@ def _draw_controls() -> tuple[Projection, ColourBy, maps.Drag]:
         help="t-SNE and UMAP preserve neighbours; PCA preserves large distances and takes no time.",
         **ADDRESSED,
     )
-    about = "With intents, the shape shows the language."
+    about = "Eight intents at a time have colours that everybody can tell apart: choose them under Intents."
     colour_by = choose_one("Colour by", ["intent", "language"], "explore-colour", help=about, **ADDRESSED)
     drag = choose_one(
         "Mouse",
@@ -216,8 +247,24 @@ def _draw_controls() -> tuple[Projection, ColourBy, maps.Drag]:
     return Projection(method), cast(ColourBy, colour_by), MOUSE[drag]
 
 
-def _draw_filters(now: Context, points: pd.DataFrame) -> NDArray[np.bool_]:
-    """Draw the filters and the search, and return which of N points pass them, (N,)."""
+def _draw_shape_toggle(points: pd.DataFrame, colour_by: ColourBy) -> bool:
+    """Ask whether shapes show the languages, where they can."""
+    if len(points) > MOST_SHAPED:
+        return False
+    asked = st.toggle(
+        "Shapes",
+        key="explore-shapes",
+        help="The shape of a point shows its language, while the colour shows the intent.",
+        disabled=colour_by == "language",
+        **ADDRESSED,
+    )
+    return asked and colour_by != "language"
+
+
+def _draw_filters(
+    now: Context, points: pd.DataFrame
+) -> tuple[NDArray[np.bool_], dict[ColourBy, tuple[str, ...]]]:
+    """Draw the filters and the search; return which of N points pass them, (N,), and the intents and languages chosen."""
     labelled, prefix = now.chosen.labelled, f"explore-{now.chosen.sha256[:12]}"
     placeholder = {"placeholder": "All", "width": 130, **ADDRESSED}
     filters = {
@@ -232,7 +279,7 @@ def _draw_filters(now: Context, points: pd.DataFrame) -> NDArray[np.bool_]:
     kept = maps.is_shown(points, filters)
     if wanted:
         kept &= points["text"].str.contains(wanted, case=False, regex=False).to_numpy()
-    return kept
+    return kept, {"intent": tuple(filters["intent"]), "language": tuple(filters["language"])}
 
 
 def picked(data_sha: str) -> tuple[int, ...]:

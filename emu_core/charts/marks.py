@@ -1,6 +1,6 @@
 """The points of a picture, and the colour and shape of each group of them, in the browser and in files alike."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -49,26 +49,26 @@ class ColourGroup:
         return SHAPES[self.number % len(SHAPES)]
 
 
-def other(colour_by: ColourBy) -> ColourBy:
-    """Return what the shape shows if the colour shows `colour_by`."""
-    return "intent" if colour_by == "language" else "language"
+def groups(points: pd.DataFrame, by: ColourBy, focus: Collection[str] = ()) -> tuple[ColourGroup, ...]:
+    """Return the groups of a frame's column `by`: sorted, languages English first.
 
-
-def groups(points: pd.DataFrame, by: ColourBy) -> tuple[ColourGroup, ...]:
-    """Return the groups of a frame's column `by`: sorted, languages English first."""
+    If there are more groups than the palette has colours, those whose values are in `focus` come first and get them.
+    """
     values: Sequence[str] = ordered(points[by].unique()) if by == "language" else sorted(points[by].unique())
+    if len(values) > len(PALETTE):
+        values = sorted(values, key=lambda value: value not in focus)  # a stable sort
     name = language_name if by == "language" else str
     return tuple(ColourGroup(value, name(value), number) for number, value in enumerate(values))
 
 
 def shapes(points: pd.DataFrame, colour_by: ColourBy) -> dict[str, ColourGroup] | None:
-    """Return the groups that shapes show, by value; None if all points are circles.
+    """Return the languages that shapes show, by value; None if all points are circles.
 
-    Shapes never show intents, which are too many, and small points have none.
+    Where colours show the languages, shapes would repeat them, and small points have none.
     """
     if colour_by == "language" or len(points) > MOST_SHAPED:
         return None
-    return {group.value: group for group in groups(points, other(colour_by))}
+    return {group.value: group for group in groups(points, "language")}
 
 
 def name_width(name: str, panels: int = 1) -> float:

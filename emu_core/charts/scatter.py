@@ -1,7 +1,7 @@
 """Maps of sentences, one panel for each encoder, and of words."""
 
 from base64 import b64encode
-from collections.abc import Mapping, Set
+from collections.abc import Collection, Mapping, Set
 from typing import Any
 
 import numpy as np
@@ -43,6 +43,8 @@ def sentence_maps(
     chosen: Set[int] = frozenset(),
     *,
     shown: NDArray[np.bool_] | None = None,
+    focus: Collection[str] = (),
+    shape_languages: bool = False,
     named: int = marks.MAX_NAMED_CLUSTERS,
     density: bool = False,
     ink: str | None = None,
@@ -57,16 +59,20 @@ def sentence_maps(
         panels: positions (N, 2) of the N points by the panel's title, rotated onto each other (see `aligned`).
         points: columns text, intent, language, row (the integer that a selection returns as customdata); template if
             it is coloured; and optionally `trained`, true of sentences that an encoder was trained on, which are faint.
-        colour_by: what the colour shows; with intents and templates, the shape shows the language.
+        colour_by: what the colour shows.
         chosen: rows that stand out; if empty, all points look alike until some are selected.
         shown: (N,), the points that pass the filters; None for all.
+        focus: groups that get the palette's own colours, of more groups than it has.
+        shape_languages: whether the shape shows the language, which `colour_by` does not show and fewer than
+            `MOST_SHAPED` points.
         named: the largest number of intents named on their clusters.
         density: whether to draw contour lines of the density.
         ink: colour of the names and contour lines; None for the text's and grey.
     """
     # First what all panels share: each point's trace, colour, shape, hover text and opacity.
     figure = make_subplots(rows=1, cols=len(panels), subplot_titles=list(panels), horizontal_spacing=0.02)
-    coloured, shaped = marks.groups(points, colour_by), marks.shapes(points, colour_by)
+    coloured = marks.groups(points, colour_by, focus)
+    shaped = marks.shapes(points, colour_by) if shape_languages else None
     lit = np.ones(len(points), dtype=bool) if shown is None else shown
     rows = points["row"].to_numpy(np.int32)
     size = next(size for most, size in _SIZES if len(points) <= most)
@@ -79,7 +85,7 @@ def sentence_maps(
         hover = marks.hover_texts(points)
     elif not listed:
         hover = points["intent"].map(plain).to_numpy(object)
-    symbols = None if shaped is None else points[marks.other(colour_by)].map(
+    symbols = None if shaped is None else points["language"].map(
         {value: group.shape[0] for value, group in shaped.items()}
     ).to_numpy(np.int16)  # fmt: skip
     opacity: NDArray[np.float32] | None = None
@@ -194,7 +200,7 @@ def _legends(
     beside = {"x": 1.01, "y": 1, "xanchor": "left", "yanchor": "top", "tracegroupgap": 0}
     under = {"x": 0, "y": -0.02, "xanchor": "left", "yanchor": "top", "orientation": "h"}
     colours_beside = len(coloured) >= len(shaped or ())
-    title = f"{marks.TITLES[marks.other(colour_by)]}: shape" if shaped else ""
+    title = "Language: shape" if shaped else ""
     figure.update_layout(
         legend={
             **(beside if colours_beside else under),

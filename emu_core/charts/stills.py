@@ -1,7 +1,7 @@
 """The maps as PNG or SVG files, drawn by matplotlib without a browser."""
 
 import io
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 from contextlib import contextmanager
 from threading import Lock
 from typing import Any, Literal
@@ -35,9 +35,12 @@ def maps_file(
     *,
     file_format: Format,
     shown: NDArray[np.bool_] | None = None,
+    focus: Collection[str] = (),
+    shape_languages: bool = False,
 ) -> bytes:
     """Return the picture of `sentence_maps`, from the same arguments, on white; text in an SVG stays text."""
-    coloured, shaped = marks.groups(points, colour_by), marks.shapes(points, colour_by)
+    coloured = marks.groups(points, colour_by, focus)
+    shaped = marks.shapes(points, colour_by) if shape_languages else None
     lit = np.ones(len(points), dtype=bool) if shown is None else shown
     if chosen:
         lit = lit & points["row"].isin(chosen).to_numpy()
@@ -45,7 +48,7 @@ def maps_file(
     alpha = np.where(part["trained"], 0.2, 0.9) if "trained" in part else np.full(len(part), 0.9)
     colour_of = {group.value: group.colour for group in coloured}
     letters = {value: group.shape[1] for value, group in (shaped or {}).items()}
-    letter = part[marks.other(colour_by)].map(lambda value: letters.get(value, "o")).rename("mark")
+    letter = part["language"].map(lambda value: letters.get(value, "o")).rename("mark")
     with drawing((5.8 * len(panels) + 2.6, 6.6)) as figure:
         axes = figure.subplots(1, len(panels), squeeze=False)[0]
         for axis, (title, places) in zip(axes, panels.items(), strict=True):
@@ -70,7 +73,7 @@ def maps_file(
         if shaped:
             figure.legend(
                 handles=_keys((group.name, GREY, group.shape[1]) for group in shaped.values()),
-                title=f"{marks.TITLES[marks.other(colour_by)]}: shape", loc="outside lower left",
+                title="Language: shape", loc="outside lower left",
                 ncols=4 * len(panels), frameon=False,
             )  # fmt: skip
         out = io.BytesIO()

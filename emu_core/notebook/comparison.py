@@ -217,17 +217,24 @@ class Plots:
         return on_white(side_by_side([charts.confusion(self._comparison, side, pool) for side in shown]))
 
     def map(
-        self, method: str = "tsne", colour_by: ColourBy = "intent", sentences: int = MOST_ON_MAP
+        self,
+        method: str = "tsne",
+        colour_by: ColourBy = "intent",
+        sentences: int = MOST_ON_MAP,
+        *,
+        shape_languages: bool = False,
     ) -> go.Figure:
         """Draw a map of the sentences by each encoder, on which similar sentences are close together.
 
         Args:
             method: "tsne", "umap" or "pca", of which PCA is the fastest.
-            colour_by: "intent" or "language"; the shape of a point shows the other.
+            colour_by: "intent" or "language".
             sentences: the largest number of sentences, sampled evenly from every intent in every language.
+            shape_languages: whether the shape of a point shows its language, where the colour shows the intent.
         """
         maps, points = self._comparison.layout(method, sentences)
-        return on_white(charts.sentence_maps(maps, points, colour_by))
+        figure = charts.sentence_maps(maps, points, colour_by, shape_languages=shape_languages)
+        return on_white(figure)
 
     def forgetting(self, part: str | None = None) -> go.Figure:
         """Draw what the run's encoder has forgotten, as `emu_core.forgetting` measured it.

@@ -145,7 +145,7 @@ class Explorer:
         self._about.value = self._neighbours(row)
 
     def colour(self, by: ColourBy) -> None:
-        """Colour the points by intent or by language; their shape shows the other."""
+        """Colour the points by intent or by language."""
         self._colour_by = by
         with self.figure.batch_update():
             for name, traces in self._coloured.items():

@@ -1,6 +1,6 @@
 """Maps of sentences as HTML pages that need no network: still ones, and the animation over a run's epochs."""
 
-from collections.abc import Mapping, Set
+from collections.abc import Collection, Mapping, Set
 
 import numpy as np
 import pandas as pd
@@ -26,10 +26,15 @@ def maps_page(
     colour_by: ColourBy,
     chosen: Set[int],
     shown: NDArray[np.bool_] | None = None,
+    focus: Collection[str] = (),
+    shape_languages: bool = False,
 ) -> bytes:
     """Return the figure of `sentence_maps`, from the same arguments, as an HTML page."""
     title = f"Maps of the sentences by {' and '.join(panels)}"
-    return _page(title, sentence_maps(panels, points, colour_by, chosen, shown=shown)).encode()
+    figure = sentence_maps(
+        panels, points, colour_by, chosen, shown=shown, focus=focus, shape_languages=shape_languages
+    )
+    return _page(title, figure).encode()
 
 
 def _page(title: str, figure: go.Figure) -> str:

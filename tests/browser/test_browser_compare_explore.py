@@ -347,6 +347,14 @@ def test_points_are_reached_and_picked_with_the_keyboard(opened: Page, small: Sm
     opened.keyboard.press("Enter")
     see(opened, "Picked: 1 sentence")
     until_standing_out(opened, passed[-1:])
+    # Its intent stays coloured on both maps; a cleared pick colours all of them again.
+    same = int((small.labelled.frame["intent"] == small.labelled.frame["intent"].iloc[passed[-1]]).sum())
+    in_focus = "g._fullData.filter(t => t.name === 'emu focus' && t.xaxis === argument[0])"
+    coloured = f"{in_focus}.reduce((sum, t) => sum + t.x.length, 0) === argument[1]"
+    for axis in ("x", "x2"):
+        until_drawn(opened, coloured, [axis, same])
+    opened.get_by_role("button", name="Clear", exact=True).click()
+    until_drawn(opened, coloured, ["x", 0])
 
 
 def test_a_link_restores_colour_filters_search_and_what_is_picked_or_typed(

@@ -14,7 +14,7 @@ from emu_core import charts
 from emu_core.charts.curves import MAX_CURVE_POINTS
 from emu_core.charts.marks import MAX_NAMED_CLUSTERS, cluster_names, groups, name_width
 from emu_core.charts.stills import maps_file
-from emu_core.charts.style import GREY
+from emu_core.charts.style import GREY, PALETTE
 from emu_core.data.languages import language_name
 from emu_core.reports.map_pages import maps_page
 from emu_core.runs.log import Record
@@ -93,6 +93,34 @@ def test_no_two_groups_share_a_colour() -> None:
     colours = [group.colour for group in groups(frame, "intent")]
     assert len(set(colours[:24])) == 24
     assert set(colours[24:]) == {GREY}
+
+
+def test_intents_in_focus_get_the_palette_wherever_they_are_in_the_alphabet() -> None:
+    frame = pd.DataFrame({"intent": [f"intent {number:02}" for number in range(40)]})
+    focus = ["intent 39", "intent 01", "intent 30"]
+    colours = {group.value: group.colour for group in groups(frame, "intent", focus)}
+    assert [colours[intent] for intent in sorted(focus)] == list(PALETTE[:3])
+    assert len(set(colours.values())) == 24 + 1  # and grey
+    few = frame.head(8)  # each has a colour that everybody can tell apart: nothing to gain
+    assert groups(few, "intent", ["intent 07"]) == groups(few, "intent")
+
+
+def test_maps_draw_intents_in_focus_in_their_colours_in_files_too() -> None:
+    frame, panels = points(180, intents=90), places(180)
+    last = frame["intent"].max()
+    shown = (frame["intent"] == last).to_numpy()
+    look: Any = {"shown": shown, "focus": [last]}
+    drawn = of_points(charts.sentence_maps(panels, frame, "intent", **look))
+    assert [trace.marker.color for trace in drawn] == [PALETTE[0]]
+    assert {trace.marker.symbol for trace in drawn} == {"circle"}
+    svg = maps_file(panels, frame, "intent", frozenset(), file_format="svg", **look)
+    grey = maps_file(panels, frame, "intent", frozenset(), file_format="svg", shown=shown)
+    colour = PALETTE[0].lower().encode()
+    legend = grey.count(colour)
+    assert svg.count(colour) > legend
+    assert maps_page(panels, frame, "intent", frozenset(), **look) != maps_page(
+        panels, frame, "intent", frozenset(), shown
+    )
 
 
 def test_loss_curves_have_a_panel_for_each_part() -> None:
@@ -272,14 +300,16 @@ def of_points(figure: go.Figure, axis: str = "x") -> list[Any]:
 
 
 def test_groups_are_told_apart_by_colour_and_shape() -> None:
-    figure = charts.sentence_maps(places(96), points(96, intents=24), "intent")
+    frame = points(96, intents=24)
+    assert not keys(charts.sentence_maps(places(96), frame, "intent"), "legend2")  # only if somebody asks
+    figure = charts.sentence_maps(places(96), frame, "intent", shape_languages=True)
     assert len({mark.color for mark in keys(figure, "legend").values()}) == 24
     assert len({mark.symbol for mark in keys(figure, "legend2").values()}) == 3
     assert not any(trace.marker.line.width for trace in figure.data)
 
 
 def test_coloured_by_language_all_points_are_circles() -> None:
-    figure = charts.sentence_maps(places(84), points(84, intents=28), "language")
+    figure = charts.sentence_maps(places(84), points(84, intents=28), "language", shape_languages=True)
     assert list(keys(figure, "legend")) == ["English", "German", "Japanese"]
     assert not keys(figure, "legend2")
     assert {trace.marker.symbol for trace in of_points(figure)} == {"circle"}
@@ -287,7 +317,7 @@ def test_coloured_by_language_all_points_are_circles() -> None:
 
 def test_points_look_as_the_legends_say() -> None:
     frame = points(60, intents=20)
-    figure = charts.sentence_maps(places(60), frame, "intent")
+    figure = charts.sentence_maps(places(60), frame, "intent", shape_languages=True)
     colours, marks = keys(figure, "legend"), keys(figure, "legend2")
     language_of = dict(zip(frame["row"], frame["language"].map(language_name), strict=True))
     drawn = [*of_points(figure), *of_points(figure, "x2")]
@@ -344,7 +374,7 @@ def test_of_many_intents_the_largest_are_named_where_they_are() -> None:
     frame.loc[:99, "intent"] = "large"
     corners[:100] = [0.5, 0.25]
     figure = charts.sentence_maps({"Base": corners}, frame, "intent")
-    assert len(of_points(figure)) <= 24 and not keys(figure, "legend")
+    assert len(of_points(figure)) == 24 + 1 and not keys(figure, "legend")  # 24 colours, and grey
     assert sum(len(trace.customdata) for trace in of_points(figure)) == 240
     names = figure.layout.annotations[1:]
     assert (names[0].text, names[0].x, names[0].y) == (
@@ -434,8 +464,10 @@ def test_maps_show_text_and_never_read_it() -> None:
 
 def test_picture_files_hold_every_point_and_repeat_exactly() -> None:
     frame, panels = points(40, intents=2), places(40)
-    svg = maps_file(panels, frame, "intent", {101, 107}, file_format="svg")
-    assert svg == maps_file(panels, frame, "intent", {101, 107}, file_format="svg")
+    shapes: Any = {"file_format": "svg", "shape_languages": True}
+    svg = maps_file(panels, frame, "intent", {101, 107}, **shapes)
+    assert svg == maps_file(panels, frame, "intent", {101, 107}, **shapes)
+    assert b"German" not in maps_file(panels, frame, "intent", {101, 107}, file_format="svg")
     root = ET.fromstring(svg)  # noqa: S314 - our own file
     space = "{http://www.w3.org/2000/svg}"
     collections = [g for g in root.iter(f"{space}g") if g.get("id", "").startswith("PathCollection")]

@@ -11,6 +11,8 @@ from streamlit.testing.v1 import AppTest
 from emu_app.panels import maps
 from emu_app.panels.maps import is_shown
 from emu_app.work.background import Failed
+from emu_core.charts.scatter import HELD_OUT, TRAINED
+from emu_core.charts.style import PALETTE
 from emu_core.data.labelled import LabelledSet
 from emu_core.encoders.registry import load_encoder
 from emu_core.errors import Message
@@ -51,6 +53,37 @@ def test_both_maps_show_every_sentence_and_share_their_colours(app: AppTest, tra
     assert {t["legendgroup"] for t in spec["data"] if t.get("xaxis") == "x"} == set(trained[1].intents)
     explore(app, **{"explore-colour": "language"})
     assert {t["legendgroup"] for t in figure(app)["data"] if t.get("xaxis") == "x"} == {"en", "de", "ja"}
+
+
+def shapes_named(app: AppTest) -> list[str]:
+    """The names in the legend of shapes, beside those of trained sentences."""
+    legend = [trace["name"] for trace in figure(app)["data"] if trace.get("legend") == "legend2"]
+    return [name for name in legend if name not in (TRAINED, HELD_OUT)]
+
+
+def test_shapes_show_languages_only_if_asked(app: AppTest, trained: Trained) -> None:
+    explore(app)
+    assert shapes_named(app) == []
+    explore(app, **{"explore-shapes": True})
+    assert shapes_named(app) == ["English", "German", "Japanese"]
+    explore(app, **{"explore-colour": "language"})  # which the colours show already
+    assert shapes_named(app) == []
+    [shapes] = [toggle for toggle in app.toggle if toggle.label == "Shapes"]
+    assert shapes.disabled and shapes.value
+
+
+def test_intents_that_are_chosen_get_colours_that_everybody_tells_apart(trained: Trained) -> None:
+    frame = trained[1].frame.copy()
+    frame["intent"] = [f"intent {number % 30:02}" for number in range(len(frame))]
+    app = explore(with_frame(frame))
+    next(box for box in app.multiselect if box.label == "Intents").set_value(["intent 29", "intent 10"])
+    app.run()
+    colours = {
+        trace["legendgroup"]: trace["marker"]["color"]
+        for trace in figure(app)["data"]
+        if "customdata" in trace
+    }
+    assert colours == {"intent 10": PALETTE[0], "intent 29": PALETTE[1]}
 
 
 def test_filters_leave_both_maps_the_same_sentences(app: AppTest, trained: Trained) -> None:
