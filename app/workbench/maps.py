@@ -264,7 +264,7 @@ def _draw_shape_toggle(points: pd.DataFrame, colour_by: ColourBy) -> bool:
 def _draw_filters(
     now: Context, points: pd.DataFrame
 ) -> tuple[NDArray[np.bool_], dict[ColourBy, tuple[str, ...]]]:
-    """Draw the filters and the search; return which of N points pass them, (N,), and the intents and languages chosen."""
+    """Draw the filters and the search; return which of N points pass, (N,), and the intents and languages chosen."""
     labelled, prefix = now.chosen.labelled, f"explore-{now.chosen.sha256[:12]}"
     placeholder = {"placeholder": "All", "width": 130, **ADDRESSED}
     filters = {

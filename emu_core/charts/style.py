@@ -6,8 +6,8 @@ from typing import Any
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-# The farthest apart, and from GREY, that a search found around the hues of Okabe and Ito 2008: in every colour vision any
-# two differ by 12 or more (CIEDE2000), and each has twice the contrast to the light and the dark page.
+# The farthest apart, and from GREY, that a search found around the hues of Okabe and Ito 2008: in every colour vision
+# any two differ by 12 or more (CIEDE2000), and each has a contrast above 2 to the light and to the dark page.
 PALETTE = ("#0072B2", "#F18707", "#05C67F", "#BF5629", "#2F8FFF", "#D595C1", "#883351", "#4A00E0")
 CLOSEST = "#D55E00"
 PLAIN = "#6C8EBF"
