@@ -1,8 +1,8 @@
 # make app: set up and serve the app.  make test: set up and run every check.  make docs: build/site.  make dist: dist.
 # make lock: requirements*.lock.  make sbom: dist/*.cdx.json.  make audit: known advisories.  make container-check: builds the image.
-# A Python from 3.11 to 3.13; name another with make PYTHON=/path/to/python.
-PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
-	$$p -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null && echo $$p && break; done)
+# A Python from 3.11 to 3.14; name another with make PYTHON=/path/to/python.
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
+	$$p -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 14))' 2>/dev/null && echo $$p && break; done)
 BIN := .venv/bin
 PORT ?= 8501
 
@@ -98,7 +98,7 @@ torture: setup-dev
 	$(BIN)/python -m benchmarks.torture
 
 .venv/bin/python:
-	@test -n "$(PYTHON)" || { echo "no Python 3.11 to 3.13 found; name one: make PYTHON=/path/to/python"; exit 1; }
+	@test -n "$(PYTHON)" || { echo "no Python 3.11 to 3.14 found; name one: make PYTHON=/path/to/python"; exit 1; }
 	$(PYTHON) -m venv .venv
 
 .venv/installed: .venv/bin/python requirements.txt pyproject.toml setup.py
