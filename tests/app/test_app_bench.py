@@ -34,7 +34,7 @@ from tests.support.app_pages import new_session
 from tests.support.bench_cells import drawn, planned
 from tests.support.bench_cells import run as run_here
 from tests.support.bench_set import bench_set
-from tests.support.fake_runs import PATIENCE_S, go, manager, until
+from tests.support.fake_runs import PATIENCE_S, go, until
 from tests.support.fmda_set import fmda_set
 from tests.support.paths import ROOT
 from tests.support.pretrained_set import parallel
@@ -63,16 +63,6 @@ run_bench(write_report, run, run_cell=cell)
 """
 HOSTILE = "![x](evil.png) <img src=evil.png> $x$"
 ACTS = re.compile(r"(?<!\\)(!\[|\]\(|<img|\$x)")  # markdown that is not made literal
-
-
-@pytest.fixture
-def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of runs, whose processes measure nothing."""
-    monkeypatch.setattr(jobs, "JOB_POLL_S", 0.02)
-    made = manager(tmp_path / "runs")
-    monkeypatch.setenv("EMU_RUNS", str(tmp_path / "runs"))
-    monkeypatch.setattr(jobs, "_job_manager", lambda root: made)
-    return tmp_path / "runs"
 
 
 @pytest.fixture

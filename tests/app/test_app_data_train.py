@@ -14,7 +14,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Button
 
-from emu_app.work import cache, jobs
+from emu_app.work import cache
 from emu_app.work.background import Done, Pending, TaskOutcome
 from emu_core.data.readers.formats import FILE_ENDINGS
 from emu_core.errors import Message
@@ -24,17 +24,9 @@ from emu_core.runs.data_facts import LabelledFacts
 from emu_core.runs.run import Run, RunState, Status
 from emu_core.runs.stored_data import LabelledData, load_data
 from tests.support.app_pages import new_session
-from tests.support.fake_runs import manager, past, until
+from tests.support.fake_runs import past, until
 from tests.support.paths import MAIN
 from tests.support.tables import WRITERS, parquet, workbook, written
-
-
-@pytest.fixture
-def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    made = manager(tmp_path / "runs")
-    monkeypatch.setenv("EMU_RUNS", str(tmp_path / "runs"))
-    monkeypatch.setattr(jobs, "_job_manager", lambda root: made)
-    return tmp_path / "runs"
 
 
 @pytest.fixture

@@ -6,22 +6,12 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Button
 
-from emu_app.work import jobs
 from emu_core import train
 from emu_core.methods.presets import presets
 from emu_core.runs.data_facts import LabelledFacts
 from emu_core.runs.run import Run
 from tests.support.app_pages import new_session
-from tests.support.fake_runs import manager
 from tests.support.small import small_set
-
-
-@pytest.fixture
-def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    made = manager(tmp_path / "runs")
-    monkeypatch.setenv("EMU_RUNS", str(tmp_path / "runs"))
-    monkeypatch.setattr(jobs, "_job_manager", lambda root: made)
-    return tmp_path / "runs"
 
 
 def choose_teacher(app: AppTest, spec: str) -> None:

@@ -11,11 +11,7 @@ from tests.support.app_pages import new_session, press
 
 TEXTS = [f"where is the pool {number}" for number in range(10)] + [f"is the shop open {n}" for n in range(10)]
 
-
-@pytest.fixture(autouse=True)
-def runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    monkeypatch.setenv("EMU_RUNS", str(tmp_path / "runs"))
-    return tmp_path / "runs"
+pytestmark = pytest.mark.usefixtures("runs")
 
 
 def test_sentences_without_labels_start_a_set(monkeypatch: pytest.MonkeyPatch, runs: Path) -> None:

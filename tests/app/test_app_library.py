@@ -12,11 +12,7 @@ from emu_core.runs.run import RunState, Status, create_run
 from tests.support.app_pages import new_session, press, with_data
 from tests.support.small import small_file
 
-
-@pytest.fixture(autouse=True)
-def runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    monkeypatch.setenv("EMU_RUNS", str(tmp_path / "runs"))
-    return tmp_path / "runs"
+pytestmark = pytest.mark.usefixtures("runs")
 
 
 @pytest.fixture

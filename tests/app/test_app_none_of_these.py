@@ -9,11 +9,7 @@ from streamlit.testing.v1 import AppTest
 from tests.support.app_pages import with_data
 from tests.support.small import small_set
 
-
-@pytest.fixture(autouse=True)
-def runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    monkeypatch.setenv("EMU_RUNS", str(tmp_path / "runs"))
-    return tmp_path / "runs"
+pytestmark = pytest.mark.usefixtures("runs")
 
 
 def taken(app: AppTest) -> list[str]:

@@ -25,19 +25,10 @@ from emu_core.methods.registry import configure, method_named
 from emu_core.runs.run import Run, RunState, Status
 from emu_core.runs.stored_data import ParallelData, load_data
 from tests.support.app_pages import new_session
-from tests.support.fake_runs import PATIENCE_S, manager, past, until
+from tests.support.fake_runs import PATIENCE_S, past, until
 from tests.support.records import record
 
 FOUND = {"p_at_1": 80.0, "p_at_3": 90.0, "p_at_10": 95.0, "low": 70.0, "high": 88.0, "candidates": 50}
-
-
-@pytest.fixture
-def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(jobs, "JOB_POLL_S", 0.02)
-    made = manager(tmp_path / "runs")
-    monkeypatch.setenv("EMU_RUNS", str(tmp_path / "runs"))
-    monkeypatch.setattr(jobs, "_job_manager", lambda root: made)
-    return tmp_path / "runs"
 
 
 @pytest.fixture

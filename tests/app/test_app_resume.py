@@ -5,28 +5,13 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from emu_app.work import jobs
 from emu_app.work.jobs import JobManager
 from emu_core.errors import Message
 from emu_core.runs.run import RunState, Status
 from tests.support.app_pages import new_session
-from tests.support.fake_runs import PATIENCE_S, go, manager, past, stopped, until
+from tests.support.fake_runs import PATIENCE_S, go, past, stopped, until
 
 GONE = Status(state=RunState.RUNNING, pid=2**22 + 1, started_at=1.0)  # its process is not there
-
-
-@pytest.fixture
-def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(jobs, "JOB_POLL_S", 0.02)
-    monkeypatch.setenv("EMU_RUNS", str(tmp_path / "runs"))
-    return tmp_path / "runs"
-
-
-@pytest.fixture
-def jobs_(root: Path, monkeypatch: pytest.MonkeyPatch) -> JobManager:
-    made = manager(root)
-    monkeypatch.setattr(jobs, "_job_manager", lambda root: made)
-    return made
 
 
 def train_page() -> AppTest:
@@ -36,7 +21,7 @@ def train_page() -> AppTest:
     return app
 
 
-def test_the_page_offers_to_resume_what_can_be(root: Path, jobs_: JobManager) -> None:
+def test_the_page_offers_to_resume_what_can_be(root: Path, queue: JobManager) -> None:
     past(root, "bare", Status(state=RunState.FAILED, message=Message("no data")))
     past(root, "done", Status(state=RunState.FINISHED), {})
     killed = stopped(root, "killed", GONE)
@@ -57,14 +42,14 @@ def test_the_page_offers_to_resume_what_can_be(root: Path, jobs_: JobManager) ->
     assert app.get("progress")[0].proto.text.startswith("Training: step 1 of 4")
     assert "Resume" not in [button.label for button in app.button]
     go(root)
-    assert jobs_.wait(killed, PATIENCE_S).state is RunState.FINISHED
+    assert queue.wait(killed, PATIENCE_S).state is RunState.FINISHED
 
 
 def test_a_run_whose_process_is_about_to_end_can_not_be_resumed_yet(
-    root: Path, jobs_: JobManager, monkeypatch: pytest.MonkeyPatch
+    root: Path, queue: JobManager, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stopped(root, "a", Status(state=RunState.CANCELLED, message=Message("cancelled after 3 steps")))
-    monkeypatch.setattr(jobs_, "holds", lambda held: True)
+    monkeypatch.setattr(queue, "holds", lambda held: True)
     app = train_page()
     assert "cancelled after 3 steps" in app.warning[0].value
     assert not {"Resume", "Cancel"} & {button.label for button in app.button}

@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from emu_app.work import jobs
 from emu_app.work.jobs import JobManager
 from emu_core import read_labelled
 from emu_core.runs.run import Run, RunState, Status
@@ -13,14 +12,6 @@ from tests.support.app_pages import new_session, press
 from tests.support.fake_runs import PATIENCE_S, NoData, config, go, manager, past, until
 
 FINISHED = Status(state=RunState.FINISHED)
-
-
-@pytest.fixture
-def queue(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> JobManager:
-    made = manager(tmp_path / "runs")
-    monkeypatch.setenv("EMU_RUNS", str(tmp_path / "runs"))
-    monkeypatch.setattr(jobs, "_job_manager", lambda root: made)
-    return made
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 import json
 import re
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,6 @@ from streamlit.testing.v1 import AppTest
 
 from emu_app.shell import users
 from emu_app.shell.model_name import model_spec
-from emu_app.work import jobs
 from emu_app.work.jobs import JobManager
 from emu_core.cli import main, serve
 from emu_core.cli.server import AUTH, ServerSettings, is_this_machine, read_server_settings
@@ -23,7 +21,7 @@ from emu_core.runs.run import Run, RunState, Status
 from emu_core.settings import infos
 from tests.support.app_pages import new_session, press
 from tests.support.docs_pages import blocks
-from tests.support.fake_runs import PATIENCE_S, PROCESS, NoData, config, go, past, until
+from tests.support.fake_runs import PATIENCE_S, NoData, config, go, past, until
 from tests.support.paths import DOCS, MAIN
 
 SECRETS = dict.fromkeys(AUTH, "x" * 40) | {"redirect_uri": "https://emu.example.org/oauth2callback"}
@@ -37,17 +35,6 @@ def write_server(folder: Path, settings: str, **secrets: object) -> Path:
     (folder / "secrets.toml").write_text(f"[auth]\n{''.join(lines)}")
     (folder / "server.toml").write_text(settings)
     return folder / "server.toml"
-
-
-@pytest.fixture
-def queue(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> JobManager:
-    """The queue of a server, which trains nothing."""
-    (tmp_path / "process.py").write_text(PROCESS)
-    monkeypatch.setattr(jobs, "JOB_POLL_S", 0.02)
-    monkeypatch.setenv("EMU_RUNS", str(tmp_path / "runs"))
-    made = JobManager(tmp_path / "runs", (sys.executable, str(tmp_path / "process.py")))
-    monkeypatch.setattr(jobs, "_job_manager", lambda root: made)
-    return made
 
 
 @pytest.fixture

@@ -26,12 +26,6 @@ from tests.support.fake_runs import (
 GONE = Status(state=RunState.RUNNING, pid=2**22 + 1, started_at=1.0)  # its process is not there
 
 
-@pytest.fixture
-def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(jobs, "JOB_POLL_S", 0.02)
-    return tmp_path / "runs"
-
-
 def submit(to: JobManager, name: str = "first", device: str = "cpu") -> Run:
     return to.submit(name, config(device), NoData())
 
