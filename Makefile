@@ -6,6 +6,9 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; 
 BIN := .venv/bin
 PORT ?= 8501
 
+# Bytecode is stored, even where a shell or an image forbids it: each test worker would compile every module again.
+export PYTHONDONTWRITEBYTECODE :=
+
 # torch and what it alone brings for CUDA, which the lock of the image for CPUs leaves out.
 CUDA := torch triton cuda-bindings cuda-pathfinder cuda-toolkit $(addprefix nvidia-,cublas cuda-cupti cuda-nvrtc \
 	cuda-runtime cudnn-cu13 cufft cufile curand cusolver cusparse cusparselt-cu13 nccl-cu13 nvjitlink nvshmem-cu13 nvtx)
