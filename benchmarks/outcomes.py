@@ -102,7 +102,8 @@ class Outcomes:
 
     def seeds(self, measured: Measured) -> list[Measured]:
         """Return what is like this but for the seed."""
-        return sorted(one for one in self.bits if one._replace(seed=measured.seed) == measured)
+        alike = (one for one in self.bits if (one.part, one.system) == (measured.part, measured.system))
+        return sorted(one for one in alike if one._replace(seed=measured.seed) == measured)
 
     def parts(self, prefix: str) -> list[str]:
         """Return the parts whose name begins so, in the order of their numbers."""

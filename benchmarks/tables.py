@@ -133,6 +133,7 @@ class Figure(NamedTuple):
         return f"{self.mean:.1f} ({SEEDS[len(self.by_seed)]})" if is_trained else f"{self.mean:.1f}"
 
 
+@cache
 def figure(where: Where, encoder: str, system: str, measure: str = "nearest") -> Figure | None:
     """Return a system's accuracy; of a peer, at the learning rate that is better on intents with labels."""
     if not where.names:
@@ -184,6 +185,7 @@ def _counted(where: Where, encoder: str, system: str) -> Figure | None:
     return Figure(system, tuple(percent.groupby("seed").mean().tolist()))
 
 
+@cache
 def difference(where: Where, one: Figure, other: Figure) -> Difference | None:
     """Return the points by which a system leads another; None if the outcomes of one were not kept."""
     if one.measured is None or other.measured is None:

@@ -1,6 +1,7 @@
 """The tables of README.md and docs/evidence.md, computed anew from the committed results and the papers' figures."""
 
 import re
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -187,26 +188,32 @@ def fmdas_paper() -> list[str]:
     ]
 
 
-COMPUTED = {
-    **{name: lines for name, lines in tables().items() if name != "README"},
-    "discriminator": discriminator_table(),
-    "from scratch": from_scratch_table(),
-    "transfer": transfer_table(),
-    "inference": inference_table(),
-    "new templates": new_templates_table(),
-    "Emu's paper": emus_paper(),
-    "FMDA's paper": fmdas_paper(),
-}
+@cache
+def computed() -> dict[str, list[str]]:
+    """Every table of the evidence page but the README's, computed when a test asks for one."""
+    return {
+        **{name: lines for name, lines in tables().items() if name != "README"},
+        "discriminator": discriminator_table(),
+        "from scratch": from_scratch_table(),
+        "transfer": transfer_table(),
+        "inference": inference_table(),
+        "new templates": new_templates_table(),
+        "Emu's paper": emus_paper(),
+        "FMDA's paper": fmdas_paper(),
+    }
+
+
 FIGURE = re.compile(r"\d\.\d")
 
 
-@pytest.mark.parametrize("lines", COMPUTED.values(), ids=COMPUTED)
-def test_a_table_of_the_evidence_page_is_that_of_the_results(lines: list[str]) -> None:
-    assert lines and "\n".join(lines) in page("docs/evidence.md")
+def test_the_tables_of_the_evidence_page_are_those_of_the_results() -> None:
+    evidence = page("docs/evidence.md")
+    assert len(computed()) > 7 and all(computed().values())
+    assert not [name for name, lines in computed().items() if "\n".join(lines) not in evidence]
 
 
 def test_every_table_of_figures_on_the_evidence_page_is_computed_here() -> None:
-    known = {line for lines in (*COMPUTED.values(), tables()["README"]) for line in lines}
+    known = {line for lines in (*computed().values(), tables()["README"]) for line in lines}
     figures = [
         line for line in page("docs/evidence.md").splitlines() if line[:1] == "|" and FIGURE.search(line)
     ]
@@ -266,10 +273,10 @@ def test_figures_of_the_pages_are_the_means_of_the_bits() -> None:
     evidence = page("docs/evidence.md")
     by_encoder = {encoder: accuracy_of("sib", "dev", encoder, "posterior") for encoder in ("use", "e5-small")}
     for encoder, expected in by_encoder.items():
-        row = next(line for line in COMPUTED["sets"] if f"`{encoder}`" in line and line in evidence)
+        row = next(line for line in computed()["sets"] if f"`{encoder}`" in line and line in evidence)
         assert row.startswith("| ")
         assert f"{expected:.1f}" in next(
-            line for line in COMPUTED[f"peers {encoder}"] if line.startswith("| `posterior`")
+            line for line in computed()[f"peers {encoder}"] if line.startswith("| `posterior`")
         )
     quarters = [accuracy_of("sib", f"quarter {number}", "use", "posterior") for number in range(4)]
     (readme,) = [
