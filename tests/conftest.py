@@ -3,6 +3,7 @@
 import gc
 import multiprocessing
 import os
+import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -66,6 +67,19 @@ def kernel() -> Iterator["AsyncKernelManager"]:
     run_sync(manager.start_kernel)(extra_arguments=["--log-level=ERROR"], env=os.environ | INLINE | changes)
     yield manager
     run_sync(manager.shutdown_kernel)(now=True)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def fitted_once() -> Iterator[None]:
+    """Fit a logistic regression once on the same vectors and labels: a fifth of the time went into repeating that."""
+    with pytest.MonkeyPatch.context() as patch:
+        if "sklearn.linear_model" in sys.modules:  # is imported with the modules of tests that compute
+            from sklearn.linear_model import LogisticRegression
+
+            from tests.support.fitted_once import once
+
+            patch.setattr(LogisticRegression, "fit", once(LogisticRegression.fit))
+        yield
 
 
 @pytest.fixture
