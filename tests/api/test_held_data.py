@@ -120,7 +120,8 @@ def test_a_run_is_given_as_its_folder_is(run: Run, frame: pd.DataFrame) -> None:
     tables = [emu_core.predict(ASKED, pool=frame, run=given, device="cpu") for given in (run, run.folder)]
     assert tables[0].equals(tables[1])
     assert emu_core.resume(run).folder == run.folder
-    assert emu_core.forgetting(run, device="cpu")["run"] == str(run.folder)
+    pairs = pd.DataFrame({"en": ["a dog", "a cat", "rain"], "de": ["ein Hund", "eine Katze", "Regen"]})
+    assert emu_core.forgetting(run, translations=pairs, device="cpu")["run"] == str(run.folder)
 
 
 def test_what_was_forgotten_is_measured_on_tables(run: Run) -> None:

@@ -19,9 +19,9 @@ def fits(monkeypatch: pytest.MonkeyPatch) -> list[LogisticRegression]:
     """The regressions that were really fitted."""
     really: list[LogisticRegression] = []
 
-    def fit(self: LogisticRegression, *data: Any) -> LogisticRegression:
+    def fit(self: LogisticRegression, *data: Any, **options: Any) -> LogisticRegression:
         really.append(self)
-        return FIT(self, *data)
+        return FIT(self, *data, **options)
 
     monkeypatch.setattr(LogisticRegression, "fit", once(fit))
     return really
