@@ -1,11 +1,12 @@
 """Measure how long one user waits in a browser for pages, the workbench's maps, and a change of colour or filter.
 
-    python -m benchmarks.pages RUNS [--data FILE] [--times 3]
+    python -m benchmarks.pages RUNS [--data FILE] [--all] [--times 3]
 
-RUNS is a folder with a finished run, such as `make app` leaves. With --data a labelled file is uploaded first and shown
-in the workbench. The server is warm: every page has been opened once. Prints one JSON object: medians in seconds, each
-with its ratio to the page of the encoders, which computes nothing. A page is painted when its heading appears, and
-whole when its script has ended.
+RUNS is a folder with a finished run, such as `make app` leaves, or with several. With --data a labelled file is uploaded
+first and shown in the workbench, with --all all of its sentences, by PCA, not only 5,000. The server is warm:
+every page has been opened once. Prints one JSON object: medians in seconds, each with its ratio to the page of the
+encoders, which computes nothing; of the pages that show a run, the slowest one. A page is painted when its heading
+appears, and whole when its script has ended.
 """
 
 import argparse
@@ -14,10 +15,12 @@ import os
 import statistics
 import time
 from pathlib import Path
+from urllib.parse import urlencode
 
 from playwright.sync_api import Page, sync_playwright
 
 from benchmarks.load import served
+from emu_app.panels.maps import FIRST_POINTS
 from emu_core.cli.doctor import find_browser
 
 PAGES = ("data", "train", "pretrain", "translations", "split", "bench", "encoders")
@@ -29,6 +32,7 @@ POINTS = f"{GRAPH}?._fullData?.some(trace => trace.customdata?.length)"
 REFINED = (
     "!document.querySelector('[data-testid=stProgress]') && /Trustworthiness/.test(document.body.innerText)"
 )
+DRAWN = f"{GRAPH}._fullData.reduce((sum, trace) => sum + (trace.customdata?.length ?? 0), 0)"  # on both maps
 COLOURS = f"JSON.stringify({GRAPH}._fullData.map(trace => trace.name))"
 
 
@@ -71,6 +75,25 @@ def measure(page: Page, address: str, workbench: str, times: int) -> dict[str, f
     return {name: statistics.median(taken) for name, taken in found.items()}
 
 
+def measure_runs(page: Page, address: str, runs: list[str], times: int) -> dict[str, float]:
+    """Return, for each run, the medians in seconds of the page that is slowest while it shows this run."""
+    slowest: dict[str, float] = {}
+    for run in runs:
+        named = {"b": f"run:{run}", "watched": run, "pretrain-watched": run, "bench-watched": run, "run": run}
+        taken: dict[tuple[str, str], list[float]] = {}
+        for turn in range(times + 1):  # the first is not counted
+            for name in ("", *PAGES):
+                both = open_page(page, f"{address}/{name}?{urlencode(named)}")
+                for when, seconds in zip(WHEN, both, strict=True):
+                    if turn:
+                        taken.setdefault((when, name or "workbench"), []).append(seconds)
+        for when in WHEN:
+            medians = {of[1]: statistics.median(each) for of, each in taken.items() if of[0] == when}
+            name = max(medians, key=medians.__getitem__)
+            slowest[f"{run}: slowest {when}, {name}"] = medians[name]
+    return slowest
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description="How long one user waits in a browser.")
@@ -78,6 +101,7 @@ def main() -> None:
     parser.add_argument(
         "--data", type=Path, help="a labelled file for the workbench; without it the demo set"
     )
+    parser.add_argument("--all", action="store_true", help="draw all sentences of the workbench's data")
     parser.add_argument("--times", type=int, default=3, help="repetitions of each measurement")
     arguments = parser.parse_args()
     with served(arguments.runs) as (host, _), sync_playwright() as playwright:
@@ -93,9 +117,16 @@ def main() -> None:
             page.get_by_role("heading", name=arguments.data.name, level=2).wait_for()
         start = time.perf_counter()
         page.get_by_role("link", name="Workbench").click()
+        if arguments.all:
+            page.get_by_text("sentences, which takes longer").click()
+            page.wait_for_function(f"() => {DRAWN} > {2 * FIRST_POINTS}")
+            page.get_by_role("radio", name="PCA", exact=True).click()  # which takes no minutes
+            page.wait_for_function(f"() => {GRAPH}._fullLayout.annotations[0].text.endsWith('PCA')")
         page.wait_for_function(f"() => {REFINED}")
         once = {"encoded and laid out, once": time.perf_counter() - start}
         found = measure(page, address, page.url, arguments.times) | once
+        runs = sorted(config.parent.name for config in arguments.runs.glob("*/config.json"))
+        found |= measure_runs(page, address, runs, arguments.times)
         browser.close()
     report = {
         name: {"seconds": round(taken, 2), "ratio": round(taken / found[LIGHTEST], 1)}

@@ -8,7 +8,7 @@ import streamlit as st
 from emu_app.panels.context import Context, context
 from emu_app.panels.maps import FIRST_POINTS, MAX_DRAWN_POINTS, sample
 from emu_app.shell.address import draw_link
-from emu_app.shell.widgets import KEPT, draw_note
+from emu_app.shell.widgets import ADDRESSED, draw_note
 from emu_app.shell.wording import literal, sentence
 from emu_app.work.background import Done
 from emu_app.work.cache import encoded, outcome_of
@@ -60,7 +60,7 @@ def _space(now: Context) -> Space | None:
     """Return the sentences to draw with their vectors; None, with progress drawn, until they are there."""
     total, most = min(len(now.chosen.labelled), MAX_DRAWN_POINTS), FIRST_POINTS
     if total > FIRST_POINTS and st.toggle(
-        f"Draw {total:,} sentences, which takes longer", key="explore-all", **KEPT
+        f"Draw {total:,} sentences, which takes longer", key="explore-all", **ADDRESSED
     ):
         most = MAX_DRAWN_POINTS
     points = sample(now.chosen.labelled, most)

@@ -25,6 +25,7 @@ from emu_app.shell.widgets import (
 )
 from emu_app.shell.wording import literal
 from emu_app.work.cache import computed
+from emu_app.workbench.confusions import draw_confused_pairs
 from emu_app.workbench.forgetting import draw_forgetting
 from emu_app.workbench.predict import draw_predictions
 from emu_app.workbench.subject import Space, Subject
@@ -59,7 +60,7 @@ _TEXTS = {
 }
 _COSINES = {"base_cosine": "A: cosine", "other_cosine": "B: cosine"}
 ANYWHERE = "any language"
-_ERRORS = "Errors"
+_ERRORS, _CONFUSION = "Errors", "confusion"
 GROUPS = {
     "Results": ("Accuracy", "Forgetting"),
     _ERRORS: ("Confused intents", "Changed neighbours", "Sentence triples", "Similarity"),
@@ -112,19 +113,28 @@ def _views(subject: Subject) -> dict[str, Callable[[], None]]:
 
 def _draw_view(view: ComparisonView, subject: Subject) -> None:
     """Draw a view's figures side by side, and its table."""
-    comparison, key = subject.comparison, f"view-{view.name}"
-    figures = view.figures(comparison)
-    if figures:
-        for number, (column, figure) in enumerate(
-            zip(roomy_columns(len(figures), 370, key), figures, strict=True), start=1
-        ):
-            draw_chart(figure, f"{key}-{number}", f"{view.title}, chart {number}.", container=column)
-    st.caption(literal(view.note(comparison)))
-    table = view.table(comparison)
+    _draw_figures(view, subject)
+    table = view.table(subject.comparison)
     if table is None or table.empty:
         draw_note("There is nothing to show.")
     else:
-        draw_table(table, f"{key}-table", f"emu-{view.name.replace('_', '-')}.csv")
+        draw_table(table, f"view-{view.name}-table", f"emu-{view.name.replace('_', '-')}.csv")
+
+
+def _draw_figures(view: ComparisonView, subject: Subject) -> None:
+    """Draw a view's figures side by side, and say how to read them."""
+    key = f"view-{view.name}"
+    if figures := view.figures(subject.comparison):
+        columns = roomy_columns(len(figures), 370, key)
+        for number, (column, figure) in enumerate(zip(columns, figures, strict=True), start=1):
+            draw_chart(figure, f"{key}-{number}", f"{view.title}, chart {number}.", container=column)
+    st.caption(literal(view.note(subject.comparison)))
+
+
+def _draw_confusions(subject: Subject) -> None:
+    """Draw the pairs of intents that are confused and their sentences, then the figures."""
+    draw_confused_pairs(subject)
+    _draw_figures(next(view for view in views.VIEWS if view.name == _CONFUSION), subject)
 
 
 def languages_key(now: Context) -> str:
@@ -284,6 +294,7 @@ _ASKING = (
     _Tab(
         ("accuracy", "gains", "leakage"), lambda subject: draw_accuracy(subject.comparison, seen=subject.seen)
     ),
+    _Tab((_CONFUSION,), _draw_confusions),
     _Tab(("changes", "change_counts"), _draw_neighbours),
     _Tab(("triples", "triples_across_languages"), draw_triples, is_without_measures=True),
     _Tab(("similarity",), _draw_similarity, is_without_measures=True),

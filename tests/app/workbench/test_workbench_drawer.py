@@ -43,6 +43,26 @@ def test_confusions_say_what_is_drawn(app: AppTest) -> None:
     assert list(pairs) == ["intent", "neighbour", "base", "other", "difference"] and len(pairs)
 
 
+def test_the_most_confused_pair_comes_first_and_opens_its_sentences(app: AppTest) -> None:
+    compare(app, "Confused intents")
+    pairs = app.dataframe[0].value
+    assert (pairs["intent"] != pairs["neighbour"]).all()
+    assert pairs["other"].tolist() == sorted(pairs["other"], reverse=True)
+    [box] = [box for box in app.selectbox if box.label.startswith("Sentences of the intent")]
+    assert len(box.options) == len(pairs)
+    for place in (0, len(pairs) - 1):
+        box = next(box for box in app.selectbox if box.label.startswith("Sentences of the intent"))
+        box.select_index(place).run()
+        pair, sentences = pairs.iloc[place], app.dataframe[1].value
+        assert set(sentences["intent"]) == {pair["intent"]}
+        assert (sentences["base_intent"] == pair["neighbour"]).sum() == pair["base"]
+        assert (sentences["other_intent"] == pair["neighbour"]).sum() == pair["other"]
+        both = (sentences["base_intent"] == pair["neighbour"]) | (
+            sentences["other_intent"] == pair["neighbour"]
+        )
+        assert both.all()
+
+
 def test_changed_neighbours_are_filtered_and_counted(app: AppTest, trained: Trained) -> None:
     compare(app, "Changed neighbours")
     shown = app.dataframe[0].value
