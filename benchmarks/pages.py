@@ -2,10 +2,10 @@
 
     python -m benchmarks.pages RUNS [--data FILE] [--all] [--times 3]
 
-RUNS is a folder with a finished run, such as `make app` leaves, or with several. With --data a labelled file is uploaded
-first and shown in the workbench, with --all all of its sentences, by PCA, not only 5,000. The server is warm:
-every page has been opened once. Prints one JSON object: medians in seconds, each with its ratio to the page of the
-encoders, which computes nothing; of the pages that show a run, the slowest one. A page is painted when its heading
+RUNS is a folder with a finished run, such as `make app` leaves, or with several. With --data a labelled file is
+uploaded first and shown in the workbench, with --all all of its sentences, by PCA, and not only 5,000. The server is
+warm: every page has been opened once. Prints one JSON object: medians in seconds, each with its ratio to the page of
+the encoders, which computes nothing; of the pages that show a run, the slowest one. A page is painted when its heading
 appears, and whole when its script has ended.
 """
 
