@@ -32,7 +32,8 @@ POINTS = f"{GRAPH}?._fullData?.some(trace => trace.customdata?.length)"
 REFINED = (
     "!document.querySelector('[data-testid=stProgress]') && /Trustworthiness/.test(document.body.innerText)"
 )
-DRAWN = f"{GRAPH}._fullData.reduce((sum, trace) => sum + (trace.customdata?.length ?? 0), 0)"  # on both maps
+# The number of points on both maps.
+DRAWN = f"({GRAPH}?._fullData ?? []).reduce((sum, trace) => sum + (trace.customdata?.length ?? 0), 0)"
 COLOURS = f"JSON.stringify({GRAPH}._fullData.map(trace => trace.name))"
 
 
@@ -121,7 +122,7 @@ def main() -> None:
             page.get_by_text("sentences, which takes longer").click()
             page.wait_for_function(f"() => {DRAWN} > {2 * FIRST_POINTS}")
             page.get_by_role("radio", name="PCA", exact=True).click()  # which takes no minutes
-            page.wait_for_function(f"() => {GRAPH}._fullLayout.annotations[0].text.endsWith('PCA')")
+            page.wait_for_function(f"() => {GRAPH}?._fullLayout?.annotations?.[0].text.endsWith('PCA')")
         page.wait_for_function(f"() => {REFINED}")
         once = {"encoded and laid out, once": time.perf_counter() - start}
         found = measure(page, address, page.url, arguments.times) | once
