@@ -26,6 +26,8 @@ from emu_core.training.method import Needs
 from tests.support.small import small_set
 from tests.support.tiny_transformer import tiny_transformer
 
+TWO = small_set(("en", "de"))
+
 
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Preset]:
@@ -47,8 +49,7 @@ def made(tiny: Mapping[str, Preset], tmp_path_factory: pytest.TempPathFactory) -
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(presets_module, "presets", lambda: tiny)
         return {
-            name: train(small_set(), out=folder / name, preset=name, snapshots=True, device="cpu")
-            for name in tiny
+            name: train(TWO, out=folder / name, preset=name, snapshots=True, device="cpu") for name in tiny
         }
 
 
@@ -80,7 +81,7 @@ def test_the_parts_of_the_best_have_the_weights_of_runs_alone(
     assert config.method == tiny["best"].method and config.teacher == ()
     assert isinstance(best, JoinedEncoder)
     for kind, name, part in zip(kinds, names, best.parts, strict=True):
-        alone = train(small_set(), out=tmp_path / name, method=name, encoder=kind, device="cpu")
+        alone = train(TWO, out=tmp_path / name, method=name, encoder=kind, device="cpu")
         assert_equal_weights(opened(alone), part)
     card = (made["best"].folder / "README.md").read_text("utf-8")
     assert f"`{config.method}`" in card and f"| epochs | {kinds[1]}: 5 |" in card
@@ -93,7 +94,7 @@ def test_the_fast_one_is_the_student_of_the_best(made: Mapping[str, Run], tmp_pa
     assert (config.encoder, config.parts) == ("use", ()) and config.teacher == best.config().parts
     teacher = f"run:{best.folder}"
     alone = train(
-        small_set(),
+        TWO,
         out=tmp_path / "student",
         method="distil",
         config=configure("distil", "use", teacher=teacher),
@@ -101,8 +102,8 @@ def test_the_fast_one_is_the_student_of_the_best(made: Mapping[str, Run], tmp_pa
     )
     assert_equal_weights(opened(alone), opened(run))
     assert (trained_on(f"run:{run.folder}").hashes == trained_on(f"run:{alone.folder}").hashes).all()
-    rows, _ = trained_rows(f"run:{run.folder}", LabelledSet(small_set().frame.assign(annotated="x"), "other"))
-    assert rows.tolist() == (small_set().frame["split"] == "train").tolist()
+    rows, _ = trained_rows(f"run:{run.folder}", LabelledSet(TWO.frame.assign(annotated="x"), "other"))
+    assert rows.tolist() == (TWO.frame["split"] == "train").tolist()
     assert run.metrics().specialised == pytest.approx(alone.metrics().specialised)
     assert not run.training_folder.exists()
     card = (run.folder / "README.md").read_text("utf-8")
@@ -116,7 +117,7 @@ def test_the_fast_one_is_the_student_of_the_best(made: Mapping[str, Run], tmp_pa
 def test_a_run_of_a_preset_is_compared_and_exported_like_others(
     name: str, made: Mapping[str, Run], tmp_path: Path
 ) -> None:
-    comparison = compare(small_set(), made[name])
+    comparison = compare(TWO, made[name])
     assert comparison.view("accuracy") is not None
     folder = export(made[name], tmp_path / "export")
     texts = small_set().frame["text"].head(4).tolist()
@@ -143,7 +144,7 @@ def test_a_stopped_run_goes_on_where_it_stopped(
 
     with pytest.raises(CancelledError):
         train(
-            small_set(), out=run.folder, preset="fast", device="cpu", checkpoint_s=0, on_progress=stop, snapshots=True
+            TWO, out=run.folder, preset="fast", device="cpu", checkpoint_s=0, on_progress=stop, snapshots=True
         )  # fmt: skip
     assert run.can_resume
     resume(run.folder, on_progress=look)

@@ -46,8 +46,9 @@ def settings(teacher: Run | str, **changes: Any) -> Any:
     )
 
 
-def distilled(data: Sources, out: Path, teacher: Run | str, **options: Any) -> Run:
-    return train(data, out=out, method="distil", config=settings(teacher), device="cpu", **options)
+def distilled(data: Sources, out: Path, teacher: Run | str, epochs: int = 3, **options: Any) -> Run:
+    config = settings(teacher, epochs=epochs)
+    return train(data, out=out, method="distil", config=config, device="cpu", **options)
 
 
 @pytest.fixture(scope="module")
@@ -105,7 +106,7 @@ def test_a_student_knows_what_its_teacher_was_trained_on(teacher: Run, tmp_path:
     others = seen.frame["split"] == "test"
     # The student trains on what the teacher did not see, and knows by itself no sentence of the teacher's.
     rest = LabelledSet(seen.frame[others].assign(split="").reset_index(drop=True), "rest")
-    run = distilled(rest, tmp_path / "student", teacher)
+    run = distilled(rest, tmp_path / "student", teacher, epochs=1)
     known, of_teacher = trained_on(f"run:{run.folder}"), trained_on(f"run:{teacher.folder}")
     assert known.unknown == "" and len(of_teacher.hashes) and np.isin(of_teacher.hashes, known.hashes).all()
     bare = LabelledSet(seen.frame.assign(split="", annotated="x"), "another")
@@ -121,8 +122,8 @@ def test_nothing_is_known_of_a_student_whose_teacher_does_not_say(teacher: Run, 
     shutil.copytree(teacher.encoder_folder, old / "encoder")
     (old / "encoder" / "trained_on.safetensors").unlink()
     (old / "encoder" / "checksums.json").unlink()
-    first = distilled(small_set(), tmp_path / "first", f"run:{old}")
-    second = distilled(small_set(), tmp_path / "second", first)
+    first = distilled(small_set(("en",)), tmp_path / "first", f"run:{old}", epochs=1)
+    second = distilled(small_set(("en",)), tmp_path / "second", first, epochs=1)
     assert (
         trained_on(f"run:{first.folder}").unknown
         == trained_on(f"run:{second.folder}").unknown
@@ -244,7 +245,7 @@ def test_labels_may_be_there_to_measure_alone(teacher: Run, tmp_path: Path) -> N
     texts = small_set(("en",)).train_part().frame["text"]
     (tmp_path / "mails.en.txt").write_text("\n".join([*texts, tested.frame["text"].iloc[0]]), "utf-8")
     files = [tmp_path / "tested.csv", tmp_path / "mails.en.txt"]
-    run = train(files, out=tmp_path / "run", method="distil", config=settings(teacher), device="cpu")
+    run = distilled(files, tmp_path / "run", teacher, epochs=1)
     metrics = run.metrics()
     assert metrics.is_measured and metrics.prediction is None and metrics.counts["en-en"] == len(tested)
     assert trained_rows(f"run:{run.folder}", tested)[0].sum() == 0
@@ -277,7 +278,7 @@ def test_what_needs_labels_says_so(teacher: Run, tmp_path: Path) -> None:
         distilled(file, tmp_path / "out", teacher, hold_out=0.2)
     with pytest.raises(DataError, match="no column 'label'"):
         distilled(file, tmp_path / "out", teacher, mapping=ColumnMapping(intent="label"))
-    run = distilled(bare, tmp_path / "run", teacher)
+    run = distilled(bare, tmp_path / "run", teacher, epochs=1)
     assert run.config().unlabelled_languages == ("en", "de", "ja")
 
 
