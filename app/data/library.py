@@ -158,6 +158,24 @@ def library_table() -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def facts_of_set(name: str) -> dict[str, str]:
+    """Return what an uploaded set is, by label."""
+    facts = _facts(library()[name])
+    hold_out = facts.get("hold_out") or 0.0
+    values = {
+        "From": facts.get("title"),
+        "Sentences": facts.get("sentences"),
+        "Intents": facts.get("intents"),
+        "Languages": ", ".join(facts.get("languages") or ()),
+        "Held out, percent": f"{100 * hold_out:g}",
+        "Seed of the draw": facts.get("seed") if hold_out else None,
+        "Changes": "; ".join(facts.get("changes") or ()) or None,
+        "Intents of none of these": ", ".join(facts.get("no_intents") or ()) or None,
+        "Contents": str(facts.get("sha256") or "")[:12],
+    }
+    return {label: str(value) for label, value in values.items() if value is not None}
+
+
 def rows_of(chosen: ChosenData) -> pd.DataFrame:
     """Return every row that a set was made of, including those left out: six columns, row and source."""
     folder = library().get(chosen.name)

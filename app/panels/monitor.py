@@ -11,7 +11,15 @@ from msgspec import UnsetType
 
 from emu_app.panels.accuracy import draw_guard, draw_new_intents
 from emu_app.panels.context import as_b
-from emu_app.panels.run_table import P_AT_1, found_runs, progress_line, runs_frame
+from emu_app.panels.differences import (
+    AGAINST,
+    choose_baseline,
+    draw_differences,
+    gain_against,
+    run_facts,
+    run_results,
+)
+from emu_app.panels.run_table import MINUTES, P_AT_1, found_runs, progress_line, runs_frame
 from emu_app.shell.address import choices_of_session, draw_link, keep, keep_renamed, linked
 from emu_app.shell.model_name import RUN_PREFIX
 from emu_app.shell.state import (
@@ -30,6 +38,7 @@ from emu_app.shell.widgets import (
     KEPT,
     draw_chart,
     draw_note,
+    draw_rows_to_tick,
     draw_table,
     errors_shown,
     roomy_columns,
@@ -372,42 +381,70 @@ def _draw_curves(run: Run) -> None:
         )
 
 
-def draw_list(runs: Sequence[Run], *, from_scratch: bool = False) -> None:
-    """Draw a table of runs with a search; without figures of a base if all were trained from scratch."""
+def draw_list(runs: Sequence[Run], key: str, *, from_scratch: bool = False) -> None:
+    """Draw a table of runs with a search, a baseline, and what differs between the ticked ones.
+
+    `key` is the parameter of the address that names the watched run: a click on a row sets it. Without figures of a
+    base if all runs were trained from scratch.
+    """
+    baseline = None
     if len(runs) > 1:
-        asked = st.text_input(
-            "Search the runs",
-            placeholder="a name, a tag, words of a note, a method, data ...",
-            key="runs-search",
-            width=420,
-            **KEPT,
-        )
-        runs = found_runs(runs, asked)
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            asked = st.text_input(
+                "Search the runs",
+                placeholder="a name, a tag, words of a note, a method, data ...",
+                key="runs-search",
+                width=420,
+                **KEPT,
+            )
+            baseline = choose_baseline(runs, "pretrain-baseline" if from_scratch else "baseline")
+        pinned = [baseline] if baseline else []
+        runs = [*pinned, *(run for run in found_runs(runs, asked) if run not in pinned)]
         if not runs:
             draw_note("No run contains all of these words.")
             return
     table = runs_frame(runs)
+    if from_scratch:
+        table = table.drop(columns=["Encoder", "Before", "After", "Gain"])
+    if baseline is not None:
+        place = table.columns.get_loc(P_AT_1 if from_scratch else "Gain")
+        table.insert(int(str(place)) + 1, AGAINST, [gain_against(run, baseline) for run in runs])
     accuracy = st.column_config.NumberColumn(format="%.1f", help="Mean Acc@1 on the test rows, percent.")
-    st.dataframe(
-        table.drop(columns=["Encoder", "Before", "After", "Gain"]) if from_scratch else table,
-        hide_index=True,
+    by_name = {run.name: run for run in runs}
+    ticked = draw_rows_to_tick(
+        table,
+        list(by_name),
+        f"runs-{key}",
+        lambda name: keep(key, name),
         placeholder="",
         column_config={
             "Run": st.column_config.TextColumn(width=190),  # names are long and start alike
             "Before": accuracy,
             "After": accuracy,
             "Gain": st.column_config.NumberColumn(format="%+.1f", help="Percentage points."),
+            AGAINST: st.column_config.NumberColumn(
+                format="%+.1f",
+                help="The result minus the baseline's, in percentage points; empty for runs on other data.",
+            ),
             P_AT_1: st.column_config.NumberColumn(
                 format="%.1f",
                 help="Of encoders trained from scratch: the percentage of held-out sentences whose nearest neighbour "
                 "in the other language is their translation; the mean over the directions trained on.",
             ),
             "Started": st.column_config.DatetimeColumn(format="calendar", width=140),
+            MINUTES: st.column_config.NumberColumn(format="%.1f", help="From its start to its end."),
             "Tags": st.column_config.ListColumn(),
             "Note": st.column_config.TextColumn(width="medium"),
         },
-        key="runs",
     )
+    names = list(dict.fromkeys([*([baseline.name] if baseline else []), *ticked]))
+    if len(names) > 1:
+        compared = [by_name[name] for name in names]
+        facts = {run.name: run_facts(run) for run in compared}
+        draw_differences(facts, f"runs-{key}", run_results(compared, baseline))
+    elif len(runs) > 1:
+        other = "one more run" if baseline else "two runs or more"
+        st.caption(f"Click a run to see it above. Tick {other} to see what differs between them.")
 
 
 def _moving() -> set[tuple[str, str, str]]:

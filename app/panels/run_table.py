@@ -16,6 +16,7 @@ from emu_core.runs.config import RunConfig, RunTask
 from emu_core.runs.run import Run, Status
 
 P_AT_1 = "P@1"
+MINUTES = "Minutes"
 _FACTS = ("Run", "State", "Method", "Encoder", "Trained on")
 PHASES = {
     "loading": "Loading the encoder and measuring it as it is",
@@ -89,15 +90,15 @@ def run_row(run: Run) -> dict[str, object]:
         "After": means[1],
         "Gain": metrics.mean_specialised - metrics.mean_base if metrics.is_measured else None,
         "Started": datetime.fromtimestamp(status.started_at, tz=UTC) if status.started_at else None,
-        "Took": "",
+        MINUTES: None,
         "Tags": list(tags),
         "Note": note,
         P_AT_1: trained_p_at_1(metrics),
     }
     if status.started_at and status.state.is_over:
-        row["Took"] = time_span(status.updated_at - status.started_at)
+        row[MINUTES] = (status.updated_at - status.started_at) / 60
     if config is not None:
-        row["Method"] = _method_title(config)
+        row["Method"] = method_words(config)
         row["Encoder"] = short_name(config.encoder) or "from scratch"
         row["Trained on"] = _trained_pairs(config) or ", ".join(
             config.train_languages or config.unlabelled_languages
@@ -105,7 +106,8 @@ def run_row(run: Run) -> dict[str, object]:
     return row
 
 
-def _method_title(config: RunConfig) -> str:
+def method_words(config: RunConfig) -> str:
+    """Return the title of a run's method, or of the paper whose benchmark it is."""
     if config.task is RunTask.BENCH:
         return PAPERS[config.method].title if config.method in PAPERS else config.method
     return method_title(config.method)

@@ -9,7 +9,16 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from emu_core.encoders.specs import RUN_SPEC, joined_spec, parts_of
 
-_RUNS = {"a", "b", "run", "watched", "pretrain-watched", "bench-watched"}  # parameters that may name a run
+_RUNS = {
+    "a",
+    "b",
+    "run",
+    "watched",
+    "pretrain-watched",
+    "bench-watched",
+    "baseline",
+    "pretrain-baseline",
+}  # parameters that may name a run
 # Parameters of a single page are the keys of its choosers.
 PICKED = "picked"  # the rows that are picked on the workbench
 _PARAMS = _RUNS | {PICKED, "data", "on", "tab", "part", "encoder", "method", "pretrain-method"}

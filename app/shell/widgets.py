@@ -1,7 +1,7 @@
 """Widgets shared by the pages: messages, choices, charts, tables and downloads."""
 
 import mimetypes
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -103,6 +103,40 @@ def draw_table(
     say_cut(table, most)
     st.dataframe(table.head(most), hide_index=True, column_config=columns, key=key, **about)
     draw_csv_button(table if download is None else download, file_name, key=f"{key}-csv")
+
+
+def draw_rows_to_tick(
+    table: pd.DataFrame, names: Sequence[str], key: str, opened: Callable[[str], None], **about: Any
+) -> list[str]:
+    """Draw a table with a row for each name, to sort, tick and click; return the ticked names.
+
+    `opened` is called with the name of a row that is clicked; the other options are those of `st.dataframe`. Ticks
+    belong to names, so that a search, or a new row, moves none of them.
+    """
+    ticks, clicked = f"{key}-ticked", f"{key}-clicked"
+    ticked: list[str] = st.session_state.setdefault(ticks, [])
+    widget = f"{key}-{hash(tuple(names))}"  # a table of other rows has other places
+
+    def select() -> None:
+        selection = st.session_state[widget]["selection"]
+        hidden = [name for name in ticked if name not in names]
+        st.session_state[ticks] = [*hidden, *(names[row] for row in sorted(selection["rows"]))]
+        cell = selection["cells"][:1]
+        if cell and cell != st.session_state.get(clicked):
+            opened(names[cell[0][0]])
+        st.session_state[clicked] = cell
+
+    places = [row for row, name in enumerate(names) if name in ticked]
+    st.dataframe(
+        table,
+        hide_index=True,
+        key=widget,
+        on_select=select,
+        selection_mode=("multi-row", "single-cell"),
+        selection_default={"selection": {"rows": places}},
+        **about,
+    )
+    return [name for name in names if name in ticked]
 
 
 def say_cut(table: pd.DataFrame, most: int = MAX_TABLE_ROWS) -> None:

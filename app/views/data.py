@@ -6,12 +6,21 @@ from emu_app.data import library, tables
 from emu_app.data.library import ChosenData, chosen_data
 from emu_app.data.tables import DETECT, Upload
 from emu_app.panels.context import context
+from emu_app.panels.differences import draw_differences
 from emu_app.panels.findings import draw_findings, draw_left_out, draw_unread_languages
 from emu_app.panels.first_labels import draw_first_labels
 from emu_app.panels.labelling import LABELLING, draw_labelling
 from emu_app.panels.none_of_these import draw_none_of_these
-from emu_app.shell.address import draw_tabs, keep
-from emu_app.shell.widgets import KEPT, choose, draw_chart, draw_note, draw_table, errors_shown
+from emu_app.shell.address import choices_of_session, draw_tabs, keep
+from emu_app.shell.widgets import (
+    KEPT,
+    choose,
+    draw_chart,
+    draw_note,
+    draw_rows_to_tick,
+    draw_table,
+    errors_shown,
+)
 from emu_app.shell.wording import literal, sentence
 from emu_app.work.cache import done_or_shown, read_in_limits
 from emu_core import charts
@@ -25,6 +34,7 @@ from emu_core.errors import DataError
 
 UPLOAD, UPLOADS, REFUSED, AUDITED = "upload", "upload_number", "upload_refused", "upload_audited"
 ADDED = "upload_added"  # the upload's key and the name of the set made of it
+BESIDE = "upload_beside"  # the name of the set that is in use while the upload is on the page
 _ROLES = {
     "text": ("Sentence", "The column of what people write."),
     "intent": ("Intent", "The column of labels: what the sentence is about."),
@@ -36,49 +46,62 @@ _ROLES = {
         "The sentence with its slots in brackets: wake me at [time : five am].",
     ),
 }
+_ABOUT_DEMO = (
+    "Questions of hotel guests: 28 intents, each sentence in English, German, Spanish, French, Japanese and "
+    "Chinese. Many are traps: the same words with another intent (when does the *pool* open, when does the "
+    "*shop* open), or other words with the same intent."
+)
 HELD_OUT = 20  # percent, if no column is the split
 TALLEST = 700  # pixels; a taller picture scrolls
 
 
 def page() -> None:
-    """Draw the page."""
+    """Draw the page: from the file to its columns, to what was found in it, to training."""
     st.caption("Emu learns from sentences labelled with an intent and a language.")
-    demo, own_data = st.columns(2)
-    with demo.container(border=True, height="stretch"):
-        _draw_demo()
-    with own_data.container(border=True, height="stretch"):
-        _draw_uploader()
-    upload = st.session_state.get(UPLOAD)
-    if isinstance(upload, Upload):
-        _draw_upload(upload)
-    _draw_set(chosen_data())
-    if not (table := library.library_table()).empty:
-        st.header("Your data sets")
-        st.caption("The first field of the bar chooses one.")
-        column = st.column_config
-        columns = {
-            **dict.fromkeys(("Sentences", "Intents"), column.NumberColumn(format="localized")),
-            "Size, MB": column.NumberColumn(format="%.1f"),
-            "Stored": column.DatetimeColumn(format="distance"),
-        }
-        st.dataframe(table, hide_index=True, key="library", column_config=columns)
+    _draw_uploader()
+    upload = _current_upload()
+    if upload is None or _draw_upload(upload):
+        _draw_set(chosen_data())
+    _draw_library()
 
 
-def _draw_demo() -> None:
-    st.header("Demo set")
-    st.markdown(
-        "Questions of hotel guests: 28 intents, each sentence in English, German, Spanish, French, Japanese and "
-        "Chinese. Many are traps: the same words with another intent (when does the *pool* open, when does the "
-        "*shop* open), or other words with the same intent."
+def _draw_library() -> None:
+    """Draw the table of the uploaded sets, and what differs between the ticked ones."""
+    if (table := library.library_table()).empty:
+        return
+    st.header("Your data sets")
+    st.caption("Click one to use it. Tick two or more to see what differs between them.")
+    column = st.column_config
+    columns = {
+        **dict.fromkeys(("Sentences", "Intents"), column.NumberColumn(format="localized")),
+        "Size, MB": column.NumberColumn(format="%.1f"),
+        "Stored": column.DatetimeColumn(format="distance"),
+    }
+    names = table["Name"].tolist()
+    ticked = draw_rows_to_tick(
+        table, names, "library", lambda name: keep("data", name), column_config=columns
     )
-    if st.button("Use the demo set", icon=":material/hotel:", disabled=chosen_data().is_demo):
-        keep("data", DEMO)
+    if len(ticked) > 1:
+        draw_differences({name: library.facts_of_set(name) for name in ticked}, "library")
+
+
+def _current_upload() -> Upload | None:
+    """Return the session's upload; None if there is none, or if another set was chosen since."""
+    upload = st.session_state.get(UPLOAD)
+    if isinstance(upload, Upload) and st.session_state.get(BESIDE) != chosen_data().name:
         _forget_upload()
-        st.rerun()
+        return None
+    return upload
+
+
+def _is_audited(upload: object) -> bool:
+    """Return whether an upload was read and made a set, with the columns that it had then."""
+    asked = st.session_state.get(AUDITED)
+    return isinstance(upload, Upload) and asked is not None and asked[0] == upload.key
 
 
 def _draw_uploader() -> None:
-    st.header("Your own file")
+    st.header("Your file")
     number = st.session_state.setdefault(UPLOADS, 0)
     files = st.file_uploader(
         f"A table with a row for each sentence ({FORMAT_TITLES}), or the export of another tool, also zipped",
@@ -96,17 +119,29 @@ def _draw_uploader() -> None:
             upload = read_in_limits(key, named, tables.read_upload, key, named)
             if upload is None:
                 return
-            st.session_state[UPLOAD] = upload
+            st.session_state[UPLOAD], st.session_state[BESIDE] = upload, chosen_data().name
         except DataError as error:
+            if not _is_audited(st.session_state.get(UPLOAD)):
+                _forget_upload()
             st.session_state[REFUSED] = sentence(error, [name for name, _ in named])
         st.session_state[UPLOADS] = number + 1
         st.rerun()
     if refused := st.session_state.get(REFUSED):
         st.error(refused, icon=":material/error:")
+    upload = st.session_state.get(UPLOAD)
+    in_use = chosen_data().is_demo and (upload is None or _is_audited(upload))
+    if st.button("Use the demo set", icon=":material/hotel:", disabled=in_use, help=_ABOUT_DEMO):
+        keep("data", DEMO)
+        _forget_upload()
+        st.rerun()
 
 
-def _draw_upload(upload: Upload) -> None:
-    """Ask for the columns of an upload and, when all are known, make it the chosen set."""
+def _draw_upload(upload: Upload) -> bool:
+    """Ask for the columns of an upload and, when all are known, make it the chosen set.
+
+    Returns:
+        Whether it is the chosen set, so that what was found in that belongs below the columns.
+    """
     guess = upload.guess()
     unsure = bool(
         tables.missing_roles(upload, guess, None)
@@ -130,7 +165,8 @@ def _draw_upload(upload: Upload) -> None:
             if draw_first_labels(upload, mapping, detected):
                 _forget_upload()
                 st.rerun()
-        return
+        _draw_leaving_out()
+        return False
     if hold_out:
         draw_note(
             f"No column is the split, so {hold_out:.0%} of every intent's sentences are held out as split test, "
@@ -139,25 +175,35 @@ def _draw_upload(upload: Upload) -> None:
     read = (mapping, language, hold_out, seed, tuple(languages.items()))
     asked, label = (upload.key, *read), "Auditing the sentences ..."
     if st.session_state.get(AUDITED) == asked:
-        return
+        return True
+    st.session_state.pop(AUDITED, None)
     try:
         audited = done_or_shown(repr(asked), upload.size, label, tables.labelled_from_upload, upload, *read)
         if audited is None:
-            return
+            return False
         labelled, audit, rows = audited
         known, translations = library.library(), tables.translations_of_upload(upload, mapping)
         name = library.add(ChosenData(labelled, audit, "", translations, hold_out, seed), rows)
     except DataError as error:
         st.error(sentence(error, upload.names), icon=":material/error:")
-        return
+        _draw_leaving_out()
+        return False
     before = st.session_state.get(ADDED)
     if before and before[0] == upload.key and before[1] != name:  # the same files, read differently
         library.discard(before[1])
     st.session_state[ADDED] = None if name in known else (upload.key, name)
     if name in known:
         st.toast(f"The library has these sentences already: {literal(name)}.", icon=":material/content_copy:")
-    st.session_state[AUDITED] = asked
+    st.session_state[AUDITED], st.session_state[BESIDE] = asked, name
     st.rerun()
+
+
+def _draw_leaving_out() -> None:
+    """Offer to go back to the set in use."""
+    back = literal(chosen_data().title, 60)
+    if st.button("Leave this file out", icon=":material/close:", help=f"Back to: {back}."):
+        _forget_upload()
+        st.rerun()
 
 
 def _draw_mapping(upload: Upload, guess: ColumnMapping) -> tuple[ColumnMapping, str | None]:
@@ -228,7 +274,10 @@ def _draw_set(chosen: ChosenData) -> None:
 
 def _draw_sentences(chosen: ChosenData) -> None:
     frame, counts = chosen.labelled.all_rows(), chosen.audit.counts
+    st.header("Findings")
     draw_findings(chosen)
+    if st.button("Train on these sentences", type="primary", icon=":material/model_training:"):
+        st.switch_page("views/train.py", query_params=choices_of_session())
     draw_none_of_these(chosen)
     st.header("Sentences by intent and language")
     with st.container(height=TALLEST if len(counts) > TALLEST // 20 else "content", border=False):
@@ -246,6 +295,7 @@ def _draw_keeping(chosen: ChosenData) -> None:
             if st.button("Rename", icon=":material/edit:", disabled=new == chosen.name):
                 with errors_shown():
                     library.rename(chosen.name, new)
+                    st.session_state[BESIDE] = new
                     st.rerun()
             if st.button("Delete", icon=":material/delete:", help="From this machine. This can be undone."):
                 library.delete(chosen.name)
@@ -257,7 +307,7 @@ def _draw_keeping(chosen: ChosenData) -> None:
 
 
 def _forget_upload() -> None:
-    for key in (UPLOAD, REFUSED):
+    for key in (UPLOAD, REFUSED, AUDITED):
         st.session_state.pop(key, None)
 
 

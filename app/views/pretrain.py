@@ -32,7 +32,7 @@ def page() -> None:
     runs, _ = draw_form_and_runs(_draw_start, is_from_scratch, _WATCHED)
     if runs:
         st.header("All runs from scratch")
-        draw_list(runs, from_scratch=True)
+        draw_list(runs, _WATCHED, from_scratch=True)
 
 
 def _draw_start() -> None:

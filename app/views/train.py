@@ -20,7 +20,7 @@ def page() -> None:
     runs, _ = draw_form_and_runs(_draw_start, _is_wanted, WATCHED_RUN, data_sha=chosen_data().sha256)
     if runs:
         st.header("All runs")
-        draw_list(runs)
+        draw_list(runs, WATCHED_RUN)
 
 
 def _is_wanted(run: Run) -> bool:

@@ -69,6 +69,18 @@ def title(app: AppTest) -> str:
     return title.removeprefix("In use: ")
 
 
+def is_in_use(app: AppTest, name: str) -> bool:
+    return any(header.value == f"In use: {name}" for header in app.header)
+
+
+def shows_no_set(app: AppTest) -> bool:
+    """Return whether nothing that was found in a set is on the page."""
+    headers = [header.value for header in app.header]
+    return not app.metric and not any(
+        title == "Findings" or title.startswith("In use: ") for title in headers
+    )
+
+
 def chosen(app: AppTest) -> dict[str, str | None]:
     return {box.label: box.value for box in app.selectbox}
 
@@ -153,7 +165,7 @@ def test_unknown_columns_are_mapped_by_hand(app: AppTest) -> None:
     rows = table(text="col1", intent="col2", language="col3")
     alike = {"col2": rows["col1"] + " too", "col3": rows["col1"] + " two", "col4": rows["col1"] + " 2 x"}
     upload(app, ("a.csv", csv(rows.assign(**alike))))  # nothing tells the sentences from the intents
-    assert title(app) == "Demo set"  # until the columns are known
+    assert shows_no_set(app) and app.query_params["data"] == "demo"  # until the columns are known
     assert (
         app.warning[0].value
         == "Still to choose above: Sentence, Intent, Language. Until then, the set in use does not change."
@@ -168,6 +180,41 @@ def test_unknown_columns_are_mapped_by_hand(app: AppTest) -> None:
     app.switch_page("views/data.py").run()  # the mapping is kept, and the set with it
     assert chosen(app) | columns == chosen(app)
     assert size(app) == ("16", "2", "2")
+
+
+def test_a_file_without_its_columns_is_left_out_for_the_set_in_use(app: AppTest) -> None:
+    upload(app, ("good.csv", csv(table())))
+    upload(app, ("a.csv", csv(table(text="col1", intent="col2").drop(columns="language"))))
+    assert shows_no_set(app) and app.query_params["data"] == "good"
+    next(box for box in app.selectbox if box.label == "Sentence").set_value(None).run()
+    assert shows_no_set(app)
+    button(app, "Leave this file out").click().run()
+    assert title(app) == r"good\.csv" and size(app) == ("16", "2", "2") and not app.warning
+    assert not [box for box in app.expander if box.label.startswith("Columns of ")]
+
+
+def test_columns_go_when_another_set_is_chosen(app: AppTest) -> None:
+    upload(app, ("good.csv", csv(table())))
+    assert next(box.label for box in app.expander) == r"Columns of good\.csv"
+    app.selectbox(key="choose-data").set_value("demo").run()
+    assert title(app) == "Demo set"
+    assert not [box for box in app.expander if box.label.startswith("Columns of ")]
+
+
+def test_the_demo_set_can_be_used_instead_of_a_file_without_its_columns(app: AppTest) -> None:
+    upload(app, ("a.csv", csv(table().drop(columns="language"))))
+    assert shows_no_set(app)
+    button(app, "Use the demo set").click().run()
+    assert title(app) == "Demo set" and button(app, "Use the demo set").disabled
+
+
+def test_the_page_leads_from_the_file_to_training(app: AppTest) -> None:
+    upload(app, ("a.csv", csv(table())))
+    steps = ["Your file", r"In use: a\.csv", "Findings", "Sentences by intent and language", "Sentences"]
+    assert [header.value for header in app.header] == [*steps, "Your data sets"]
+    button(app, "Train on these sentences").click().run()
+    assert not app.exception
+    assert r"**a\.csv**: 16 sentences" in app.markdown[0].value and app.query_params["data"] == "a"
 
 
 def test_columns_that_were_guessed_from_their_contents_are_said(app: AppTest) -> None:
@@ -197,7 +244,7 @@ def test_a_large_file_is_read_and_audited_beside_the_page(
     monkeypatch.setattr("emu_app.work.cache.QUICK_BYTES", 0)
     monkeypatch.setattr("emu_app.work.cache.MOMENT_S", 0.0)
     upload(app, ("a.csv", csv(table())))
-    until(lambda: title(app.run()) == r"a\.csv")
+    until(lambda: is_in_use(app.run(), r"a\.csv"))
     assert size(app) == ("16", "2", "2")
     upload(app, ("b.csv", csv(table(intents="pool"))))
     until(lambda: bool(app.run().error))
@@ -247,7 +294,8 @@ def test_a_large_file_shows_how_far_it_is_and_the_set_in_use_stays(
     ):
         progress = app.get("progress")[0].proto
         assert (progress.value, progress.text) == (25, label)
-        assert title(app) == "Demo set"
+        assert app.query_params["data"] == "demo"
+        assert shows_no_set(app) is (over == "labelled_from_upload")
         worker.over.add(over)
         app.run()
     assert not app.get("progress")
@@ -264,7 +312,7 @@ def test_a_file_that_takes_too_long_or_too_much_is_refused_and_the_next_one_is_r
     assert title(app) == "Demo set"
     monkeypatch.undo()
     upload(app, ("b.csv", csv(table())))
-    until(lambda: title(app.run()) == r"b\.csv")
+    until(lambda: is_in_use(app.run(), r"b\.csv"))
 
 
 def test_files_named_by_language_become_one_set(app: AppTest) -> None:
@@ -274,22 +322,25 @@ def test_files_named_by_language_become_one_set(app: AppTest) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "said"),
+    ("name", "content", "said", "is_read"),
     [
-        ("a.csv", b"", "is empty"),
-        ("a.csv", b"\x89PNG\r\n\x1a\n" + bytes(99), "a PNG picture"),
-        ("a.csv", csv(table(intents="pool")), "single intent"),
-        ("a.csv", csv(table().head(1)), "1 usable of 1 rows"),
-        ("a.jsonl", b'{"text": ', "is not JSON"),
+        ("a.csv", b"", "is empty", False),
+        ("a.csv", b"\x89PNG\r\n\x1a\n" + bytes(99), "a PNG picture", False),
+        ("a.csv", csv(table(intents="pool")), "single intent", True),
+        ("a.csv", csv(table().head(1)), "1 usable of 1 rows", True),
+        ("a.jsonl", b'{"text": ', "is not JSON", False),
     ],
 )
 def test_a_bad_file_gets_its_sentence_and_changes_nothing(
-    app: AppTest, name: str, content: bytes, said: str
+    app: AppTest, name: str, content: bytes, said: str, is_read: bool
 ) -> None:
     upload(app, ("good.csv", csv(table())))
     upload(app, (name, content))
     assert len(app.error) == 1
     assert said.replace(".", r"\.") in app.error[0].value
+    assert shows_no_set(app) is is_read  # its columns are on the page, and may be read otherwise
+    if is_read:
+        button(app, "Leave this file out").click().run()
     assert title(app) == r"good\.csv"
     assert size(app) == ("16", "2", "2")
 

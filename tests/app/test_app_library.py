@@ -189,3 +189,14 @@ def test_intents_are_merged_in_a_new_version(tmp_path: Path) -> None:
     assert in_use(app) == "In use: small.csv v3" and app.metric[1].value == "2"
     assert not [button.label for button in app.button if "Merge" in button.label or "Drop" in button.label]
     assert any("1 intent merged that differed only in case" in caption.value for caption in app.caption)
+
+
+def test_ticked_sets_show_what_differs_between_them(file: Path) -> None:
+    with_data(file.read_bytes())
+    app = with_data(file.read_bytes().replace(b"taxi", b"cab"))
+    app.session_state["library-ticked"] = ["small", "small-2"]
+    app.run()
+    assert not app.exception
+    assert "**Differs in: contents**" in [line.value for line in app.markdown]
+    [equal] = (box for box in app.expander if box.label.startswith("The same in all"))
+    assert equal.dataframe[0].value.loc["Languages", "small-2"] == "en, de"

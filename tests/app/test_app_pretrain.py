@@ -255,7 +255,7 @@ def test_a_finished_run_shows_what_it_finds(root: Path, app: AppTest) -> None:
     assert found["95 % interval"][0] == "70.0 to 88.0"
     assert found["Trained on"].tolist() == ["yes", "yes", "no"]
     assert any("Odd <b>text</b>" in plain(info.value) for info in app.info)
-    assert frame(app, "Took")["P@1"].tolist() == [75.0]
+    assert frame(app, "Minutes")["P@1"].tolist() == [75.0]
 
 
 def test_the_list_of_runs_tells_p_at_1_from_accuracy(root: Path) -> None:

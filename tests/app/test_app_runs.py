@@ -1,7 +1,9 @@
 """Runs are renamed, noted, tagged, searched, deleted and brought back on the Train page."""
 
 from pathlib import Path
+from typing import Any
 
+import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -164,3 +166,91 @@ def test_a_run_under_way_is_noted_and_neither_renamed_nor_deleted(root: Path, qu
             change()
     go(root)
     queue.wait(run, PATIENCE_S)
+
+
+def measured(root: Path, name: str, after: float, epochs: int, **changes: Any) -> Run:
+    """A finished run with this accuracy after training, of this many epochs."""
+    metrics = {"mean_base": 20.0, "mean_specialised": after}
+    settings = {"epochs": epochs, "batch_size": 16}
+    return past(root, name, FINISHED, metrics, hyperparameters=settings, **changes)
+
+
+def table_with(app: AppTest, label: str) -> pd.DataFrame:
+    """The table that has a row of this name."""
+    return next(table.value for table in app.dataframe if label in table.value.index)
+
+
+@pytest.fixture
+def three(queue: JobManager, tmp_path: Path) -> Path:
+    root = tmp_path / "runs"
+    for name, after, epochs in (("short", 30.0, 3), ("long", 34.5, 12), ("elsewhere", 90.0, 3)):
+        of_data(measured(root, name, after, epochs), "another" if name == "elsewhere" else "mine")
+    return root
+
+
+def test_ticked_runs_show_what_differs_and_fold_away_what_is_equal(three: Path) -> None:
+    app = opened()
+    assert not any(line.value.startswith("**Differs in") for line in app.markdown)
+    app.session_state["runs-watched-ticked"] = ["short", "long"]
+    app.run()
+    assert not app.exception
+    assert "**Differs in: epochs**" in [line.value for line in app.markdown]
+    differing = table_with(app, "Epochs")
+    assert sorted(differing.index) == ["After, %", "Before, %", "Epochs"]
+    assert differing.loc["Epochs", ["short", "long"]].tolist() == ["3", "12"]
+    assert differing.loc["After, %", ["short", "long"]].tolist() == ["30.0", "34.5"]
+    [equal] = (box for box in app.expander if box.label.startswith("The same in all"))
+    assert equal.dataframe[0].value.loc["Batch size", "long"] == "16"
+    app.text_input(key="runs-search").set_value("short").run()  # hides one of the ticked runs
+    assert not any(line.value.startswith("**Differs in") for line in app.markdown)
+    app.text_input(key="runs-search").set_value("").run()
+    assert "**Differs in: epochs**" in [line.value for line in app.markdown]
+
+
+def test_runs_of_two_methods_differ_in_what_both_have(three: Path) -> None:
+    other = past(
+        three, "other", FINISHED, method="softmax", hyperparameters={"epochs": 3, "margin": 2.0}, seed=7
+    )
+    of_data(other, "mine")
+    app = opened()
+    app.session_state["runs-watched-ticked"] = ["other", "short"]
+    app.run()
+    assert "**Differs in: method, seed**" in [line.value for line in app.markdown]
+    [partial] = (box for box in app.expander if box.label.startswith("Only some of them have"))
+    assert (partial.dataframe[0].value == "-").any(axis=1).all()
+
+
+def test_a_pinned_baseline_stays_at_the_top_and_others_are_shown_against_it(three: Path) -> None:
+    app = opened()
+    assert "Against baseline" not in app.dataframe[0].value
+    app.selectbox(key="choose-baseline").set_value("short").run()
+    for _ in range(2):
+        runs = app.dataframe[0].value.set_index("Run")
+        assert runs.index[0] == "short" and app.query_params["baseline"] == "short"
+        against = runs["Against baseline"]
+        assert against["long"] == pytest.approx(4.5) and against[["short", "elsewhere"]].isna().all()
+        app.run()
+    app.text_input(key="runs-search").set_value("long").run()  # the baseline stays whatever is asked for
+    assert listed(app) == ["short", "long"]
+    app.session_state["runs-watched-ticked"] = ["long"]
+    app.run()
+    differing = table_with(app, "Epochs")
+    assert list(differing) == ["short", "long"]
+    assert differing.loc["After, %"].tolist() == ["30.0", "34.5 (+4.5)"]
+    other = opened(baseline="short")  # by a link
+    assert listed(other)[0] == "short"
+
+
+def test_a_baseline_that_is_deleted_is_none(three: Path) -> None:
+    app = opened(watched="short", baseline="short")
+    press(app, "Delete")
+    assert app.selectbox(key="choose-baseline").value == "none" and not app.warning
+
+
+def test_a_run_that_can_not_be_read_differs_in_nothing_and_breaks_nothing(three: Path) -> None:
+    (three / "long" / "config.json").write_text("{")
+    app = opened()
+    app.session_state["runs-watched-ticked"] = ["long", "short"]
+    app.run()
+    assert not app.exception
+    assert any(box.label.startswith("Only some of them have") for box in app.expander)

@@ -99,6 +99,62 @@ def test_a_csv_goes_in_and_a_trained_run_comes_out(
     assert (Run(runs_folder / "short").encoder_folder / "model.safetensors").is_file()
 
 
+def test_no_other_sets_audit_is_under_a_file_without_its_columns(
+    page: Page, app_url: str, table: Path, tmp_path: Path
+) -> None:
+    unknown = tmp_path / "mails.csv"
+    content = table.read_text("utf-8").replace("utterance,label,lang,id,split", "col1,col2,col3,col4,col5")
+    unknown.write_text(content.replace(",en,", ",?,").replace(",de,", ",?,"), "utf-8")
+    visit(page, app_url, "data")
+    in_use = page.get_by_role("heading", name="In use:", level=2)
+    expect(in_use).to_have_count(1)
+    upload(page, unknown)
+    see(page, "Still to choose above: ")
+    settle(page)
+    expect(in_use).to_have_count(0)
+    expect(page.get_by_role("heading", name="Findings", level=2)).to_have_count(0)
+    expect(page.get_by_test_id("stMetricValue")).to_have_count(0)
+    page.get_by_role("button", name="Leave this file out").click()
+    expect(in_use).to_have_text(re.compile("Demo set"))
+    page.get_by_role("button", name="Train on these sentences").click()
+    see(page, "Demo set: 3,024 sentences")
+
+
+def test_runs_are_ticked_clicked_and_compared_with_a_pinned_baseline(
+    page: Page, app_url: str, runs_folder: Path
+) -> None:
+    for name, epochs in (("pinned-short", 3), ("pinned-long", 12)):
+        metrics = {"mean_base": 20.0, "mean_specialised": 30.0 + epochs}
+        over = Status(state=RunState.FINISHED)
+        run = past(runs_folder, name, over, metrics, hyperparameters={"epochs": epochs})
+        run.write("data.json", {"name": "hotel", "sha256": "pinned"})
+    visit(page, app_url, "train")
+    page.get_by_label("Search the runs").fill("pinned-")
+    page.get_by_label("Search the runs").press("Enter")
+    runs = page.locator('[class*="st-key-runs-watched-"]').get_by_test_id("stDataFrame").first
+    rows = runs.locator("table tbody tr")  # what a screen reader hears of it
+    expect(rows).to_have_count(2)
+    settle(page)
+    for row in (0, 1):
+        runs.click(position={"x": 17, "y": 52 + 35 * row})
+        settle(page)
+    see(page, "Differs in: epochs")
+    expect(page.locator("summary", has_text="The same in all")).to_be_visible()
+    names = [rows.nth(row).locator("td").nth(1).inner_text() for row in (0, 1)]
+    for row in (1, 0):
+        runs.click(position={"x": 90, "y": 52 + 35 * row})
+        see_address(page, watched=names[row])
+        settle(page)
+    page.get_by_role("combobox", name="Baseline").click()
+    page.get_by_role("option", name="pinned-short", exact=True).click()
+    see_address(page, baseline="pinned-short")
+    expect(rows.first).to_contain_text("pinned-short")
+    expect(rows.nth(1)).to_contain_text("+9.0")
+    see(page, "Differs in: epochs")
+    page.reload()  # it is still pinned
+    expect(rows.first).to_contain_text("pinned-short")
+
+
 def test_a_run_goes_on_without_its_page_and_is_cancelled(
     page: Page, app_url: str, runs_folder: Path, table: Path
 ) -> None:

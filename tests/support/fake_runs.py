@@ -66,8 +66,13 @@ class NoData:
 
 def config(device: str = "cpu", method: str = "emu", **changes: Any) -> RunConfig:
     """A run's configuration."""
-    values: dict[str, Any] = {"encoder": "use", "train_languages": ("en",), **changes}
-    return RunConfig(method, "tiny", {}, device=device, **values)
+    values: dict[str, Any] = {
+        "hyperparameters": {},
+        "encoder": "use",
+        "train_languages": ("en",),
+        **changes,
+    }
+    return RunConfig(method, "tiny", device=device, **values)
 
 
 def manager(root: Path) -> JobManager:
