@@ -9,7 +9,7 @@ from emu_app.panels.context import draw_bar, draw_problems
 from emu_app.shell.address import draw_link
 from emu_app.shell.users import draw_account, draw_sign_in
 from emu_app.shell.widgets import errors_shown
-from emu_app.work.cache import start_helpers
+from emu_app.work.cache import start_helpers, wait_anew
 
 _STOPPED = Path(__file__).parent / "shell" / "stopped.js"
 ICON = Path(__file__).parent / "icon.svg"  # a file, since icons by name are fetched from the network
@@ -59,6 +59,7 @@ def main() -> None:
     if not draw_sign_in():
         return
     start_helpers()
+    wait_anew()
     tabs = [
         st.Page("views/data.py", title="Data", icon=":material/table:"),
         st.Page("views/train.py", title="Train", icon=":material/model_training:"),

@@ -11,7 +11,7 @@ from emu_app.shell.address import draw_link
 from emu_app.shell.widgets import ADDRESSED, draw_note
 from emu_app.shell.wording import literal, sentence
 from emu_app.work.background import Done
-from emu_app.work.cache import encoded, outcome_of
+from emu_app.work.cache import encoded, outcome_of, wait_anew
 from emu_app.work.vectors import weights_of
 from emu_app.workbench.drawer import draw_drawer, languages_key
 from emu_app.workbench.first_screen import draw_first_screen
@@ -48,6 +48,7 @@ def page() -> None:
 
 
 def _draw_maps(space: Space, now: Context) -> None:
+    wait_anew()
     with st.container(key="space"):
         settings = st.container(key="map-settings", horizontal=True, vertical_alignment="bottom", gap="small")
         middle, right = st.columns([2, 1], gap="small")

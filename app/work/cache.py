@@ -1,7 +1,10 @@
 """Work in the background, as pages wait for it: vectors of sentences and what is computed from them."""
 
 import os
+import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,6 +24,9 @@ from emu_core.encoders.specs import is_run
 from emu_core.errors import DataError, EmuError, EncoderError
 
 _POLL_S = 0.5
+WAITED_S = 0.3  # how long a run of the page waits, for all its tasks together, before it draws a bar
+# Of the session: until when the running script waits, and the tasks that have a bar, which are no short ones.
+_WAITS_UNTIL, _LONG = "waits-until", "long-tasks"
 FETCH = "fetch:"  # the prefix of the key of a task that downloads a model
 QUICK_BYTES = 5_000_000  # audited in about a second
 # An uploaded file of a few kilobytes can unfold to gigabytes or take minutes to read.
@@ -55,28 +61,79 @@ def start_helpers() -> None:
     job_manager()
 
 
+def wait_anew() -> None:
+    """Let a run of the page, or of a fragment, that begins here wait `WAITED_S` for short tasks."""
+    st.session_state.pop(_WAITS_UNTIL, None)
+
+
+def _waited_for(outcome: TaskOutcome, worker: Background | None = None) -> TaskOutcome:
+    """Return a task's outcome, for which this run of the page waits while it has time left."""
+    if not isinstance(outcome, Pending) or outcome.key in st.session_state.get(_LONG, ()):
+        return outcome
+    until: float = st.session_state.setdefault(_WAITS_UNTIL, time.monotonic() + WAITED_S)
+    return (worker or background()).wait(outcome.key, max(0.0, until - time.monotonic()))
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """The vectors (N, dim) of texts by those encoders that have encoded them, and what became of the others."""
+
+    vectors: dict[str, FloatArray]  # by the encoder's name
+    errors: dict[str, EncoderError]  # likewise
+    pending: Pending | None = None  # the first task that is not over
+    label: str = ""  # of its bar, as markdown
+
+    def draw(self) -> None:
+        """Draw the errors and the progress, if there are any."""
+        for error in self.errors.values():
+            st.error(sentence(error), icon=":material/error:")
+        if self.pending is not None:
+            show_pending(self.pending, self.label)
+
+
 def encoded(
     specs: Mapping[str, str], data_sha: str, texts: Sequence[str], *, parts: bool = False
 ) -> dict[str, FloatArray] | None:
     """Return each encoder's vectors (N, dim) of the texts; None, with progress or error drawn, until they are there.
 
+    The arguments are those of `encoded_so_far`.
+    """
+    so_far = encoded_so_far(specs, data_sha, texts, parts=parts)
+    so_far.draw()
+    return so_far.vectors if len(so_far.vectors) == len(specs) else None
+
+
+def encoded_so_far(
+    specs: Mapping[str, str], data_sha: str, texts: Sequence[str], *, parts: bool = False
+) -> Encoded:
+    """Ask all encoders for their vectors, and return those that are there after a moment.
+
     `specs` maps an encoder's name to its spec; the other arguments are those of `embeddings`.
     """
-    try:
-        vectors_by_name = {
-            name: embeddings(spec, data_sha, texts, parts=parts) for name, spec in specs.items()
-        }
-    except EncoderError as error:
-        st.error(sentence(error), icon=":material/error:")
-        return None
-    ready: dict[str, FloatArray] = {}
-    for name, vectors in vectors_by_name.items():
-        if isinstance(vectors, Pending):
-            label = f"Splitting {counted(len(texts), 'sentence')}; each is encoded once for all of its parts"
-            show_pending(vectors, label if parts else _doing(vectors, name, specs[name], len(texts)))
+    vectors, errors = dict[str, FloatArray](), dict[str, EncoderError]()
+
+    def ask(name: str) -> Pending | None:
+        try:
+            outcome = embeddings(specs[name], data_sha, texts, parts=parts)
+        except EncoderError as error:
+            errors[name] = error
             return None
-        ready[name] = np.asarray(vectors)
-    return ready
+        if isinstance(outcome, Pending):
+            return outcome
+        vectors[name] = np.asarray(outcome)
+        return None
+
+    asked = {name: ask(name) for name in specs}  # all of them before any is waited for
+    for name in specs:
+        while (task := asked[name]) is not None and not isinstance(_waited_for(task), Pending):
+            asked[name] = ask(name)
+    in_order = {name: vectors[name] for name in specs if name in vectors}
+    for name, task in asked.items():
+        if task is not None:
+            label = f"Splitting {counted(len(texts), 'sentence')}; each is encoded once for all of its parts"
+            label = label if parts else _doing(task, name, specs[name], len(texts))
+            return Encoded(in_order, errors, task, label)
+    return Encoded(in_order, errors)
 
 
 def _doing(pending: Pending, name: str, spec: str, sentences: int) -> str:
@@ -86,6 +143,17 @@ def _doing(pending: Pending, name: str, spec: str, sentences: int) -> str:
         return f"Encoder {name}: downloading {model} from the Hugging Face hub, only this once"
     which = "" if name == spec or is_run(spec) else f" ({literal(spec, 80)})"
     return f"Encoder {name}{which}: opening it and encoding {counted(sentences, 'sentence')}"
+
+
+def stored_vectors(specs: Mapping[str, str], data_sha: str, texts: Sequence[str]) -> dict[str, FloatArray]:
+    """Return the vectors of `encoded` by those encoders of which they are stored; nothing is encoded."""
+    paths = {name: vectors_file(spec, data_sha, texts) for name, spec in specs.items()}
+    return {name: np.asarray(np.load(path, mmap_mode="r")) for name, path in paths.items() if path.is_file()}
+
+
+def vectors_file(encoder_spec: str, data_sha: str, texts: Sequence[str]) -> Path:
+    """Return the file in which `embeddings` stores an encoder's vectors of texts."""
+    return vectors_path(all_runs_root(), weights_of(encoder_spec), data_sha, texts)
 
 
 def embeddings(
@@ -148,7 +216,7 @@ def outcome_of(key: str, label: str, function: Any, *args: Any) -> Done | Failed
 
     A failure is drawn, too. `key` identifies the function and its arguments; `label` is markdown for the bar.
     """
-    outcome = background().run(key, function, *args)
+    outcome = _waited_for(background().run(key, function, *args))
     if isinstance(outcome, Pending):
         show_pending(outcome, label)
         return None
@@ -171,7 +239,8 @@ def done_or_shown(key: str, size: int, label: str, function: Callable[..., Any],
     if size <= QUICK_BYTES:
         with st.spinner(label):
             return function(*args)
-    return _value_or_bar(_taken(key, background().run(key, function, *args), DataError), label)
+    outcome = _waited_for(background().run(key, function, *args))
+    return _value_or_bar(_taken(key, outcome, DataError), label)
 
 
 def _value_or_bar(outcome: Pending | Done, label: str, worker: Background | None = None) -> Any | None:
@@ -184,6 +253,7 @@ def _value_or_bar(outcome: Pending | Done, label: str, worker: Background | None
 def show_pending(pending: Pending, label: str, worker: Background | None = None) -> None:
     """Draw a task's progress, and run the page again when it is over; the page should then stop."""
     worker = worker or background()
+    st.session_state.setdefault(_LONG, set()).add(pending.key)
 
     @st.fragment(run_every=_POLL_S)
     def poll() -> None:

@@ -1,8 +1,10 @@
 """The tasks of the background worker, in its process. They raise EncoderError if an encoder can't be loaded."""
 
 import gc
-from collections.abc import Sequence
-from functools import lru_cache
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from zipfile import ZIP_STORED, ZipFile
@@ -84,22 +86,53 @@ def export_to_zip(spec: str, format: ExportFormat, name: str, path: Path) -> int
     return path.stat().st_size
 
 
-def predictions(
-    encoder: str,
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """What one encoder answers to N sentences."""
+
+    table: pd.DataFrame  # of `IntentClassifier.explain`
+    facts: PredictionFacts
+    vectors: FloatArray  # (N, dim)
+
+
+def answers(
+    encoders: Mapping[str, tuple[str, str, Path]],
     pool: LabelledSet,
-    pool_vectors: FloatArray,
     asked: NDArray[np.intp],
     texts: Sequence[str],
-    vectors: FloatArray,
-) -> tuple[pd.DataFrame, PredictionFacts]:
-    """Predict the intents of N texts from a labelled pool and five neighbours each; return them with their facts.
+) -> dict[str, Answer]:
+    """Encode N texts by several encoders, and predict their intents from a labelled pool and five neighbours each.
 
-    `asked` are the rows of the pool that may be held out; vectors are those of all its rows, and (N, dim).
+    The encoders are by name: the spec, its weights, and the file with its vectors of all rows of the pool. `asked` are
+    the rows of the pool that may be held out.
     """
-    of_pool, of_none = np.split(pool_vectors, [len(pool)])
-    classifier = IntentClassifier(encoder, n_neighbors=5)
-    classifier.fit_labelled(pool, vectors=of_pool, none_vectors=of_none, asked=asked)
-    return classifier.explain(texts, vectors=vectors), classifier.facts
+    by_encoder = {}
+    for number, (name, (spec, weights, path)) in enumerate(encoders.items()):
+        progress = partial(_report_part, number, len(encoders))
+        vectors = _encoder(spec, weights).encode(texts, on_progress=progress)
+        classifier = _classifier(spec, pool, path, asked)
+        by_encoder[name] = Answer(classifier.explain(texts, vectors=vectors), classifier.facts, vectors)
+    return by_encoder
+
+
+def _report_part(part: int, parts: int, done: int, total: int) -> None:
+    report(part + done / total, parts)
+
+
+# Classifiers stay fitted, since fitting one takes longer than to answer a sentence: those of A and B.
+_CLASSIFIERS: dict[tuple[Path, str], IntentClassifier] = {}
+
+
+def _classifier(spec: str, pool: LabelledSet, path: Path, asked: NDArray[np.intp]) -> IntentClassifier:
+    key = path, hashlib.sha256(asked.tobytes()).hexdigest()
+    if key not in _CLASSIFIERS:
+        of_pool, of_none = np.split(np.load(path), [len(pool)])
+        classifier = IntentClassifier(spec, n_neighbors=5)
+        classifier.fit_labelled(pool, vectors=of_pool, none_vectors=of_none, asked=asked)
+        while len(_CLASSIFIERS) > 1:
+            del _CLASSIFIERS[next(iter(_CLASSIFIERS))]
+        _CLASSIFIERS[key] = classifier
+    return _CLASSIFIERS[key]
 
 
 def suggestions(
@@ -136,6 +169,7 @@ def _encoder(spec: str, weights: str) -> Encoder:
 
 def forget_encoders() -> None:
     """Close the open encoders, and return their memory to the system."""
+    _CLASSIFIERS.clear()
     _encoder.cache_clear()
     close_encoders()
     gc.collect()

@@ -7,7 +7,7 @@ from emu_app.panels.context import Context
 from emu_app.shell.widgets import ADDRESSED, KEPT
 from emu_app.shell.wording import literal
 from emu_app.workbench.maps import (
-    PREDICTED,
+    ANSWERS,
     TRIED,
     WITHOUT_TRANSLATIONS,
     draw_picked,
@@ -26,11 +26,9 @@ def draw_inspector(space: Space, now: Context) -> None:
     label, example = "Try a sentence", "In any language"
     if typed := cleaned(st.text_input(label, placeholder=example, max_chars=1_000, key=TRIED, **ADDRESSED)):
         answers_by_encoder = answers(now, [typed]) or {}
-        st.session_state[PREDICTED] = {
-            name: table["intent"].iloc[0] for name, (table, _) in answers_by_encoder.items()
-        }
-        for (name, (table, facts)), title in zip(answers_by_encoder.items(), now.titles, strict=False):
-            draw_answer(title, table.iloc[0], facts, f"nearest-{name}")
+        st.session_state[ANSWERS] = answers_by_encoder
+        for (name, answer), title in zip(answers_by_encoder.items(), now.titles, strict=False):
+            draw_answer(title, answer.table.iloc[0], answer.facts, f"nearest-{name}")
         return
     draw_picked(space.points, now)
     places = np.flatnonzero(space.points["row"].to_numpy() == inspected(now.chosen.sha256))

@@ -25,7 +25,7 @@ from emu_app.shell.widgets import (
     errors_shown,
     say_cut,
 )
-from emu_app.work.cache import encoded
+from emu_app.work.tasks import Answer
 from emu_app.work.vectors import weights_of
 from emu_app.workbench.subject import Space
 from emu_core import charts
@@ -40,7 +40,7 @@ from emu_core.evaluation.retrieval import nearest
 
 MOUSE: dict[str, maps.Drag] = {"Click": "pan", "Lasso": "lasso", "Box": "select"}
 CHART, TRIED = "explore-map", "try-sentence"
-PREDICTED = "try-intents"  # of the session: the typed sentence's intent by each encoder, while it is known
+ANSWERS = "try-answers"  # of the session: each encoder's answer to the typed sentence, while there are any
 WITHOUT_TRANSLATIONS = "explore-no-translations"
 PICKED_NEIGHBOURS, TYPED_NEIGHBOURS = 10, 5
 _PICKED, _INSPECTED, _FIRST = "explore-picked", "explore-inspected", "explore-first"
@@ -167,13 +167,12 @@ def _same_intent(points: pd.DataFrame, row: int | None) -> list[int]:
 def _marks(space: Space, layouts: Mapping[str, maps.Layout], data_sha: str) -> list[maps.Mark]:
     """Return, for each map, the typed sentence or the picked one with its neighbours; none if there is neither."""
     intents = space.points["intent"].to_numpy()
-    if typed := cleaned(str(st.session_state.get(TRIED, ""))):
-        vectors, predicted = encoded(space.specs, "", [typed]), st.session_state.get(PREDICTED, {})
-        if vectors is None:
-            return []
+    if cleaned(str(st.session_state.get(TRIED, ""))):
+        answers: dict[str, Answer] = st.session_state.get(ANSWERS, {})
         return [
-            _typed_mark(space.vectors[name], vectors[name], layout.places, intents, predicted.get(name, ""))
+            _typed_mark(space.vectors[name], answers[name], layout.places, intents)
             for name, layout in layouts.items()
+            if name in answers
         ]
     rows = np.flatnonzero(space.points["row"].to_numpy() == inspected(data_sha))
     if not len(rows):
@@ -194,13 +193,10 @@ def _mark(
 
 
 def _typed_mark(
-    vectors: FloatArray,
-    typed: FloatArray,
-    places: NDArray[np.float32],
-    intents: NDArray[np.object_],
-    predicted: str,
+    vectors: FloatArray, answer: Answer, places: NDArray[np.float32], intents: NDArray[np.object_]
 ) -> maps.Mark:
     """Return the mark of a typed sentence; right are the neighbours of the predicted intent, or of the nearest one."""
+    predicted, typed = answer.table["intent"].iloc[0], answer.vectors
     found = nearest(np.concatenate([vectors, typed]), [len(vectors)], TYPED_NEIGHBOURS).rows[0]
     near = found[found >= 0].tolist()
     expected = predicted if predicted in intents else intents[near[0]]

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import streamlit as st
+from numpy.typing import NDArray
 
 from emu_app.data.boxes import ask_sentences, read_box
 from emu_app.data.tables import read_texts
@@ -13,51 +14,57 @@ from emu_app.panels.labelling import LABELLING
 from emu_app.shell.address import draw_link
 from emu_app.shell.widgets import choose, draw_note, draw_table, roomy_columns
 from emu_app.shell.wording import literal
-from emu_app.work.cache import computed, encoded
-from emu_app.work.tasks import predictions
+from emu_app.work import tasks
+from emu_app.work.cache import computed, encoded, vectors_file
+from emu_app.work.tasks import Answer
 from emu_app.work.vectors import digest, weights_of
 from emu_core.api.compare import ALL, choose_rows
 from emu_core.charts.style import short
+from emu_core.data.labelled import LabelledSet
 from emu_core.data.languages import language_name
 from emu_core.data.wording import counted
 from emu_core.evaluation.vector_classifier import NO_INTENT, PredictionFacts
 from emu_core.reports.prediction_notes import prediction_notes
 from emu_core.runs.trained_on import trained_rows
 
-Answer = tuple[pd.DataFrame, PredictionFacts]  # predictions, and the classifier's facts
 MOST_TYPED, MOST_OF_A_FILE = 200, 5_000
 _NEIGHBOURS = 5  # labelled sentences behind a prediction
 
 
 def answers(now: Context, texts: list[str]) -> dict[str, Answer] | None:
-    """Return each encoder's predictions of N texts; None, with progress drawn, until they are there.
+    """Return each encoder's answers to N texts; None, with progress drawn, until they are there.
 
     The labelled sentences that vote are those of the data, or a sample of them.
     """
     specs, chosen = now.specs, now.chosen
-    pool, sampled = choose_rows(chosen.labelled, ALL, [])
-    if sampled:
+    weights = {name: weights_of(spec) for name, spec in specs.items()}
+    pool, all_texts, asked = _pool(
+        chosen.sha256, tuple(weights.values()), tuple(specs.values()), chosen.labelled
+    )
+    if len(pool) < len(chosen.labelled):
         draw_note(
             f"The labelled sentences are a sample of {len(pool):,} of {len(chosen.labelled):,}, with every intent."
         )
-    pooled = encoded(specs, chosen.sha256, pool.all_rows()["text"].tolist())
-    vectors = None if pooled is None else encoded(specs, "", texts)
-    if pooled is None or vectors is None:
+    if encoded(specs, chosen.sha256, all_texts) is None:
         return None
-    seen = np.logical_or.reduce([trained_rows(spec, pool)[0] for spec in specs.values()])
-    weights = {name: weights_of(spec) for name, spec in specs.items()}
-    key = f"predictions:{chosen.sha256}:{':'.join(weights.values())}:{digest(texts)}"
-    by_encoder: dict[str, Answer] = {}
-    for name in specs:
-        answer = computed(
-            f"{key}:{weights[name]}",
-            f"{name}: searching {counted(len(pool), 'labelled sentence')}",
-            predictions, specs[name], pool, pooled[name], np.flatnonzero(~seen), texts, vectors[name],
-        )  # fmt: skip
-        if answer is None:
-            return None
-        by_encoder[name] = answer
+    encoders = {
+        name: (spec, weights[name], vectors_file(spec, chosen.sha256, all_texts))
+        for name, spec in specs.items()
+    }
+    key = f"answers:{chosen.sha256}:{':'.join(weights.values())}:{digest(texts)}"
+    label = f"Searching {counted(len(pool), 'labelled sentence')}"
+    by_encoder: dict[str, Answer] | None = computed(key, label, tasks.answers, encoders, pool, asked, texts)
     return by_encoder
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def _pool(
+    sha256: str, weights: tuple[str, ...], specs: tuple[str, ...], _labelled: LabelledSet
+) -> tuple[LabelledSet, list[str], NDArray[np.intp]]:
+    """Return the labelled sentences that vote, the texts of all their rows, and the rows that may be held out."""
+    pool, _ = choose_rows(_labelled, ALL, [])
+    seen = np.logical_or.reduce([trained_rows(spec, pool)[0] for spec in specs])
+    return pool, pool.all_rows()["text"].tolist(), np.flatnonzero(~seen)
 
 
 def draw_predictions(now: Context) -> None:
@@ -72,9 +79,9 @@ def draw_predictions(now: Context) -> None:
     by_encoder = answers(now, texts) if texts else None
     if by_encoder is None:
         return
-    _draw_table({name: table for name, (table, _) in by_encoder.items()})
-    for title, (_, facts) in zip(now.titles, by_encoder.values(), strict=True):
-        if notes := [*_caught(facts), *prediction_notes(facts)]:
+    _draw_table({name: answer.table for name, answer in by_encoder.items()})
+    for title, answer in zip(now.titles, by_encoder.values(), strict=True):
+        if notes := [*_caught(answer.facts), *prediction_notes(answer.facts)]:
             st.caption(f"{literal(title)}: {' '.join(map(literal, notes))}")
     row = 0
     if len(texts) > 1:
@@ -86,9 +93,9 @@ def draw_predictions(now: Context) -> None:
             format_func=named.__getitem__,
         )
     columns = roomy_columns(len(by_encoder), 340, "predicted")
-    for column, title, (name, (table, facts)) in zip(columns, now.titles, by_encoder.items(), strict=True):
+    for column, title, (name, answer) in zip(columns, now.titles, by_encoder.items(), strict=True):
         with column:
-            draw_answer(title, table.iloc[row], facts, f"predicted-{name}", with_notes=False)
+            draw_answer(title, answer.table.iloc[row], answer.facts, f"predicted-{name}", with_notes=False)
 
 
 def _caught(facts: PredictionFacts) -> list[str]:

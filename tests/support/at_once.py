@@ -32,7 +32,7 @@ class AtOnce:
         return self.outcomes[key]
 
     def wait(self, key: str, moment_s: float) -> TaskOutcome:
-        return self.outcomes[key]
+        return self.outcomes.get(key, Pending(key, 0.25))
 
     def result(self, key: str, asker: str | None = None) -> Pending:
         return Pending(key, 0.25)
