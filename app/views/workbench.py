@@ -1,50 +1,62 @@
 """The workbench: two encoders on the same sentences, as maps and in figures."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import streamlit as st
+from numpy.typing import NDArray
 
 from emu_app.panels.context import Context, context
 from emu_app.panels.maps import FIRST_POINTS, MAX_DRAWN_POINTS, sample
-from emu_app.shell.address import draw_link
 from emu_app.shell.widgets import ADDRESSED, draw_note
 from emu_app.shell.wording import literal, sentence
 from emu_app.work.background import Done
-from emu_app.work.cache import encoded, outcome_of, wait_anew
+from emu_app.work.cache import Encoded, encoded_so_far, outcome_of, stored_vectors, wait_anew
 from emu_app.work.vectors import weights_of
 from emu_app.workbench.drawer import draw_drawer, languages_key
-from emu_app.workbench.first_screen import draw_first_screen
+from emu_app.workbench.first_screen import draw_alone, draw_first_screen, draw_trained
 from emu_app.workbench.inspector import draw_inspector
-from emu_app.workbench.maps import draw_space
+from emu_app.workbench.maps import HEIGHT_PX, draw_space
 from emu_app.workbench.subject import Space, Subject
 from emu_core.api.compare import choose_rows, splits_of, training_notes
+from emu_core.data.labelled import LabelledSet
 from emu_core.data.wording import counted
 from emu_core.encoders.base import FloatArray
-from emu_core.errors import DataError
+from emu_core.errors import DataError, EncoderError
 from emu_core.evaluation.comparison import Comparison
+
+_LAST = "last-space"  # of the session: the space that was drawn last, and what tells its data and encoders from others
 
 
 def page() -> None:
-    """Draw the headline with the languages, the maps with their inspector, and the drawer."""
+    """Draw the headline with the languages, the maps with their inspector, and the drawer, each once it is known."""
     now = context()
-    space = _space(now)
-    if space is None:
-        return
-    subject = None
-    with st.container(key="verdict"):
-        if len(space.specs) == 2:
-            subject = _measure(space, now)
-        else:
-            alone = "There is no encoder B to compare with"
-            missing = "A and B are the same encoder" if now.a == now.b else alone
-            draw_note(f"{missing}: train a run on these data, or choose one above.")
-            draw_link("views/train.py", "Train a run", ":material/model_training:")
-        if subject is not None and subject.is_measured:
-            draw_first_screen(space.points, subject, now)
-    st.fragment(_draw_maps)(space, now)
-    if subject is not None or len(space.specs) == 1:
-        draw_drawer(space, subject, now)
+    first, maps, drawer = st.container(key="verdict"), st.container(), st.container()
+    with maps:
+        points = _points(now)
+    part, subject, errors = None, None, dict[str, EncoderError]()
+    with first:
+        if len(now.specs) == 1:
+            draw_alone(points, now)
+        elif (part := _part(now)) is not None:
+            subject, errors = _draw_verdict(part, points, now)
+    is_awaited = part is not None and subject is None and not errors
+    specs = {name: spec for name, spec in now.specs.items() if name not in errors}
+    with maps:
+        space = _space(points, specs, now, is_verdict_awaited=is_awaited)
+        if space is not None:
+            st.fragment(_draw_maps)(space, now)
+        elif specs:
+            middle, right = st.columns([2, 1], gap="small")
+            middle.container(border=True, height=HEIGHT_PX, key="maps-to-come").caption(
+                "The maps appear here."
+            )
+            right.container(border=True, height=HEIGHT_PX).caption("Here you can try a sentence.")
+    with drawer:
+        if subject is not None or len(now.specs) == 1:
+            draw_drawer(space, subject, now)
 
 
 def _draw_maps(space: Space, now: Context) -> None:
@@ -57,57 +69,119 @@ def _draw_maps(space: Space, now: Context) -> None:
     draw_space(space, now, settings, middle)
 
 
-def _space(now: Context) -> Space | None:
-    """Return the sentences to draw with their vectors; None, with progress drawn, until they are there."""
+def _points(now: Context) -> pd.DataFrame:
+    """Return the sentences to draw; of a large set a sample, unless all are asked for."""
     total, most = min(len(now.chosen.labelled), MAX_DRAWN_POINTS), FIRST_POINTS
     if total > FIRST_POINTS and st.toggle(
         f"Draw {total:,} sentences, which takes longer", key="explore-all", **ADDRESSED
     ):
         most = MAX_DRAWN_POINTS
-    points = sample(now.chosen.labelled, most)
-    vectors = encoded(now.specs, now.chosen.sha256, points["text"].tolist())
-    return None if vectors is None else Space(now.specs, points, vectors)
+    return sample(now.chosen.labelled, most)
 
 
-def _measure(space: Space, now: Context) -> Subject | None:
-    """Return A and B on the rows that the bar names; None, with the reason drawn, while they can't be measured."""
-    languages = list(st.session_state.get(languages_key(now), []))
+def _space(
+    points: pd.DataFrame, specs: Mapping[str, str], now: Context, *, is_verdict_awaited: bool
+) -> Space | None:
+    """Return the sentences to draw with the vectors that are there; None, with progress drawn, if there are none.
+
+    While more sentences of the same data are encoded, it is the space that was drawn last. Nothing is encoded for the
+    maps before the verdict is there.
+    """
+    sha, texts = now.chosen.sha256, points["text"].tolist()
+    if is_verdict_awaited:
+        encoded = Encoded(stored_vectors(specs, sha, texts), {})
+    else:
+        encoded = encoded_so_far(specs, sha, texts)
+        encoded.draw()
+    identity = (sha, *specs, *map(weights_of, specs.values()))
+    last_identity, last = st.session_state.get(_LAST, (None, None))
+    if identity == last_identity and len(encoded.vectors) < len(last.vectors):
+        kept: Space = last
+        return kept
+    if not encoded.vectors:
+        return None
+    titles = dict(zip(now.specs, now.titles, strict=True))
+    drawn = {name: spec for name, spec in specs.items() if name in encoded.vectors}
+    space = Space(drawn, {name: titles[name] for name in drawn}, points, encoded.vectors)
+    st.session_state[_LAST] = (identity, space)
+    return space
+
+
+def _languages(now: Context) -> list[str]:
+    """Return the languages that are measured; none for all."""
+    return list(st.session_state.get(languages_key(now), []))
+
+
+def _part(now: Context) -> LabelledSet | None:
+    """Return the rows that the bar names, with notes on them drawn; None, with the reason drawn, if there are none."""
     try:
-        part, notes = choose_rows(now.chosen.labelled, now.on, languages)
+        part, notes = choose_rows(now.chosen.labelled, now.on, _languages(now))
     except DataError as error:
         st.warning(sentence(error), icon=":material/filter_alt_off:")
         return None
-    labelled = now.chosen.labelled
-    measured = labelled.selected(languages=languages or None, splits=splits_of(labelled, now.on))
-    seen = False
+    measured = _measured(now)
     for spec, rows, unknown in now.trained_rows:
         notes += training_notes(spec, rows[measured], unknown)
-        seen = seen or bool(rows[measured].any())
     for note in dict.fromkeys([*notes, *now.reading_notes]):
         draw_note(literal(note))
-    key = f"{now.chosen.sha256}:{now.on}:{','.join(languages)}"
-    vectors = _vectors(space, key, part.frame["text"].tolist())
-    if vectors is None:
-        return None
+    return part
+
+
+def _measured(now: Context) -> NDArray[np.bool_]:
+    """Return which rows of the data the bar names, (N,)."""
+    labelled = now.chosen.labelled
+    return labelled.selected(languages=_languages(now) or None, splits=splits_of(labelled, now.on))
+
+
+def _draw_verdict(
+    part: LabelledSet, points: pd.DataFrame, now: Context
+) -> tuple[Subject | None, dict[str, EncoderError]]:
+    """Draw the first screen; return A and B on the measured rows once they are compared, and errors of encoders.
+
+    Until then it shows what is known before anything is encoded.
+    """
+    screen = st.container()  # above the progress
+    encoded = _encoded(part, points, now)
+    encoded.draw()
+    subject = _compared(part, encoded.vectors, now) if len(encoded.vectors) == len(now.specs) else None
+    with screen:
+        if subject is None or not subject.is_measured:
+            draw_trained(part, now, is_awaited=subject is None and not encoded.errors)
+        else:
+            draw_first_screen(points, subject, now)
+    return subject, encoded.errors
+
+
+def _encoded(part: LabelledSet, points: pd.DataFrame, now: Context) -> Encoded:
+    """Return the vectors of the measured sentences, taken from those of the maps if all of them are drawn."""
+    texts, drawn = part.frame["text"].tolist(), points["text"].tolist()
+    row_of_text = {text: row for row, text in enumerate(drawn)}
+    known = {}
+    if all(text in row_of_text for text in texts):
+        rows = np.array([row_of_text[text] for text in texts])
+        stored = stored_vectors(now.specs, now.chosen.sha256, drawn)
+        known = {name: vectors[rows] for name, vectors in stored.items()}
+    others = {name: spec for name, spec in now.specs.items() if name not in known}
+    encoded = encoded_so_far(others, now.chosen.sha256, texts)
+    known |= encoded.vectors
+    return replace(encoded, vectors={name: known[name] for name in now.specs if name in known})
+
+
+def _compared(part: LabelledSet, vectors: Mapping[str, FloatArray], now: Context) -> Subject | None:
+    """Return A and B on the measured rows; None, with progress drawn, until they are compared."""
     (base, other), (first, second) = vectors.values(), now.titles
     comparison = Comparison(part.frame, base, other, (first, second))
-    weights = ":".join(map(weights_of, space.specs.values()))
+    key = f"{now.chosen.sha256}:{now.on}:{','.join(_languages(now))}"
+    weights = ":".join(map(weights_of, now.specs.values()))
     label = f"Finding the nearest neighbours of {counted(len(part), 'sentence')}"
     outcome = outcome_of(f"compare:{key}:{weights}", label, Comparison.computed, comparison)
     if outcome is None:
         return None
     if isinstance(outcome, Done):
         comparison.with_computed(outcome.value)
-    return Subject(space.specs, key, comparison, isinstance(outcome, Done), seen)
-
-
-def _vectors(space: Space, key: str, texts: list[str]) -> Mapping[str, FloatArray] | None:
-    """Return the vectors of texts, taken from those of the maps if all texts are drawn."""
-    row_of_text = {text: row for row, text in enumerate(space.points["text"])}
-    if not all(text in row_of_text for text in texts):
-        return encoded(space.specs, key, texts)
-    rows = np.array([row_of_text[text] for text in texts])
-    return {name: vectors[rows] for name, vectors in space.vectors.items()}
+    measured = _measured(now)
+    seen = any(bool(rows[measured].any()) for _, rows, _ in now.trained_rows)
+    return Subject(now.specs, key, comparison, isinstance(outcome, Done), seen)
 
 
 page()

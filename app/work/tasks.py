@@ -23,7 +23,7 @@ from emu_core.data.labelled import LabelledSet, UnlabelledSet
 from emu_core.devices import pick_device
 from emu_core.encoders.base import Encoder, FloatArray
 from emu_core.encoders.registry import load_encoder
-from emu_core.encoders.remembered import close_encoders
+from emu_core.encoders.remembered import close_encoders, remembered_vectors
 from emu_core.encoders.specs import is_run
 from emu_core.evaluation.vector_classifier import PredictionFacts
 from emu_core.exporting import ExportFormat
@@ -36,8 +36,11 @@ MOST_WORDS = 20_000  # the most frequent words of each language; a page can't ho
 
 
 def encode_to_file(spec: str, weights: str, texts: Sequence[str], path: Path) -> None:
-    """Write the vectors (N, dim), float32, of N texts to a .npy file, whole or not at all."""
-    _write(_encoder(spec, weights).encode(texts, on_progress=report), path)
+    """Write the vectors (N, dim), float32, of N texts to a .npy file, whole or not at all.
+
+    Texts that were encoded before, such as those that are measured and then drawn, are not encoded again.
+    """
+    _write(remembered_vectors(_encoder(spec, weights), texts, on_progress=report), path)
 
 
 def parts_to_file(spec: str, weights: str, texts: Sequence[str], path: Path) -> None:

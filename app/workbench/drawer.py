@@ -70,8 +70,8 @@ GROUPS = {
 MOST_CHOSEN, MOST_OFFERED = 30, 3_000  # sentences of the similarity matrix
 
 
-def draw_drawer(space: Space, subject: Subject | None, now: Context) -> None:
-    """Draw the tabs."""
+def draw_drawer(space: Space | None, subject: Subject | None, now: Context) -> None:
+    """Draw the tabs; the sentences of the maps may not be encoded yet."""
     run = now.run
     tabs: dict[str, Callable[[], None]] = {} if subject is None else _views(subject)
     tabs["Predict"] = lambda: draw_predictions(now)
@@ -81,7 +81,7 @@ def draw_drawer(space: Space, subject: Subject | None, now: Context) -> None:
         tabs["Forgetting"] = lambda: draw_forgetting(run)
         tabs["Epochs"] = lambda: _draw_epochs(run)
     if subject is not None:
-        tabs["Take away"] = lambda: draw_take_away(space, subject, now)
+        tabs["Take away"] = lambda: _draw_take_away(space, subject, now)
         languages = now.chosen.labelled.languages
         if len(languages) > 1:
             about = {"placeholder": "All languages", "width": 420}
@@ -279,6 +279,13 @@ def _draw_epochs(run: Run) -> None:
         f"{run.name}-epochs.html",
         help="A page that plays the map, without a network.",
     )
+
+
+def _draw_take_away(space: Space | None, subject: Subject, now: Context) -> None:
+    if space is None:
+        draw_note("The sentences of the maps are being encoded.")
+    else:
+        draw_take_away(space, subject, now)
 
 
 @dataclass(frozen=True)

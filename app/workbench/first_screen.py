@@ -11,18 +11,23 @@ from emu_app.shell.wording import literal
 from emu_app.workbench.maps import TRIED, pick
 from emu_app.workbench.subject import Subject
 from emu_core.charts.style import short
+from emu_core.data.labelled import LabelledSet
+from emu_core.encoders.specs import is_run
 from emu_core.errors import RunError
 from emu_core.reports.headline import (
     Example,
+    alone_sentence,
     examples,
     language_bars,
     noun_of,
     reader_language,
     result_sentence,
+    sentences_in,
     trained_sentence,
     verdict_of,
 )
 
+_HEIGHT_PX = 300  # of the bars of many languages
 _TALLEST = 9  # languages whose bars need no scrolling
 _EXAMPLE = 70  # characters of a sentence
 
@@ -34,17 +39,59 @@ def draw_first_screen(points: pd.DataFrame, subject: Subject, now: Context) -> N
     is_before_and_after = now.run is not None and base_of(now.run) == now.a
     names = None if is_before_and_after else (plain_name(now.a), plain_name(now.b))
     result = result_sentence(comparison, noun, seen=subject.seen, names=names)
-    with st.container(key="headline"):
-        st.header(literal(f"{_trained(now, noun)} {result}".strip()), anchor=False)
+    _draw_headline(f"{_trained(now, noun)} {result}".strip())
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"**{literal(verdict_of(comparison))}**", width="content", help=_ABOUT)
-        if now.chosen.is_demo:
-            draw_link("views/data.py", "Use my own file", ":material/upload_file:")
+        _draw_own_file(now)
     bars, sentences = st.columns([5, 7], gap="large")
-    with bars, st.container(height=300 if len(comparison.languages) > _TALLEST else "content", border=False):
+    with (
+        bars,
+        st.container(height=_HEIGHT_PX if len(comparison.languages) > _TALLEST else "content", border=False),
+    ):
         st.html(language_bars(comparison, seen=subject.seen))
     with sentences, st.container(key="examples", gap=None):
         _draw_examples(points, subject, now, is_before_and_after=is_before_and_after)
+
+
+def draw_trained(part: LabelledSet, now: Context, *, is_awaited: bool) -> None:
+    """Draw what is known before anything is encoded, and room for the rest if it is awaited."""
+    noun = noun_of(part.frame["text"])
+    of_two = (
+        f"{plain_name(now.a)} and {plain_name(now.b)} on {sentences_in(len(part), noun, part.languages)}."
+    )
+    _draw_headline(_trained(now, noun) or of_two)
+    if not is_awaited:
+        return
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown("Measuring whether it finds the right intents of new sentences.", width="content")
+        _draw_own_file(now)
+    bars, sentences = st.columns([5, 7], gap="large")
+    bars.container(height=_HEIGHT_PX, border=True, key="bars-to-come").caption(
+        "A bar for each language appears here."
+    )
+    sentences.container(height=_HEIGHT_PX, border=True).caption(
+        "Sentences that it gets right or wrong appear here."
+    )
+
+
+def draw_alone(points: pd.DataFrame, now: Context) -> None:
+    """Draw what is seen of one encoder, and what to do next."""
+    noun = noun_of(points["text"])
+    what = sentences_in(len(points), noun, now.chosen.labelled.languages)
+    _draw_headline(alone_sentence(what, plain_name(now.a), is_run=is_run(now.a), is_twice=now.a == now.b))
+    with st.container(horizontal=True, vertical_alignment="center"):
+        draw_link("views/train.py", "Train a run", ":material/model_training:")
+        _draw_own_file(now)
+
+
+def _draw_headline(text: str) -> None:
+    with st.container(key="headline"):
+        st.header(literal(text), anchor=False)
+
+
+def _draw_own_file(now: Context) -> None:
+    if now.chosen.is_demo:
+        draw_link("views/data.py", "Use my own file", ":material/upload_file:")
 
 
 _ABOUT = (

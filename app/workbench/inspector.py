@@ -25,10 +25,10 @@ def draw_inspector(space: Space, now: Context) -> None:
     """Ask for a sentence and draw it, or the one picked on the maps."""
     label, example = "Try a sentence", "In any language"
     if typed := cleaned(st.text_input(label, placeholder=example, max_chars=1_000, key=TRIED, **ADDRESSED)):
-        answers_by_encoder = answers(now, [typed]) or {}
+        answers_by_encoder = answers(now, [typed], space.specs) or {}
         st.session_state[ANSWERS] = answers_by_encoder
-        for (name, answer), title in zip(answers_by_encoder.items(), now.titles, strict=False):
-            draw_answer(title, answer.table.iloc[0], answer.facts, f"nearest-{name}")
+        for name, answer in answers_by_encoder.items():
+            draw_answer(space.titles[name], answer.table.iloc[0], answer.facts, f"nearest-{name}")
         return
     draw_picked(space.points, now)
     places = np.flatnonzero(space.points["row"].to_numpy() == inspected(now.chosen.sha256))
@@ -47,11 +47,9 @@ def _draw_picked(row: int, space: Space, now: Context) -> None:
     st.markdown(f"**{literal(sentence['text'], 300)}**")
     st.caption(f"{literal(sentence['intent'], 60)}, {literal(language_name(sentence['language']))}")
     st.toggle("Leave out its translations", value=True, key=WITHOUT_TRANSLATIONS, **KEPT)
-    found = neighbours_of(space, row)
-    for name, title in zip(space.vectors, now.titles, strict=True):
-        rows, cosines = found[name]
+    for name, (rows, cosines) in neighbours_of(space, row).items():
         near = space.points.iloc[rows]
         same = int((near["intent"] == sentence["intent"]).sum())
-        st.markdown(f"{literal(title)}: {same} of {len(near)} have the same intent")
+        st.markdown(f"{literal(space.titles[name])}: {same} of {len(near)} have the same intent")
         table = near[["text", "intent", "language"]].assign(cosine=cosines)
         draw_neighbours(table, sentence["intent"], f"neighbours-{name}")

@@ -82,8 +82,10 @@ def draw_space(space: Space, now: Context, settings: Any, middle: Any) -> None:
             draw_note("No sentence passes the filters; remove one.")
             return
         maps.draw_progress(layouts)
-        titles = [f"{title}, {maps.PROJECTION_NAMES[method]}" for title in now.titles]
-        panels = {title: layout.places for title, layout in zip(titles, layouts.values(), strict=True)}
+        panels = {
+            f"{space.titles[name]}, {maps.PROJECTION_NAMES[method]}": layout.places
+            for name, layout in layouts.items()
+        }
         seen = _seen(points, now)
         places = (f"{sha}:{'trained' in seen}", panels, seen, maps.ink())
         look: _Look = {

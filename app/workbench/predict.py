@@ -1,5 +1,6 @@
 """Prediction: the intents of new sentences by each encoder, from their nearest labelled sentences."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -31,15 +32,15 @@ MOST_TYPED, MOST_OF_A_FILE = 200, 5_000
 _NEIGHBOURS = 5  # labelled sentences behind a prediction
 
 
-def answers(now: Context, texts: list[str]) -> dict[str, Answer] | None:
-    """Return each encoder's answers to N texts; None, with progress drawn, until they are there.
+def answers(now: Context, texts: list[str], specs: Mapping[str, str]) -> dict[str, Answer] | None:
+    """Return the answers to N texts by each of some encoders; None, with progress drawn, until they are there.
 
     The labelled sentences that vote are those of the data, or a sample of them.
     """
-    specs, chosen = now.specs, now.chosen
-    weights = {name: weights_of(spec) for name, spec in specs.items()}
+    chosen = now.chosen
+    weights = {name: weights_of(spec) for name, spec in now.specs.items()}
     pool, all_texts, asked = _pool(
-        chosen.sha256, tuple(weights.values()), tuple(specs.values()), chosen.labelled
+        chosen.sha256, tuple(weights.values()), tuple(now.specs.values()), chosen.labelled
     )
     if len(pool) < len(chosen.labelled):
         draw_note(
@@ -51,7 +52,7 @@ def answers(now: Context, texts: list[str]) -> dict[str, Answer] | None:
         name: (spec, weights[name], vectors_file(spec, chosen.sha256, all_texts))
         for name, spec in specs.items()
     }
-    key = f"answers:{chosen.sha256}:{':'.join(weights.values())}:{digest(texts)}"
+    key = f"answers:{chosen.sha256}:{':'.join(weights.values())}:{'+'.join(specs)}:{digest(texts)}"
     label = f"Searching {counted(len(pool), 'labelled sentence')}"
     by_encoder: dict[str, Answer] | None = computed(key, label, tasks.answers, encoders, pool, asked, texts)
     return by_encoder
@@ -76,7 +77,7 @@ def draw_predictions(now: Context) -> None:
         "views/data.py", "Label sentences, the most useful first", ":material/new_label:", part=LABELLING
     )
     texts = _ask()
-    by_encoder = answers(now, texts) if texts else None
+    by_encoder = answers(now, texts, now.specs) if texts else None
     if by_encoder is None:
         return
     _draw_table({name: answer.table for name, answer in by_encoder.items()})

@@ -13,9 +13,10 @@ from emu_core.evaluation.comparison import Comparison
 
 @dataclass(frozen=True, eq=False)
 class Space:
-    """The sentences on the maps, with their vectors by one or two encoders."""
+    """The sentences on the maps, with their vectors by those of the encoders A and B that have encoded them."""
 
     specs: dict[str, str]  # for `load_encoder`, by the encoder's name, A first
+    titles: dict[str, str]  # in figures, by the encoder's name
     points: pd.DataFrame  # N sentences: text, intent, language, split, id, and row, the number in the data
     vectors: dict[str, FloatArray]  # (N, dim) by the encoder's name
 

@@ -7,7 +7,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from emu_core.encoders.base import Encoder, FloatArray
+from emu_core.encoders.base import Encoder, FloatArray, ReportProgress
 from emu_core.encoders.registry import load_encoder
 from emu_core.encoders.specs import RUN_SPEC, is_run, parts_of
 
@@ -26,22 +26,24 @@ def opened_encoder(spec: str, device: str = "cpu") -> Encoder:
     return _opened(spec, device, _versions(spec))
 
 
-def remembered_vectors(encoder: Encoder, texts: Sequence[str]) -> FloatArray:
+def remembered_vectors(
+    encoder: Encoder, texts: Sequence[str], *, on_progress: ReportProgress | None = None
+) -> FloatArray:
     """Return the vectors (N, dim) of texts, of which only those are encoded that were not encoded before.
 
-    The memory is that of this process, and is gone when the encoder is.
+    The memory is that of this process, and is gone when the encoder is. `on_progress` is that of `Encoder.encode`.
     """
     distinct = list(dict.fromkeys(texts))
     limit = MAX_REMEMBERED_BYTES // (4 * encoder.dim)
     if not distinct or len(distinct) > limit:
-        return encoder.encode(texts)
+        return encoder.encode(texts, on_progress=on_progress)
     known = _VECTORS.setdefault(encoder, {})
     missing = [text for text in distinct if text not in known]
     if len(known) + len(missing) > limit:
         known.clear()
         missing = distinct
     if missing:
-        known.update(zip(missing, encoder.encode(missing), strict=True))
+        known.update(zip(missing, encoder.encode(missing, on_progress=on_progress), strict=True))
     return np.stack([known[text] for text in texts])
 
 

@@ -60,6 +60,30 @@ def in_languages(codes: Sequence[str]) -> str:
     return f"in {count} languages"
 
 
+def sentences_in(count: int, noun: str, languages: Sequence[str]) -> str:
+    """Return "324 questions in three languages"."""
+    return f"{counted(count, noun)} {in_languages(languages)}"
+
+
+def alone_sentence(sentences: str, name: str, *, is_run: bool = False, is_twice: bool = False) -> str:
+    """Return what a map of one encoder shows, and what to do next.
+
+    Args:
+        sentences: those on the map, such as "324 questions in three languages".
+        name: the encoder.
+        is_run: whether the encoder is a run, which can be compared with its base.
+        is_twice: whether it was chosen as both of the two encoders.
+    """
+    seen = (
+        f"The map shows {sentences} as {shown(name, 40)} sees them: those it finds alike are near each other."
+    )
+    if is_twice:
+        return f"{seen} A and B are the same encoder; choose another B above to compare it with."
+    if is_run:
+        return f"{seen} Choose an encoder B above to compare it with."
+    return f"{seen} Train a run to see what your labels change."
+
+
 def trained_sentence(config: RunConfig, facts: DataFacts, noun: str = "sentence", others: str = "") -> str:
     """Return what a run was trained on: "Trained on 336 English questions" and a full stop.
 

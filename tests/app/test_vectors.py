@@ -1,10 +1,12 @@
 import os
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from emu_app.work import tasks
+from emu_app.work import cache, tasks
+from emu_app.work.background import Pending
 from emu_app.work.vectors import FOLDER, prune, vectors_path, weights_of
 from emu_core.runs.run import RUN_NAME
 
@@ -51,6 +53,8 @@ def test_the_files_used_longest_ago_go_first(tmp_path: Path) -> None:
 class Lengths:
     """An encoder in small: a text's vector is its length, twice."""
 
+    dim = 2
+
     def encode(self, texts: list[str], on_progress: object) -> np.ndarray:
         return np.array([[len(text)] * 2 for text in texts], dtype=np.float32)
 
@@ -61,3 +65,29 @@ def test_vectors_are_written_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     tasks.encode_to_file("use", "w", ["a", "bcd"], path)
     assert np.load(path).tolist() == [[1, 1], [3, 3]]
     assert list(path.parent.iterdir()) == [path]  # nothing half-written beside it
+
+
+class Slow:
+    """A worker in small, whose tasks take as long as it is waited for."""
+
+    def __init__(self) -> None:
+        self.now_s = 100.0
+        self.waits_s: list[float] = []
+
+    def wait(self, key: str, timeout_s: float) -> Pending:
+        self.waits_s.append(timeout_s)
+        self.now_s += timeout_s
+        return Pending(key)
+
+
+def test_a_run_of_the_page_waits_once_for_all_its_tasks_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    worker = Slow()
+    monkeypatch.setattr(cache, "background", lambda: worker)
+    monkeypatch.setattr(cache, "time", SimpleNamespace(monotonic=lambda: worker.now_s))
+    monkeypatch.setattr(cache.st, "session_state", {})
+    monkeypatch.setattr(cache, "embeddings", lambda spec, *_, **__: Pending(spec))
+    for _ in range(2):
+        cache.wait_anew()
+        so_far = cache.encoded_so_far({"A": "use", "B": "laser", "C": "e5-small"}, "", ["a"])
+        assert so_far.pending == Pending("use") and not so_far.vectors
+    assert worker.waits_s == pytest.approx([cache.WAITED_S, 0, 0] * 2)

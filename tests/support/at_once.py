@@ -12,7 +12,7 @@ class AtOnce:
 
     def __init__(self) -> None:
         self.never = False
-        self.endless = "none"  # tasks whose key begins so are never done
+        self.endless = self.also_endless = "none"  # tasks whose key begins so are never done
         self.outcomes: dict[str, TaskOutcome] = {}
         self.asked: list[str] = []
         self.stopped: list[str] = []
@@ -22,7 +22,7 @@ class AtOnce:
 
     def run(self, key: str, function: Callable[..., Any], *args: Any, **about: Any) -> TaskOutcome:
         self.asked.append(key)
-        if self.never or key.startswith(self.endless):
+        if self.never or key.startswith((self.endless, self.also_endless)):
             return Pending(key, 0.25)
         if key not in self.outcomes:
             try:

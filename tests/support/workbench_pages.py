@@ -25,6 +25,10 @@ def linked() -> AppTest:
     return app
 
 
+def headline(app: AppTest) -> str:
+    return " ".join(header.value for header in app.header).replace("\\", "")
+
+
 def figures(app: AppTest) -> list[dict[str, Any]]:
     return [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]
 

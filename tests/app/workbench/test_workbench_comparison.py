@@ -15,14 +15,15 @@ from tests.support.app_pages import compare, explore, with_data, with_frame
 from tests.support.at_once import AtOnce
 from tests.support.small import small_file
 from tests.support.tiny_transformer import tiny_transformer
-from tests.support.workbench_pages import Trained, drawn, drawn_rows, linked
+from tests.support.workbench_pages import Trained, drawn, drawn_rows, headline, linked
 
 
-def test_without_a_run_the_workbench_says_where_to_train_one_and_shows_the_base_alone(
-    trained: Trained,
-) -> None:
+def test_without_a_run_the_workbench_says_what_is_seen_and_where_to_train_one(trained: Trained) -> None:
     app = explore(with_data(trained[2].read_bytes()))
-    assert app.info[0].value.startswith("There is no encoder B")
+    assert headline(app) == (
+        f"The map shows {len(trained[1])} questions in three languages as USE multilingual sees them: those it finds "
+        "alike are near each other. Train a run to see what your labels change."
+    )
     assert any(
         link.proto.label == "Train a run" and link.proto.page == "train" for link in app.get("page_link")
     )
@@ -33,7 +34,7 @@ def test_without_a_run_the_workbench_says_where_to_train_one_and_shows_the_base_
 def test_an_encoder_beside_itself_is_named_as_such(app: AppTest, trained: Trained) -> None:
     app.query_params["a"] = f"run:{trained[0].name}"
     compare(app, "Predict", trained[0].name)
-    assert app.info[0].value.startswith("A and B are the same encoder")
+    assert "A and B are the same encoder; choose another B above" in headline(app)
 
 
 def test_compare_shows_progress_and_computes_nothing_itself(
@@ -42,9 +43,66 @@ def test_compare_shows_progress_and_computes_nothing_itself(
     worker.never = True
     shutil.rmtree(cache.all_runs_root() / ".vectors", ignore_errors=True)
     compare(app)
-    progress = app.get("progress")[0].proto
-    assert (progress.value, progress.text) == (25, "Encoder A (use): opening it and encoding 324 sentences")
+    [bar] = app.get("progress")  # what is measured comes first, and nothing has two bars
+    assert (bar.proto.value, bar.proto.text) == (25, "Encoder A (use): opening it and encoding 108 sentences")
     assert not app.tabs
+
+
+def test_the_headline_is_there_before_anything_is_encoded(
+    app: AppTest, worker: AtOnce, trained: Trained
+) -> None:
+    worker.never = True
+    shutil.rmtree(cache.all_runs_root() / ".vectors", ignore_errors=True)
+    explore(app)
+    labelled = trained[0].data().labelled  # type: ignore[attr-defined]
+    assert headline(app).startswith(f"Trained on {labelled} English questions")
+    awaited = {caption.value for caption in app.caption}
+    assert {"The maps appear here.", "A bar for each language appears here."} <= awaited
+
+
+def map_vectors(spec: str, trained: Trained) -> str:
+    """The key of the task that encodes all sentences."""
+    return str(cache.vectors_file(spec, trained[1].sha256(), trained[1].frame["text"].tolist()))
+
+
+def test_the_verdict_does_not_wait_for_the_maps_and_a_is_drawn_without_b(
+    app: AppTest, worker: AtOnce, trained: Trained
+) -> None:
+    shutil.rmtree(cache.all_runs_root() / ".vectors", ignore_errors=True)
+    everything = list(range(len(trained[1])))
+    worker.endless = map_vectors("use", trained)
+    worker.also_endless = map_vectors(f"run:{trained[0].folder}", trained)
+    explore(app)
+    assert " of 100 new questions; before, " in headline(app)
+    [bar] = app.get("progress")
+    assert bar.proto.text == "Encoder A (use): opening it and encoding 324 sentences"
+    assert any(caption.value == "The maps appear here." for caption in app.caption)
+    worker.endless = worker.also_endless
+    app.run()
+    [bar] = app.get("progress")
+    assert bar.proto.text == "Encoder B: opening it and encoding 324 sentences"
+    assert drawn_rows(app, "x") == everything and drawn_rows(app, "x2") == []
+    worker.endless = worker.also_endless = "none"
+    app.run()
+    assert not app.get("progress") and drawn_rows(app, "x2") == everything
+
+
+def test_old_maps_stay_until_more_sentences_are_encoded(
+    app: AppTest, worker: AtOnce, trained: Trained, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.rmtree(cache.all_runs_root() / ".vectors", ignore_errors=True)
+    monkeypatch.setattr("emu_app.panels.maps.FIRST_POINTS", 90)
+    explore(app)
+    few = drawn_rows(app, "x2")
+    assert len(few) == 90
+    worker.endless = map_vectors(f"run:{trained[0].folder}", trained)
+    app.toggle(key="explore-all").set_value(True).run()
+    assert not app.exception
+    assert drawn_rows(app, "x") == drawn_rows(app, "x2") == few and len(app.get("progress")) == 1
+    assert " of 100 new questions; before, " in headline(app)
+    worker.endless = "none"
+    app.run()
+    assert drawn_rows(app, "x2") == list(range(len(trained[1])))
 
 
 def test_too_few_sentences_are_an_error_and_triples_still_work(trained: Trained, app: AppTest) -> None:

@@ -5,11 +5,7 @@ from streamlit.testing.v1 import AppTest
 
 from emu_app.shell import model_name
 from tests.support.app_pages import compare, explore, with_frame
-from tests.support.workbench_pages import Trained
-
-
-def headline(app: AppTest) -> str:
-    return " ".join(header.value for header in app.header).replace("\\", "")
+from tests.support.workbench_pages import Trained, headline
 
 
 def bars(app: AppTest) -> str:
