@@ -1,5 +1,6 @@
 """The app's entry: the bar with the navigation, and below it the page."""
 
+import json
 from pathlib import Path
 from typing import Literal
 
@@ -7,6 +8,7 @@ import streamlit as st
 
 from emu_app.panels.context import draw_bar, draw_problems
 from emu_app.shell.address import draw_link
+from emu_app.shell.state import BROWSER, browser
 from emu_app.shell.users import draw_account, draw_sign_in
 from emu_app.shell.widgets import errors_shown
 from emu_app.work.cache import start_helpers, wait_anew
@@ -26,7 +28,7 @@ main > :first-child { padding: 0.4rem 1.5rem 2rem; }
 /* The first stop of the keyboard on the page: past the bar. */
 .skip { position: absolute; left: -100vw; }
 .skip:focus { left: 1rem; top: 0.25rem; z-index: 1; padding: 0.5rem 1rem; background: Canvas; }
-:has(> :is(.st-key-skip, .st-key-start, .st-key-stopped)) { position: absolute; width: 0; }
+:has(> :is(.st-key-skip, .st-key-start, .st-key-stopped, .st-key-browser)) { position: absolute; width: 0; }
 /* The bar shows which page is open; the heading is for screen readers. */
 :has(> .st-key-heading) {
   position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%);
@@ -77,6 +79,10 @@ def main() -> None:
     st.html(_STYLE)
     with st.container(key="stopped"):
         st.html(f"<script>{_STOPPED.read_text('utf-8')}</script>", unsafe_allow_javascript=True)
+    if st.context.cookies.get(BROWSER) != browser():
+        cookie = f"{BROWSER}={browser()}; path=/; max-age=31536000; samesite=strict"
+        with st.container(key="browser"):
+            st.html(f"<script>document.cookie = {json.dumps(cookie)}</script>", unsafe_allow_javascript=True)
     with st.container(key="skip"):
         st.html('<a class="skip" href="#page">Skip the bar</a>')
     with st.container(key="bar", horizontal=True, vertical_alignment="bottom"):

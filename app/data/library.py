@@ -212,9 +212,22 @@ def keep_score(chosen: ChosenData, score: Mapping[str, Any]) -> None:
 
 def scores(chosen: ChosenData) -> list[dict[str, Any]]:
     """Return what was measured on the versions of a set."""
-    stem = _VERSION.sub("", chosen.name)
-    folders = [folder for name, folder in library().items() if _VERSION.sub("", name) == stem]
-    return [_json(folder / _SCORE) for folder in folders if (folder / _SCORE).is_file()]
+    return [_json(folder / _SCORE) for folder in _versions(chosen) if (folder / _SCORE).is_file()]
+
+
+def versions(chosen: ChosenData) -> set[str]:
+    """Return the hashes of all versions of a set, and of the demo set if it is one of that."""
+    hashes = {str(_facts(folder).get("sha256")) for folder in _versions(chosen)}
+    return hashes | {_demo().sha256} if _stem(chosen.name) == DEMO else hashes
+
+
+def _versions(chosen: ChosenData) -> list[Path]:
+    stem = _stem(chosen.name)
+    return [folder for name, folder in library().items() if _stem(name) == stem]
+
+
+def _stem(name: str) -> str:
+    return _VERSION.sub("", name)
 
 
 def add_version(chosen: ChosenData, rows: pd.DataFrame | LabelledSet, change: str) -> str:
@@ -227,7 +240,7 @@ def add_version(chosen: ChosenData, rows: pd.DataFrame | LabelledSet, change: st
         rows = pd.concat([rows.all_rows(), left_out(chosen)], ignore_index=True)
     if "row" not in rows:
         rows = located(rows, chosen.title)
-    stem, title = (_VERSION.sub("", name) for name in (chosen.name, chosen.title))
+    stem, title = _stem(chosen.name), _stem(chosen.title)
     number = next(n for n in count(2) if f"{stem}-v{n}" not in _taken())
     about = chosen.hold_out, chosen.seed, chosen.audit.notes, chosen.no_intents, chosen.real_intents
     labelled, audit = audited(rows, f"{title} v{number}", *about)

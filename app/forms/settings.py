@@ -8,7 +8,8 @@ from typing import Any
 import streamlit as st
 
 from emu_app.forms.encoder import draw_other_encoder, is_transformer
-from emu_app.shell.widgets import KEPT, choose_one
+from emu_app.shell.model_name import in_address
+from emu_app.shell.widgets import ADDRESSED, choose_one
 from emu_app.shell.wording import literal, worded
 from emu_core.encoders.registry import kinds_of
 from emu_core.errors import EncoderError, TrainingError
@@ -30,7 +31,7 @@ def draw_settings(method: Method, encoder: str) -> Settings | str:
         preset = _draw_preset(method, kinds)
         tuned = method.configure(kinds)
         start, *others = (paper,) if preset == "paper" else settings_by_part(tuned)
-        where = f"{method.name}-{encoder}-{preset}"
+        where = f"{method.name}-{in_address(encoder)}-{preset}"
         fields = [info for info in infos(type(start)) if not info.fixed]
         # A setting that is drawn holds for all parts of a joined encoder.
         own = [
@@ -66,6 +67,7 @@ def _draw_preset(method: Method, kinds: Sequence[str]) -> str:
         f"preset-{method.settings.__name__}",
         format_func=PRESETS.__getitem__,
         help="The paper's values are for other encoders, far more data or larger machines.",
+        **ADDRESSED,
     )
     return preset
 
@@ -93,7 +95,7 @@ def draw_fields(
                 st.markdown(f"**{group}**")
             if count % 2 == 0:
                 columns = st.columns(2)
-            about = {"help": info.describe(start, paper or start).replace("\n", "\n\n"), **KEPT}
+            about = {"help": info.describe(start, paper or start).replace("\n", "\n\n"), **ADDRESSED}
             about |= {"key": f"{info.name}-{where}"}
             column = columns[count % 2]
             values[info.name] = (

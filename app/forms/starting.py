@@ -1,13 +1,15 @@
 """Common parts of the forms that start a run: method, device, name, seed and the start button."""
 
+import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TypeVar
 
 import streamlit as st
 
-from emu_app.shell.address import keep, linked
-from emu_app.shell.state import make_mine, runs_root
-from emu_app.shell.widgets import KEPT, choose, then_rerun
+from emu_app.shell.address import draw_link, keep, linked
+from emu_app.shell.state import config_of, facts_of_run, make_mine, runs_root, status_of
+from emu_app.shell.widgets import ADDRESSED, KEPT, choose, then_rerun
 from emu_app.shell.wording import literal, sentence
 from emu_app.work.jobs import job_manager
 from emu_core.devices import available_devices
@@ -15,8 +17,9 @@ from emu_core.errors import EmuError
 from emu_core.methods.presets import Preset, presets
 from emu_core.methods.registry import methods_that_need, parts_of_run
 from emu_core.runs.config import RunConfig
-from emu_core.runs.run import RUN_NAME, Storable, new_run_name
-from emu_core.runs.stored_data import StoredData
+from emu_core.runs.data_facts import DataFacts, LabelledFacts
+from emu_core.runs.run import RUN_NAME, Run, RunState, Storable, list_runs, new_run_name
+from emu_core.runs.stored_data import LabelledData, StoredData
 from emu_core.training.memory import forecast
 from emu_core.training.method import Method, Needs
 
@@ -55,7 +58,7 @@ def draw_identity(page: str, method: str, what: str) -> tuple[str, int, str]:
     with name_column:
         name = draw_name(page, method, what)
     about = "The same seed on the same CPU gives the same run."
-    seed = seed_column.number_input("Seed", 0, 2**31 - 1, 0, help=about, key=f"{page}-seed", **KEPT)
+    seed = seed_column.number_input("Seed", 0, 2**31 - 1, 0, help=about, key=f"{page}-seed", **ADDRESSED)
     return name, seed, device
 
 
@@ -84,6 +87,37 @@ def _forecast(token: str, values: object, _plan: RunPlan) -> str:
     return "" if expected is None else expected.line
 
 
+def _trained_already(config: RunConfig, data: Storable) -> Run | None:
+    """Return the newest run on the same data, of the same encoder, by the same method and with the same settings.
+
+    A run that failed or was stopped doesn't count.
+    """
+    same = _essence(config)
+    runs = [
+        run
+        for run in list_runs(runs_root())
+        if (other := config_of(run)) is not None
+        and _essence(other) == same
+        and status_of(run).state in (RunState.FINISHED, RunState.RUNNING, RunState.QUEUED)
+    ]
+    if not runs or (isinstance(data, LabelledData) and data.has_foreign_sentences):
+        return None  # a run's facts don't tell such sentences apart
+    facts = _counted(data.facts(config))
+    return next((run for run in runs if _counted(facts_of_run(run)) == facts), None)
+
+
+def _essence(config: RunConfig) -> str:
+    """Return what determines a run's result beside its data, as JSON."""
+    same = replace(config, data="", device="", snapshots=False, versions={})
+    return json.dumps(same.to_json(), sort_keys=True, default=str)
+
+
+def _counted(facts: DataFacts) -> DataFacts:
+    """Return the facts of data without what was written for people."""
+    plain = replace(facts, name="")
+    return replace(plain, audit=()) if isinstance(plain, LabelledFacts) else plain
+
+
 def draw_start_button(
     page: str, name: str, plan: RunPlan | str, watched: str, label: str = "Start the run"
 ) -> None:
@@ -96,6 +130,12 @@ def draw_start_button(
         plan = f"there is a run '{name}' already; choose another name"
     if isinstance(plan, str):
         st.warning(sentence(plan), icon=":material/block:")
+    elif (trained := _trained_already(*plan)) is not None:
+        with st.container(key="trained-already", horizontal=True, vertical_alignment="center", gap="small"):
+            over = status_of(trained).state.is_over
+            st.markdown(f"You {'trained' if over else 'are training'} this already:")
+            draw_link(f"views/{page}.py", trained.name, ":material/history:", **{watched: trained.name})
+        label = f"{label} again"
     icon, disabled = ":material/play_arrow:", isinstance(plan, str)
     pressed = st.button(label, type="primary", icon=icon, disabled=disabled, width="stretch")
     if not pressed or isinstance(plan, str):

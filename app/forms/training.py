@@ -17,7 +17,7 @@ from emu_app.forms.starting import RunPlan, draw_forecast, draw_identity, draw_m
 from emu_app.panels.context import notes_on_reading
 from emu_app.shell.model_name import HF, short_name
 from emu_app.shell.state import runs_to_specialise
-from emu_app.shell.widgets import KEPT, choose_languages, choose_many, draw_note
+from emu_app.shell.widgets import ADDRESSED, choose_languages, choose_many, draw_note
 from emu_app.shell.wording import literal, worded
 from emu_core.api.train import plan_training
 from emu_core.data.languages import language_name
@@ -61,7 +61,7 @@ def draw_form(
         key="train-snapshots",
         help="Stores up to 2,000 held-out sentences with their vectors, before training and after each epoch, in the "
         "run's folder, so that the workbench can play how the space folds.",
-        **KEPT,
+        **ADDRESSED,
     )
     plan = _plan(
         chosen.token,
@@ -122,20 +122,22 @@ def _draw_languages(chosen: ChosenData, method: _Wanted) -> dict[str, Any]:
         return {"train_languages": train, "unlabelled_languages": None, "pairs": pairs}
     if method.needs is Needs.SENTENCES:
         about = "Their labels are not read."
-        sentences = _draw_unlabelled(chosen.train_languages, f"sentences-{chosen.sha256}", about)
+        sentences = _draw_unlabelled(chosen.train_languages, f"sentences-{chosen.sha256[:12]}", about)
         return {"train_languages": [], "unlabelled_languages": sentences}
     train, unlabelled = draw_train_languages(chosen), None
     if method.uses_unlabelled:
         # If several languages have labels, each of them is another language to the rest.
         others = [code for code in chosen.train_languages if len(train) > 1 or code not in train]
         about = "The labels of these sentences are not read. The sentences keep the languages close to each other."
-        key = f"unlabelled-{chosen.sha256}-{'-'.join(train)}"
+        key = f"unlabelled-{chosen.sha256[:12]}-{'-'.join(train)}"
         unlabelled = _draw_unlabelled(others, key, about)
     return {"train_languages": train, "unlabelled_languages": unlabelled}
 
 
 def _draw_unlabelled(languages: Sequence[str], key: str, about: str) -> list[str]:
-    return choose_languages("Sentences without labels in", languages, key, default=languages, help=about)
+    return choose_languages(
+        "Sentences without labels in", languages, key, default=languages, help=about, **ADDRESSED
+    )
 
 
 def _mismatch(
@@ -187,9 +189,10 @@ def draw_train_languages(chosen: ChosenData) -> list[str]:
     return choose_languages(
         "Labels in",
         languages,
-        f"train-{chosen.sha256}",
+        f"train-{chosen.sha256[:12]}",
         default=["en"] if "en" in languages else languages[:1],
         help="Sentences and intents of these languages are used.",
+        **ADDRESSED,
     )
 
 
@@ -199,9 +202,10 @@ def draw_pairs(chosen: ChosenData) -> list[tuple[str, str]]:
     return choose_many(
         "Translations between",
         pairs,
-        f"pairs-{chosen.sha256}",
+        f"pairs-{chosen.sha256[:12]}",
         default=[pair for pair in pairs if pair[0] == chosen.train_languages[0]],
         format_func=lambda pair: " and ".join(map(language_name, pair)),
         help="Sentences of two languages with the same id are translations of each other. All language pairs are "
         "trained on at once, with the same layers.",
+        **ADDRESSED,
     )

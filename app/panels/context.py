@@ -1,6 +1,6 @@
 """The bar over every page, kept in the address: the data, encoders A and B, and the rows that are measured."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -9,7 +9,7 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from emu_app.data.library import ChosenData, chosen_data, data_of_run, draw_data_chooser
+from emu_app.data.library import ChosenData, chosen_data, data_of_run, draw_data_chooser, versions
 from emu_app.shell.address import CHOSEN, PROBLEMS, choices_of_session, keep, linked, take_address
 from emu_app.shell.model_name import (
     EXAMPLE_MODEL,
@@ -145,11 +145,8 @@ def base_of(run: Run | None) -> str:
 
 
 def stay() -> None:
-    """Keep the encoders although another version of the data was just chosen."""
-    now = context()
+    """Keep the chosen encoders although another version of the data was just chosen."""
     st.session_state[_OF_DATA] = chosen_data().sha256
-    for param, value in (("a", now.a), ("b", now.b), ("on", now.on)):
-        keep(param, value)
 
 
 def draw_bar() -> None:
@@ -254,13 +251,20 @@ def _check(
             problems.append(f"Encoder {name}: {problem}")
             del choices[key]
     if "b" not in choices:
-        trained_here = (run for run in runs.values() if data_sha_of(run) == chosen.sha256)
-        choices["b"] = next((f"{RUN_PREFIX}{run.name}" for run in trained_here), NONE)
+        choices["b"] = next((f"{RUN_PREFIX}{run.name}" for run in _trained_here(chosen, runs)), NONE)
     if choices.get("a", NONE) == NONE:
         choices["a"] = base_of(_run(choices["b"], runs)) or USUAL_ENCODER
     if choices.get("on") not in (*chosen.labelled.splits, ALL):
         choices["on"] = usual_split(chosen.labelled)
     return problems
+
+
+def _trained_here(chosen: ChosenData, runs: Mapping[str, Run]) -> Iterator[Run]:
+    """Yield the runs that were trained on the data, the newest first, and then those on other versions of them."""
+    yield from (run for run in runs.values() if data_sha_of(run) == chosen.sha256)
+    if chosen.changes:
+        of_versions = versions(chosen)
+        yield from (run for run in runs.values() if data_sha_of(run) in of_versions)
 
 
 def _problem(value: str, runs: Mapping[str, Run], *, by_link: bool) -> str:

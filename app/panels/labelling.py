@@ -9,7 +9,7 @@ import streamlit as st
 from emu_app.data.boxes import ask_sentences, read_box
 from emu_app.data.library import ChosenData, add_version, all_rows, keep_score, rows_to_label, scores
 from emu_app.data.tables import DETECT, unlabelled_from_upload
-from emu_app.panels.context import USUAL_ENCODER, A, Context, base_of
+from emu_app.panels.context import USUAL_ENCODER, A, Context, base_of, stay
 from emu_app.panels.findings import intent_column
 from emu_app.shell.address import draw_link
 from emu_app.shell.model_name import RUN_PREFIX, short_name
@@ -44,19 +44,36 @@ def draw_labelling(now: Context) -> None:
     rows = rows_to_label(chosen)
     with st.expander("Add sentences without an intent", expanded=rows.empty, icon=":material/playlist_add:"):
         _draw_adding(chosen)
-    rows = rows[~repeat_keys(rows).isin(st.session_state.get(_SKIPPED, set()))]
-    if rows.empty:
+    is_skipped = repeat_keys(rows).isin(st.session_state.get(_SKIPPED, set()))
+    rows = rows[~is_skipped]
+    if rows.empty and not (is_skipped.any() or chosen.changes or scores(chosen)):
         return
-    count = st.number_input("Sentences per round", 1, MOST, FIRST, key="label-count", width=160, **KEPT)
-    suggestions = _suggested(now, rows, count)
-    if suggestions is None:
-        return
-    table, score = suggestions
     left, right = st.columns([7, 3], gap="medium")
     with left:
-        st.fragment(_draw_table)(chosen, rows, table)
+        count = FIRST
+        if rows.empty:
+            _draw_all_labelled(int(is_skipped.sum()))
+        else:
+            count = st.number_input(
+                "Sentences per round", 1, MOST, FIRST, key="label-count", width=160, **KEPT
+            )
+        suggestions = _suggested(now, rows, count)
+        if suggestions is not None and not rows.empty:
+            st.fragment(_draw_table)(chosen, rows, suggestions[0])
     with right:
-        _draw_score(chosen, score)
+        _draw_score(now, None if suggestions is None else suggestions[1])
+        draw_link("views/train.py", "Train a run on these labels", ":material/model_training:")
+
+
+def _draw_all_labelled(skipped: int) -> None:
+    """Say that no sentence is left to label, and offer those that were left out of earlier rounds."""
+    if not skipped:
+        st.success("Every sentence has a label.", icon=":material/task_alt:")
+        return
+    draw_note(f"Every other sentence has a label; you left out {counted(skipped, 'sentence')}.")
+    if st.button("Offer them again", icon=":material/replay:"):
+        del st.session_state[_SKIPPED]
+        st.rerun()
 
 
 def _draw_adding(chosen: ChosenData) -> None:
@@ -87,6 +104,7 @@ def _draw_adding(chosen: ChosenData) -> None:
         if st.button("Add them to the set", icon=":material/save:", disabled=new.empty):
             rows = pd.concat([rows, new], ignore_index=True).fillna("").astype("str")
             add_version(chosen, rows, f"{counted(len(new), 'sentence')} without an intent added")
+            stay()
             st.session_state[_ADDITIONS] = number + 1
             st.rerun()
 
@@ -108,14 +126,15 @@ def _suggested(now: Context, rows: pd.DataFrame, count: int) -> tuple[pd.DataFra
         suggestions, spec, labelled, unlabelled, count, texts, vectors[A],
     )  # fmt: skip
     if computed_suggestions is not None and computed_suggestions[1]:
-        held_out = labelled.held_out_part()
-        of = f"{spec}:{'' if held_out is None else held_out.sha256()}"
-        return computed_suggestions[0], {
-            "labels": len(labelled.train_part()),
-            **computed_suggestions[1],
-            "of": of,
-        }
+        labels = len(labelled.train_part())
+        return computed_suggestions[0], {"labels": labels, **computed_suggestions[1], "of": _measured_on(now)}
     return computed_suggestions
+
+
+def _measured_on(now: Context) -> str:
+    """Return the encoder and the held-out sentences, of which scores can be compared."""
+    held_out = now.chosen.labelled.held_out_part()
+    return f"{_encoder(now)}:{'' if held_out is None else held_out.sha256()}"
 
 
 def _encoder(now: Context) -> str:
@@ -179,16 +198,21 @@ def _draw_table(chosen: ChosenData, rows: pd.DataFrame, suggested: pd.DataFrame)
             skipped = st.session_state.setdefault(_SKIPPED, set())
             skipped |= set(repeat_keys(suggested)[~wanted])
             add_version(chosen, changed, f"{counted(int(wanted.sum()), 'sentence')} labelled")
+            stay()
 
 
-def _draw_score(chosen: ChosenData, score: dict[str, Any]) -> None:
-    """Draw the score of this round and of earlier ones."""
-    if not score:
+def _draw_score(now: Context, score: dict[str, Any] | None) -> None:
+    """Draw the score of this round, or of the last one while this one is being measured, and earlier ones."""
+    if score is not None and not score:
         draw_note("No sentences are held out, so the effect of the labels can't be measured.")
         return
-    rounds = [round_score for round_score in scores(chosen) if round_score.get("of") == score["of"]]
-    if score not in rounds:
-        keep_score(chosen, score)
+    rounds = [round_score for round_score in scores(now.chosen) if round_score.get("of") == _measured_on(now)]
+    if score is None:
+        if not rounds:
+            return
+        score = max(rounds, key=lambda round_score: round_score["labels"])
+    elif score not in rounds:
+        keep_score(now.chosen, score)
         rounds.append(score)
     table = pd.DataFrame(rounds).drop_duplicates("labels")
     before = table[table["labels"] < score["labels"]].sort_values("labels")
@@ -206,4 +230,3 @@ def _draw_score(chosen: ChosenData, score: dict[str, Any]) -> None:
         "labelling-curve",
         "Lines of the accuracy on held-out sentences over the number of labelled ones.",
     )
-    draw_link("views/train.py", "Train a run on these labels", ":material/model_training:")

@@ -163,12 +163,12 @@ def _follow(run: Run, seen: set[tuple[str, str, str]]) -> None:
 
 
 def _draw_cancel(run: Run) -> None:
-    """Offer to stop a run; a session that did not start it confirms first."""
+    """Offer to stop a run; a browser in which it was not started confirms first."""
     container: Any = st
     label = "Stopping ..." if run.cancel_asked else "Cancel"
     if not (run.cancel_asked or is_mine(run)):
         container, label = st.popover("Cancel ...", icon=":material/stop_circle:"), "Cancel it anyway"
-        container.markdown("It was started in another browser session, or before this page was reloaded.")
+        container.markdown("It was not started in this browser.")
     icon, key = ":material/stop_circle:", f"cancel-{run.name}"
     if container.button(label, icon=icon, disabled=run.cancel_asked, key=key):
         job_manager().cancel(run)
@@ -228,10 +228,7 @@ def _draw_edit(run: Run, *, is_over: bool) -> None:
     with then_rerun():
         run.annotate(note=note, tags=tags)
         if is_over and name.strip() != run.name:
-            new = job_manager().rename(run, name.strip())
-            keep_renamed(run.name, new.name)
-            if is_mine(run):
-                make_mine(new)
+            keep_renamed(run.name, job_manager().rename(run, name.strip()).name)
         st.session_state[_EDITS] += 1
 
 

@@ -1,6 +1,9 @@
 """The facts about runs that pages show: which are finished, what each is, and which session started it."""
 
+import hashlib
 from collections.abc import Callable
+from contextlib import suppress
+from secrets import token_urlsafe
 from typing import TypeVar
 
 import streamlit as st
@@ -10,23 +13,44 @@ from emu_core.encoders.registry import BASE, PARTS
 from emu_core.errors import RunError
 from emu_core.evaluation.run_metrics import Metrics
 from emu_core.runs.config import RunConfig, RunTask
+from emu_core.runs.data_facts import DataFacts
 from emu_core.runs.run import Run, RunState, Status, list_runs
 
-_BEGUN = "begun"
+BROWSER = "emu-browser"  # the cookie by which a browser is known again after a reload
+_STARTED_BY = ".started-by"  # in the folder of a run: a hash of that cookie
 _T = TypeVar("_T")
 
 
 def is_mine(run: Run) -> bool:
-    """Return whether this session, or the person who has signed in, started a run; others confirm before they stop it.
+    """Return whether this browser, or the person who has signed in, started a run; others confirm before they stop it.
 
-    Without a sign-in nothing tells people apart, and a session forgets what it started when the page is reloaded.
+    Without a sign-in nothing but their browsers tells people apart.
     """
-    return bool(server().sign_in) or run.name in st.session_state.get(_BEGUN, ())
+    if server().sign_in:
+        return True
+    try:
+        return (run.folder / _STARTED_BY).read_text("utf-8") == _hash_of_browser()
+    except (OSError, ValueError):  # started by a command, or damaged
+        return False
 
 
 def make_mine(run: Run) -> None:
-    """Remember that this session started a run."""
-    st.session_state[_BEGUN] = {*st.session_state.get(_BEGUN, ()), run.name}
+    """Remember that this browser started a run."""
+    with suppress(OSError):
+        (run.folder / _STARTED_BY).write_text(_hash_of_browser(), "utf-8")
+
+
+def browser() -> str:
+    """Return the random text that identifies this browser; it is new if the browser sent none."""
+    sent = st.context.cookies.get(BROWSER, "")
+    token: str = st.session_state.setdefault(BROWSER, sent or token_urlsafe())
+    return token
+
+
+def _hash_of_browser() -> str:
+    return hashlib.sha256(
+        browser().encode()
+    ).hexdigest()  # who reads the folder can't pretend to be that browser
 
 
 def finished_runs() -> dict[str, Run]:
@@ -85,7 +109,12 @@ def config_of(run: Run) -> RunConfig | None:
 
 def data_sha_of(run: Run) -> str:
     """Return the hash of a run's training data; "" if it can't be read."""
-    return _read(lambda: run.data().sha256, "")
+    return facts_of_run(run).sha256
+
+
+def facts_of_run(run: Run) -> DataFacts:
+    """Return the facts of a run's training data; those of unknown data if they can't be read."""
+    return _read(run.data, DataFacts())
 
 
 def can_resume(run: Run) -> bool:

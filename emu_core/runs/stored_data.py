@@ -9,6 +9,7 @@ from typing import ClassVar, Self
 import pandas as pd
 
 from emu_core.data.labelled import LabelledSet, UnlabelledSet
+from emu_core.data.labelled.repeats import is_repeat
 from emu_core.data.parallel.text import ParallelText
 from emu_core.data.texts.tasks import Tasks, read_stored_texts, store_texts
 from emu_core.data.wording import counted
@@ -29,6 +30,13 @@ class LabelledData:
     audit: tuple[str, ...] = ()  # the findings of the audit, a sentence each
     hold_out: float = 0.0  # the share drawn as split test, with the run's seed, where the data had no splits
     file: ClassVar[str] = _LABELLED  # the name of the file of labelled rows
+
+    @property
+    def has_foreign_sentences(self) -> bool:
+        """Whether sentences are used without labels that are no rows of the labelled set."""
+        return self.unlabelled is not None and not bool(
+            is_repeat(self.unlabelled.frame, self.labelled.all_rows()).all()
+        )
 
     def facts(self, config: RunConfig) -> LabelledFacts:
         """Return hash and counts, the contents of data.json."""

@@ -549,8 +549,14 @@ def test_a_run_is_followed_left_found_again_and_cancelled(app: AppTest, root: Pa
 
 def test_a_second_run_waits_for_the_first(app: AppTest, root: Path) -> None:
     train_page(app)
-    for _ in range(2):
-        button(app, "Start the run").click().run()
+    button(app, "Start the run").click().run()
+    # It would be the same again, which is said, and is allowed.
+    assert any(link.proto.label == "emu-use-1" for link in app.get("page_link"))
+    assert any(line.value == "You are training this already:" for line in app.markdown)
+    app.number_input(key="train-seed").set_value(1).run()
+    assert not any("this already" in line.value for line in app.markdown)
+    app.number_input(key="train-seed").set_value(0).run()
+    button(app, "Start the run again").click().run()
     first, second = Run(root / "emu-use-1"), Run(root / "emu-use-2")
     until(lambda: first.status().state is RunState.RUNNING)
     app.run()

@@ -11,8 +11,10 @@ from emu_core import Suggester
 from emu_core.data.labelled import LabelledSet, UnlabelledSet
 from emu_core.data.labelled.load import labelled_from_frame
 from emu_core.data.readers.formats import FILE_ENDINGS
+from emu_core.runs.run import RunState, Status
 from tests.support.app_pages import explore, new_session, with_frame
 from tests.support.at_once import AtOnce
+from tests.support.fake_runs import past
 from tests.support.small import small_set
 from tests.support.tables import WRITERS, written
 
@@ -174,3 +176,49 @@ def test_picked_sentences_are_relabelled_or_dropped_in_a_new_version(runs: Path)
     press(app, "Drop")
     assert app.query_params["data"] == "small-v3"
     assert stored(runs, "small-v3").sha256() == relabelled.drop([7]).sha256()
+
+
+def test_after_the_last_label_the_score_and_the_way_to_a_run_stay(runs: Path) -> None:
+    frame = partly_labelled(10)
+    waiting = int((frame["intent"] == "").sum())
+    app = labelling(with_frame(frame))
+    while any(button.label.startswith("Save ") for button in app.button):
+        press(app, next(button.label for button in app.button if button.label.startswith("Save ")))
+    assert app.query_params["data"] == f"small-v{-(-waiting // 10) + 1}"
+    assert [done.value for done in app.success] == ["Every sentence has a label."]
+    complete = stored(runs, app.query_params["data"])
+    last = Suggester().fit(complete).score(complete.select(splits=["test"]))["fitted"]
+    assert score(app)[0] == round(last, 1) and "points since" in score(app)[1]
+    assert any(link.proto.label == "Train a run on these labels" for link in app.get("page_link"))
+
+
+def test_sentences_left_out_of_all_rounds_are_offered_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = labelling(with_frame(partly_labelled(11)))
+    waiting = next(table.value for table in app.dataframe if "probability" in table.value)
+    kept = waiting["text"].iloc[0]
+
+    def untick(table: pd.DataFrame, **about: object) -> pd.DataFrame:
+        return table.assign(label=table["text"] != kept) if "label" in table else table
+
+    with monkeypatch.context() as patched:
+        patched.setattr("streamlit.data_editor", untick)
+        app.run()
+        while any(button.label.startswith("Save ") for button in app.button):
+            saves = [button for button in app.button if button.label.startswith("Save ")]
+            press(app, saves[0].label)
+    assert any("you left out 1 sentence" in note.value for note in app.info)
+    assert "points since" in score(app)[1]
+    press(app, "Offer them again")
+    again = next(table.value for table in app.dataframe if "probability" in table.value)
+    assert again["text"].tolist() == [kept]
+
+
+def test_a_run_on_an_earlier_version_stays_b_when_labels_are_saved(runs: Path) -> None:
+    app = with_frame(partly_labelled())
+    first = stored(runs, "small")
+    run = past(runs, "before", Status(state=RunState.FINISHED), {"note": "", "warnings": []})
+    run.write("data.json", {"name": "small", "sha256": first.sha256()})
+    labelling(app)
+    assert app.query_params["b"] == "run:before"
+    press(app, "Save 10 labels")
+    assert app.query_params["b"] == "run:before"

@@ -159,7 +159,7 @@ def test_a_session_asks_before_it_stops_what_another_began(queue: JobManager, tm
     until(lambda: run.status().state is RunState.RUNNING)
     assert "Cancel" in labels(mine.run())
     other = train_page()  # of somebody else, or of the same person after a reload
-    assert "Cancel" not in labels(other) and "started in another browser session" in said(other)
+    assert "Cancel" not in labels(other) and "not started in this browser" in said(other)
     assert not run.cancel_asked
     press(other, "Cancel it anyway")
     assert queue.wait(run, PATIENCE_S).state is RunState.CANCELLED

@@ -171,11 +171,17 @@ def test_a_run_goes_on_without_its_page_and_is_cancelled(
     first = progress.text_content() or ""
     expect(progress).not_to_have_text(first)  # it moves by itself
 
-    page.goto("about:blank")  # the tab is closed, and another person's session opened
+    page.reload()  # it is still the own run, and the form still has its epochs
+    expect(progress).to_contain_text(RUNNING)
+    expect(page.get_by_role("button", name="Cancel", exact=True)).to_be_visible()
+    expect(page.get_by_label("Epochs", exact=True)).to_have_value("100000")
+
+    page.goto("about:blank")  # the tab is closed, and another person's browser opened
+    page.context.clear_cookies()
     visit(page, app_url, "train")
     expect(progress).to_contain_text(RUNNING)
     page.get_by_role("button", name="Cancel ...").click()
-    see(page, "It was started in another browser session")
+    see(page, "It was not started in this browser")
     seen = progress.text_content() or ""
     expect(progress).not_to_have_text(seen)  # the question stays while the page follows the run
     page.get_by_role("button", name="Cancel it anyway").click()
