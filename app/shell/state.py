@@ -42,8 +42,8 @@ def make_mine(run: Run) -> None:
 
 def browser() -> str:
     """Return the random text that identifies this browser; it is new if the browser sent none."""
-    sent = st.context.cookies.get(BROWSER, "")
-    token: str = st.session_state.setdefault(BROWSER, sent or token_urlsafe())
+    sent: object = st.context.cookies.get(BROWSER)
+    token: str = st.session_state.setdefault(BROWSER, sent if isinstance(sent, str) else token_urlsafe())
     return token
 
 
