@@ -50,6 +50,7 @@ class ChosenData:
     changes: tuple[str, ...] = ()  # what was changed in each version, the earliest first
     no_intents: tuple[str, ...] = ()  # that stand for "none of these", beside those with a usual name
     real_intents: tuple[str, ...] = ()  # that don't, though they have a usual name
+    before: str = ""  # the name of the version that was changed into this one
 
     @property
     def is_demo(self) -> bool:
@@ -125,7 +126,7 @@ def add(chosen: ChosenData, rows: pd.DataFrame) -> str:
     }
     facts |= {"changes": chosen.changes, "sentences": len(labelled), "intents": len(labelled.intents)}
     facts |= {"languages": labelled.languages, "translations": dict(chosen.translations)}
-    facts |= {"notes": chosen.audit.notes}
+    facts |= {"notes": chosen.audit.notes, "before": chosen.before}
     facts |= {"no_intents": chosen.no_intents, "real_intents": chosen.real_intents}
     try:
         with whole_folder(_root() / name) as new:
@@ -245,8 +246,27 @@ def add_version(chosen: ChosenData, rows: pd.DataFrame | LabelledSet, change: st
     about = chosen.hold_out, chosen.seed, chosen.audit.notes, chosen.no_intents, chosen.real_intents
     labelled, audit = audited(rows, f"{title} v{number}", *about)
     changes = (*chosen.changes, change)
-    new = replace(chosen, labelled=labelled, audit=audit, name=f"{stem}-v{number}", changes=changes)
+    new = replace(
+        chosen,
+        labelled=labelled,
+        audit=audit,
+        name=f"{stem}-v{number}",
+        changes=changes,
+        before=chosen.name,
+    )
     return add(new, rows)
+
+
+def can_undo(chosen: ChosenData) -> bool:
+    """Return whether a set is a changed version of another one that is still there."""
+    return chosen.before in _taken()
+
+
+def undo_version(chosen: ChosenData) -> None:
+    """Choose the version before a set; the set goes to the trash unless a run was trained on it."""
+    if not any(data_sha_of(run) == chosen.sha256 for run in list_runs(runs_root())):
+        delete(chosen.name)
+    keep("data", chosen.before)
 
 
 def data_of_run(run: Run) -> str:
@@ -375,7 +395,8 @@ def _opened(folder: str, stamp: int) -> ChosenData:
         tuple(map(str, facts.get(key, ()))) for key in ("notes", "changes", "no_intents", "real_intents")
     )
     made = audited(pd.read_parquet(path / _ROWS), str(facts["title"]), *about, notes, *intents)
-    return ChosenData(*made, path.name, facts["translations"], *about, changes, *intents)
+    before = str(facts.get("before", ""))
+    return ChosenData(*made, path.name, facts["translations"], *about, changes, *intents, before)
 
 
 @st.cache_resource(show_spinner="Reading the demo set ...")

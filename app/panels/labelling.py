@@ -1,19 +1,23 @@
 """The sentences to label next: rank those without an intent, label them, and draw how the score changes."""
 
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import streamlit as st
+from numpy.typing import NDArray
 
 from emu_app.data.boxes import ask_sentences, read_box
 from emu_app.data.library import ChosenData, add_version, all_rows, keep_score, rows_to_label, scores
 from emu_app.data.tables import DETECT, unlabelled_from_upload
 from emu_app.panels.context import USUAL_ENCODER, A, Context, base_of, stay
 from emu_app.panels.findings import intent_column
+from emu_app.panels.undo import draw_undo
 from emu_app.shell.address import draw_link
 from emu_app.shell.model_name import RUN_PREFIX, short_name
-from emu_app.shell.widgets import KEPT, choose, draw_chart, draw_note, errors_shown, then_rerun
+from emu_app.shell.widgets import KEPT, choose, choose_one, draw_chart, draw_note, errors_shown, then_rerun
 from emu_app.shell.wording import literal
 from emu_app.work.cache import computed, encoded
 from emu_app.work.tasks import suggestions
@@ -31,6 +35,7 @@ from emu_core.runs.run import Run
 LABELLING = "Label more sentences"  # the tab of the Data page
 FIRST, MOST = 10, 100
 _SKIPPED, _ADDITIONS, _INTENT = "label-skipped", "label-additions", "label-intent"
+_KEYED = "label-keyed"
 LINE = 55  # characters of a sentence in a line of the table
 
 
@@ -59,7 +64,8 @@ def draw_labelling(now: Context) -> None:
             )
         suggestions = _suggested(now, rows, count)
         if suggestions is not None and not rows.empty:
-            st.fragment(_draw_table)(chosen, rows, suggestions[0])
+            st.fragment(_draw_round)(chosen, rows, suggestions[0])
+        draw_undo(chosen, "undo-labels")
     with right:
         _draw_score(now, None if suggestions is None else suggestions[1])
         draw_link("views/train.py", "Train a run on these labels", ":material/model_training:")
@@ -144,8 +150,127 @@ def _encoder(now: Context) -> str:
     return base if base and RUN_PREFIX not in base else USUAL_ENCODER
 
 
-def _draw_table(chosen: ChosenData, rows: pd.DataFrame, suggested: pd.DataFrame) -> None:
+@dataclass
+class _Keyed:
+    """The labels that were given one by one in a round."""
+
+    round: str
+    at: int = 0  # the sentence that is asked for
+    intents: dict[int, str] = field(default_factory=dict)  # by sentence
+    steps: list[tuple[int, str | None]] = field(
+        default_factory=list
+    )  # each sentence labelled, and its intent before
+
+    def label(self, intent: str, count: int) -> None:
+        """Label the sentence, and go on to the next one of `count`."""
+        self.steps.append((self.at, self.intents.get(self.at)))
+        self.intents[self.at] = intent
+        self.move(1, count)
+
+    def move(self, by: int, count: int) -> None:
+        """Go on or back."""
+        self.at = min(max(self.at + by, 0), count - 1)
+
+    def undo(self) -> None:
+        """Take back the last label, and go to its sentence."""
+        self.at, before = self.steps.pop()
+        if before is None:
+            del self.intents[self.at]
+        else:
+            self.intents[self.at] = before
+
+
+def _draw_round(chosen: ChosenData, rows: pd.DataFrame, suggested: pd.DataFrame) -> None:
     """Draw sentences to label that `Suggester.suggest` chose of `rows`, and save the labels as a new version."""
+    way = choose_one("Label", ["In a table", "One by one, with keys"], "label-way")
+    if way == "In a table":
+        _draw_table(chosen, rows, suggested)
+    else:
+        _draw_one_by_one(chosen, rows, suggested)
+
+
+def _draw_one_by_one(chosen: ChosenData, rows: pd.DataFrame, suggested: pd.DataFrame) -> None:
+    """Ask for the intent of one sentence after the other, with a key for each intent."""
+    key, count = f"{chosen.token}-{len(rows)}-{len(suggested)}", len(suggested)
+    labels = st.session_state.get(_KEYED)
+    if not isinstance(labels, _Keyed) or labels.round != key:
+        labels = st.session_state[_KEYED] = _Keyed(key)
+    row = suggested.iloc[labels.at]
+    st.caption(f"Sentence {labels.at + 1} of {count}, {language_name(row['language'])}")
+    st.markdown(f"**{literal(row['text'], 600)}**")
+    st.caption(f"The method guesses {literal(row['intent'], 60)} ({row['probability']:.0%}).")
+    # A key keeps its intent where there are no more intents than keys.
+    intents = row["intents"] if len(chosen.labelled.intents) > len(row["intents"]) else sorted(row["intents"])
+    with st.container(horizontal=True, key="label-intents"):
+        for number, intent in enumerate(intents, 1):
+            is_given = labels.intents.get(labels.at) == intent
+            st.button(
+                literal(intent, 40),
+                key=f"label-{number}",
+                shortcut=str(number),
+                type="primary" if is_given else "secondary",
+                on_click=labels.label,
+                args=(intent, count),
+            )
+    others = sorted({*chosen.labelled.intents, *chosen.audit.none_of_these} - {*intents})
+    other = st.selectbox(
+        "Another intent",
+        others,
+        index=None,
+        accept_new_options=True,
+        key=f"label-other-{key}-{labels.at}-{len(labels.steps)}",
+        placeholder="Another intent: choose or type it",
+        label_visibility="collapsed",
+        width=300,
+    )
+    if other and other.strip():
+        labels.label(spelt_as(pd.Series([other.strip()]), chosen.labelled.intents).iloc[0], count)
+        st.rerun(scope="fragment")
+    last = labels.at == count - 1
+    with st.container(horizontal=True, key="label-moves"):
+        st.button("Back", shortcut="Left", disabled=labels.at == 0, on_click=labels.move, args=(-1, count))
+        st.button("Next", shortcut="Right", disabled=last, on_click=labels.move, args=(1, count))
+        st.button("Undo", shortcut="U", disabled=not labels.steps, on_click=labels.undo)
+        st.button(
+            "Undo", shortcut="Ctrl+Z", disabled=not labels.steps, on_click=labels.undo, key="label-undo"
+        )
+    wanted = np.isin(np.arange(count), list(labels.intents))
+    if _draw_save(int(wanted.sum())):
+        given = pd.Series([labels.intents.get(place, "") for place in range(count)])
+        _save(chosen, rows, suggested, given, wanted)
+
+
+def _draw_save(count: int) -> bool:
+    return st.button(
+        f"Save {counted(count, 'label')}",
+        type="primary",
+        icon=":material/save:",
+        disabled=not count,
+        help="As a new version of the set; this version is kept.",
+    )
+
+
+def _save(
+    chosen: ChosenData,
+    rows: pd.DataFrame,
+    suggested: pd.DataFrame,
+    intents: pd.Series,
+    wanted: NDArray[np.bool_],
+    skipped: frozenset[str] = frozenset(),
+) -> None:
+    """Save the intents of the wanted ones of N suggested sentences; the skipped ones are not suggested again."""
+    with then_rerun():
+        changed, places = all_rows(chosen), rows.index[suggested["row"]]
+        changed.loc[places[wanted], "intent"] = intents[wanted].to_numpy()
+        changed.loc[places[wanted], "language"] = suggested["language"][wanted].to_numpy()
+        changed.loc[places[wanted], "split"] = "train" if chosen.labelled.splits else ""
+        st.session_state[_SKIPPED] = st.session_state.get(_SKIPPED, set()) | skipped
+        add_version(chosen, changed, f"{counted(int(wanted.sum()), 'sentence')} labelled")
+        stay()
+
+
+def _draw_table(chosen: ChosenData, rows: pd.DataFrame, suggested: pd.DataFrame) -> None:
+    """Draw sentences to label in a table, with their intents as the method guesses them."""
     table = suggested[["intent", "text", "probability", "language"]]
     table = table.assign(probability=100 * table["probability"])
     table.insert(0, "label", value=True)
@@ -174,13 +299,7 @@ def _draw_table(chosen: ChosenData, rows: pd.DataFrame, suggested: pd.DataFrame)
         "The method guesses the intents: correct those that are wrong, and untick sentences you are unsure about."
     )
     with st.container(horizontal=True, vertical_alignment="center"):
-        pressed = st.button(
-            f"Save {counted(int(wanted.sum()), 'label')}",
-            type="primary",
-            icon=":material/save:",
-            disabled=not wanted.any(),
-            help="As a new version of the set; this version is kept.",
-        )
+        pressed = _draw_save(int(wanted.sum()))
         st.text_input(
             "Another intent",
             max_chars=200,
@@ -190,15 +309,7 @@ def _draw_table(chosen: ChosenData, rows: pd.DataFrame, suggested: pd.DataFrame)
             width=240,
         )
     if pressed:
-        with then_rerun():
-            changed, places = all_rows(chosen), rows.index[suggested["row"]]
-            changed.loc[places[wanted], "intent"] = given[wanted].to_numpy()
-            changed.loc[places[wanted], "language"] = suggested["language"][wanted].to_numpy()
-            changed.loc[places[wanted], "split"] = "train" if chosen.labelled.splits else ""
-            skipped = st.session_state.setdefault(_SKIPPED, set())
-            skipped |= set(repeat_keys(suggested)[~wanted])
-            add_version(chosen, changed, f"{counted(int(wanted.sum()), 'sentence')} labelled")
-            stay()
+        _save(chosen, rows, suggested, given, wanted, frozenset(repeat_keys(suggested)[~wanted]))
 
 
 def _draw_score(now: Context, score: dict[str, Any] | None) -> None:

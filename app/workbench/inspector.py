@@ -30,7 +30,7 @@ def draw_inspector(space: Space, now: Context) -> None:
         for name, answer in answers_by_encoder.items():
             draw_answer(space.titles[name], answer.table.iloc[0], answer.facts, f"nearest-{name}")
         return
-    draw_picked(space.points, now)
+    draw_picked(now)
     places = np.flatnonzero(space.points["row"].to_numpy() == inspected(now.chosen.sha256))
     if len(places):
         _draw_picked(int(places[0]), space, now)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from emu_app.data.library import add_version
 from emu_app.panels import maps
 from emu_app.panels.context import Context, stay
+from emu_app.panels.undo import draw_undo
 from emu_app.shell.address import PICKED, choices_of_session, write
 from emu_app.shell.widgets import (
     ADDRESSED,
@@ -274,10 +275,23 @@ def _draw_filters(
     wanted = st.text_input(
         "Search", placeholder="Part of a sentence", key=f"{prefix}-search", width=130, **ADDRESSED
     ).strip()
-    kept = maps.is_shown(points, filters)
-    if wanted:
-        kept &= points["text"].str.contains(wanted, case=False, regex=False).to_numpy()
-    return kept, {"intent": tuple(filters["intent"]), "language": tuple(filters["language"])}
+
+    def passing(frame: pd.DataFrame) -> NDArray[np.bool_]:
+        shown = maps.is_shown(frame, filters)
+        if wanted:
+            shown &= frame["text"].str.contains(wanted, case=False, regex=False).to_numpy()
+        return shown
+
+    if wanted or any(filters.values()):
+        matching = np.flatnonzero(passing(labelled.frame)).tolist()
+        st.button(
+            f"Pick all {len(matching):,}",
+            icon=":material/select_all:",
+            on_click=pick,
+            args=(now.chosen.sha256, matching),
+            help="Every sentence of the set that passes search and filters, to relabel or drop them together.",
+        )
+    return passing(points), {"intent": tuple(filters["intent"]), "language": tuple(filters["language"])}
 
 
 def picked(data_sha: str) -> tuple[int, ...]:
@@ -309,11 +323,12 @@ def _take_from_chart(data_sha: str) -> None:
         pick(data_sha, rows)
 
 
-def draw_picked(points: pd.DataFrame, now: Context) -> None:
+def draw_picked(now: Context) -> None:
     """Draw the picked sentences; selecting a row in their table inspects it."""
     data_sha = now.chosen.sha256
     rows = picked(data_sha)
     if not rows:
+        draw_undo(now.chosen, "undo-change")
         return
     title, clear = st.columns([3, 2], vertical_alignment="center")
     title.markdown(f"**Picked: {counted(len(rows), 'sentence')}**")
@@ -324,7 +339,8 @@ def draw_picked(points: pd.DataFrame, now: Context) -> None:
         _draw_changes(rows, now)
     if len(rows) == 1:
         return
-    table = points[points["row"].isin(rows)]
+    frame = now.chosen.labelled.frame  # a search picks sentences that are not drawn, too
+    table = frame.loc[frame.index.isin(rows), list(_COLUMNS)].assign(row=lambda part: part.index)
     shown = [column for column in _COLUMNS if column not in ("split", "id") or (table[column] != "").any()]
 
     def inspect() -> None:

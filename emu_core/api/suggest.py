@@ -16,6 +16,8 @@ from emu_core.evaluation.active_learning import Uncertainty, choose_sentences, u
 from emu_core.evaluation.arrays import Encode
 from emu_core.methods.registry import default_method, method_named
 
+_LIKELY = 9  # intents beside each suggested sentence, one for each key from 1 to 9
+
 
 class Suggester:
     """Suggests sentences to label, by the default method fitted on the labelled sentences.
@@ -86,14 +88,15 @@ class Suggester:
 
         Returns:
             Up to `count` rows, the most uncertain first: `row`, the row number in the set from 0; `text`, `language`,
-            `id`; `intent`, the most probable one; its `probability`; `uncertainty`, from 0 to 1.
+            `id`; `intent`, the most probable one; its `probability`; `uncertainty`, from 0 to 1; `intents`, the nine
+            most probable ones, the first one first.
 
         Raises:
             DataError: the sentences can't be read, or `count` is below 1.
         """
         frame = unlabelled_set(unlabelled).frame.reset_index(names="row")
         frame = frame[~repeat_keys(frame).duplicated() & ~is_repeat(frame, self.pool_.frame)]
-        columns = ["row", "text", "language", "id", "intent", "probability", "uncertainty"]
+        columns = ["row", "text", "language", "id", "intent", "probability", "uncertainty", "intents"]
         if frame.empty:
             return pd.DataFrame(columns=columns)
         vectors = self._encode(frame["text"].tolist())
@@ -103,10 +106,12 @@ class Suggester:
             mapped, unsure, frame["language"].tolist(), count, self.pool_.frame["language"].tolist()
         )
         names = np.array(self.pool_.intents, dtype=object)
+        likely = np.argsort(-probabilities[rows], axis=1, kind="stable")[:, :_LIKELY]
         suggestions = frame.iloc[rows].assign(
             intent=names[probabilities[rows].argmax(axis=1)],
             probability=probabilities[rows].max(axis=1),
             uncertainty=unsure[rows],
+            intents=names[likely].tolist(),
         )
         return suggestions[columns].reset_index(drop=True)
 

@@ -222,3 +222,65 @@ def test_a_run_on_an_earlier_version_stays_b_when_labels_are_saved(runs: Path) -
     assert app.query_params["b"] == "run:before"
     press(app, "Save 10 labels")
     assert app.query_params["b"] == "run:before"
+
+
+def keys(app: AppTest) -> dict[str, str]:
+    """Return the label of each button that has a key."""
+    return {button.proto.shortcut: button.label for button in app.button if button.proto.shortcut}
+
+
+def test_sentences_are_labelled_one_by_one_with_keys_and_undone(runs: Path) -> None:
+    app = labelling(with_frame(partly_labelled()))
+    app.segmented_control(key="label-way").set_value("One by one, with keys").run()
+    shortcuts = keys(app)
+    assert sorted(name for name in shortcuts if name.isdigit()) == list("123456"), "six intents, six keys"
+    assert {"left": "Back", "right": "Next", "u": "Undo", "ctrl+z": "Undo"}.items() <= {
+        name.lower(): label for name, label in shortcuts.items()
+    }.items()
+    assert [shortcuts[name] for name in "123456"] == sorted(stored(runs, "small").intents)
+    app.button(key="label-1").click().run()
+    app.button(key="label-2").click().run()
+    press(app, "Next")
+    app.button(key="label-3").click().run()
+    assert any(button.label == "Save 3 labels" for button in app.button)
+    app.button(key="label-undo").click().run()
+    assert any(line.value.startswith("Sentence 4 of 10") for line in app.caption)
+    press(app, "Back")
+    press(app, "Back")
+    app.button(key="label-4").click().run()  # another intent for the second sentence
+    before = stored(runs, "small")
+    press(app, "Save 2 labels")
+    after = stored(runs, "small-v2")
+    assert len(after) == len(before) + 2
+    new = after.frame[~after.frame["text"].isin(before.frame["text"])]
+    assert sorted(new["intent"]) == sorted([shortcuts["1"], shortcuts["4"]])
+
+    press(app, "Undo: 2 sentences labelled")
+    assert app.query_params["data"] == "small" and not (runs / ".data" / "small-v2").exists()
+    assert stored(runs, "small").sha256() == before.sha256()
+
+
+def test_a_search_is_relabelled_as_a_whole_and_undone(runs: Path) -> None:
+    app = with_frame(small_set(("en", "de")).frame)
+    labelled = stored(runs, "small")
+    explore(app)
+    assert not any(button.label.startswith("Pick all") for button in app.button)
+    rows = labelled.frame.index[labelled.frame["text"].str.contains("pool", case=False)].tolist()
+    next(box for box in app.text_input if box.label == "Search").set_value("POOL").run()
+    press(app, f"Pick all {len(rows)}")
+    next(box for box in app.selectbox if box.label == f"Intent of the {len(rows)} sentences").set_value(
+        "taxi"
+    ).run()
+    press(app, "Relabel")
+    assert stored(runs, "small-v2").sha256() == labelled.relabel(rows, "taxi").sha256()
+    press(app, f"Undo: {len(rows)} sentences relabelled as taxi")
+    assert app.query_params["data"] == "small"
+
+
+def test_undo_keeps_a_version_that_a_run_was_trained_on(runs: Path) -> None:
+    app = labelling(with_frame(partly_labelled()))
+    press(app, "Save 10 labels")
+    run = past(runs, "on-labels", Status(state=RunState.FINISHED), {"note": "", "warnings": []})
+    run.write("data.json", {"name": "small v2", "sha256": stored(runs, "small-v2").sha256()})
+    press(app, "Undo: 10 sentences labelled")
+    assert app.query_params["data"] == "small" and (runs / ".data" / "small-v2").is_dir()

@@ -230,6 +230,22 @@ def test_suggested_sentences_are_labelled_and_each_round_is_measured(
     see(page, since)
     see(page, f"{late.sum() - 10} without an intent")
 
+    page.get_by_text("One by one, with keys").click()
+    see(page, "Sentence 1 of")
+    page.keyboard.press("1")
+    see(page, "Sentence 2 of")
+    page.keyboard.press("2")
+    see(page, "Sentence 3 of")
+    page.keyboard.press("ArrowRight")
+    see(page, "Sentence 4 of")
+    page.keyboard.press("ArrowLeft")
+    see(page, "Sentence 3 of")
+    page.keyboard.press("u")
+    see(page, "Sentence 2 of")
+    expect(page.get_by_role("button", name="Save 1 label")).to_be_visible()
+    page.keyboard.press("Control+z")
+    see(page, "Sentence 1 of")
+
 
 def test_a_hostile_name_draws_nothing_and_calls_nobody(
     page: Page, app_url: str, table: Path, tmp_path: Path
