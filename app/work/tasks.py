@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 from zipfile import ZIP_STORED, ZipFile
 
 import numpy as np
@@ -25,6 +26,7 @@ from emu_core.encoders.base import Encoder, FloatArray
 from emu_core.encoders.registry import load_encoder
 from emu_core.encoders.remembered import close_encoders, remembered_vectors
 from emu_core.encoders.specs import is_run
+from emu_core.errors import DataError
 from emu_core.evaluation.vector_classifier import PredictionFacts
 from emu_core.exporting import ExportFormat
 from emu_core.files import disk_fault, whole_file
@@ -145,16 +147,35 @@ def suggestions(
     count: int,
     texts: Sequence[str],
     vectors: FloatArray,
-) -> tuple[pd.DataFrame, dict[str, float]]:
-    """Return the sentences to label next and, if sentences are held out, the score on them.
+) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """Return the sentences to label next and, if sentences are held out, the score on them, also by language.
 
     `vectors` (N, dim) are those of all N texts that are encoded. Raises EmuError if nothing can be learnt of the set.
     """
+    suggester, held_out = _suggester(encoder, labelled, texts, vectors), labelled.held_out_part()
+    score: dict[str, Any] = {}
+    if held_out is not None:
+        score = {**suggester.score(held_out), "by_language": suggester.accuracies(held_out)}
+    return suggester.suggest(unlabelled, count), score
+
+
+def gains_of_labels(
+    encoder: str, labelled: LabelledSet, more: int, texts: Sequence[str], vectors: FloatArray
+) -> dict[str, tuple[float, float, float]]:
+    """Return the forecast gain of more labels, low and high, by language and for "", their mean.
+
+    The arguments are those of `suggestions`. Raises EmuError if there are too few labels, or no held-out sentences.
+    """
+    if (held_out := labelled.held_out_part()) is None:
+        raise DataError("no sentences are held out, so what labels add can't be measured; hold out a share")
+    gains = _suggester(encoder, labelled, texts, vectors).forecast(held_out, more)
+    return {language: (gain.gain, gain.low, gain.high) for language, gain in gains.items()}
+
+
+def _suggester(encoder: str, labelled: LabelledSet, texts: Sequence[str], vectors: FloatArray) -> Suggester:
     row = {text: row_number for row_number, text in enumerate(texts)}
     suggester = Suggester(encoder, encode=lambda wanted: vectors[[row[text] for text in wanted]])
-    suggester.fit(labelled)
-    held_out = labelled.held_out_part()
-    return suggester.suggest(unlabelled, count), {} if held_out is None else suggester.score(held_out)
+    return suggester.fit(labelled)
 
 
 def fetch(spec: str) -> bool:

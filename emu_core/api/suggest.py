@@ -8,13 +8,16 @@ import pandas as pd
 from emu_core.api.evaluate import against_pool
 from emu_core.api.inputs import labelled_set, lazy_encode, unlabelled_set
 from emu_core.data.collections.in_memory import Sources
+from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.columns import ColumnMapping
 from emu_core.data.labelled.repeats import is_repeat, repeat_keys, sentence_groups
 from emu_core.encoders.specs import parts_of
-from emu_core.errors import TrainingError
+from emu_core.errors import DataError, TrainingError
 from emu_core.evaluation.active_learning import Uncertainty, choose_sentences, uncertainty
 from emu_core.evaluation.arrays import Encode
+from emu_core.evaluation.learning_curve import Gain, forecast_gain, rows_to_leave_out
 from emu_core.methods.registry import default_method, method_named
+from emu_core.training.frozen import FrozenFit
 
 _LIKELY = 9  # intents beside each suggested sentence, one for each key from 1 to 9
 
@@ -68,12 +71,15 @@ class Suggester:
             TrainingError: the sentences have a single intent.
         """
         self.pool_ = labelled_set(labelled)[0].train_part()
-        frame = self.pool_.frame
-        labels = np.searchsorted(self.pool_.intents, frame["intent"]).tolist()
-        self.fitted_ = self._method.fit(
+        self.fitted_ = self._fitted(self.pool_)
+        return self
+
+    def _fitted(self, pool: LabelledSet) -> FrozenFit:
+        frame = pool.frame
+        labels = np.searchsorted(pool.intents, frame["intent"]).tolist()
+        return self._method.fit(
             self.settings, self._encode, frame["text"].tolist(), labels, sentence_groups(frame)
         )
-        return self
 
     def suggest(
         self, unlabelled: Sources, count: int = 20, *, by: Uncertainty | str = Uncertainty.MARGIN
@@ -115,6 +121,52 @@ class Suggester:
         )
         return suggestions[columns].reset_index(drop=True)
 
+    def forecast(self, held_out: Sources, more: int = 20, *, repeats: int = 8) -> dict[str, Gain]:
+        """Forecast what more labels, of sentences like those labelled so far, would add to the accuracy.
+
+        As many of the labels are left out at random, again and again, and the method is fitted without them: see
+        `emu_core.evaluation.learning_curve`.
+
+        Args:
+            held_out: labelled sentences, as `read_labelled` takes them.
+            more: the number of further labels.
+            repeats: how often the method is fitted without some of the labels.
+
+        Returns:
+            The gain in points by language of the held-out sentences, and "" for the mean over them.
+
+        Raises:
+            DataError: there are too few labels to leave out some, or `more` is below 1.
+        """
+        queries, _ = labelled_set(held_out)
+        pool = self.pool_
+        now = self._accuracies(queries, pool, self.fitted_.encode_with(self._encode))
+        gains: dict[str, list[float]] = {language: [] for language in now}
+        left_out = 0
+        for seed in range(repeats):
+            rows = rows_to_leave_out(pool.frame["intent"].tolist(), more, seed)
+            if not len(rows):
+                raise DataError(
+                    "there are too few labels to forecast what more of them add; label some first"
+                )
+            left_out, fewer = len(rows), pool.drop(rows.tolist())
+            before = self._accuracies(queries, fewer, self._fitted(fewer).encode_with(self._encode))
+            for language, accuracy in now.items():
+                gains[language].append(accuracy - before[language])
+        return {
+            language: forecast_gain(np.array(values), len(pool), left_out, more, now[language])
+            for language, values in gains.items()
+        }
+
+    def accuracies(self, held_out: Sources) -> dict[str, float]:
+        """Measure `score` by language, with the fitted method; "" is the mean over the languages."""
+        return self._accuracies(labelled_set(held_out)[0], self.pool_, self.fitted_.encode_with(self._encode))
+
+    @staticmethod
+    def _accuracies(queries: LabelledSet, pool: LabelledSet, encode: Encode) -> dict[str, float]:
+        by_language = against_pool(queries, pool, encode).by_language
+        return dict(by_language) | {"": float(np.mean(list(by_language.values())))}
+
     def score(self, held_out: Sources) -> dict[str, float]:
         """Measure how many held-out sentences have the same intent as their nearest labelled sentence.
 
@@ -127,12 +179,10 @@ class Suggester:
         """
         queries, _ = labelled_set(held_out)
 
-        def mean_accuracy(encode: Encode) -> float:
-            return float(np.mean(list(against_pool(queries, self.pool_, encode).by_language.values())))
-
+        fitted = self.fitted_.encode_with(self._encode)
         return {
-            "base": mean_accuracy(self._encode),
-            "fitted": mean_accuracy(self.fitted_.encode_with(self._encode)),
+            "base": self._accuracies(queries, self.pool_, self._encode)[""],
+            "fitted": self._accuracies(queries, self.pool_, fitted)[""],
         }
 
 

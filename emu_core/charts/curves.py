@@ -247,7 +247,8 @@ def held_out_curves(histories: Mapping[str, _History]) -> go.Figure:
 def labelling_curve(rounds: pd.DataFrame) -> go.Figure:
     """Return accuracy on held-out sentences by number of labels, before and after each labelling round.
 
-    Each round is a row: the number of `labels`, and in percent `base` and `fitted`.
+    Each round is a row: the number of `labels`, and in percent `base` and `fitted`. A round with a forecast has what
+    `more` labels would `gain`, in points, at the `low` and `high` end of an interval, too.
     """
     figure = go.Figure()
     rounds = rounds.sort_values("labels")
@@ -260,6 +261,21 @@ def labelling_curve(rounds: pd.DataFrame) -> go.Figure:
             line={"color": colour, "width": 2},
             name=name,
             hovertemplate="%{x:,} labels: %{y:.1f} %<extra>" + name + "</extra>",
+        )
+    if "more" in rounds:
+        forecasts = rounds.dropna(subset="more")
+        figure.add_scatter(
+            x=forecasts["labels"] + forecasts["more"],
+            y=forecasts["fitted"] + forecasts["gain"],
+            error_y={
+                "symmetric": False,
+                "array": forecasts["high"] - forecasts["gain"],
+                "arrayminus": forecasts["gain"] - forecasts["low"],
+            },
+            mode="markers",
+            marker={"color": PALETTE[1], "symbol": "diamond-open", "size": 9},
+            name="forecast",
+            hovertemplate="%{x:,} labels: %{y:.1f} %<extra>forecast</extra>",
         )
     figure.update_xaxes(title="labelled sentences", tickvals=rounds["labels"].unique()[-12:])
     figure.update_yaxes(title="Acc@1, %", zeroline=False)

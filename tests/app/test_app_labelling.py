@@ -284,3 +284,24 @@ def test_undo_keeps_a_version_that_a_run_was_trained_on(runs: Path) -> None:
     run.write("data.json", {"name": "small v2", "sha256": stored(runs, "small-v2").sha256()})
     press(app, "Undo: 10 sentences labelled")
     assert app.query_params["data"] == "small" and (runs / ".data" / "small-v2").is_dir()
+
+
+def test_a_forecast_is_drawn_and_then_the_measured_gain_beside_it() -> None:
+    app = labelling(with_frame(partly_labelled()))
+    app.toggle(key="label-forecast").set_value(True).run()
+    assert not app.exception and not app.error
+
+    def gains() -> pd.DataFrame:
+        table: pd.DataFrame = app.dataframe(key="label-gains").value
+        return table.set_index("Language")
+
+    forecast = gains()["Forecast of 10 more"]
+    assert set(forecast.index) == {"English", "German", "Mean"}
+    assert forecast.str.fullmatch(r"[+-]\d+\.\d \([+-]\d+\.\d to [+-]\d+\.\d\)").all()
+    press(app, "Save 10 labels")
+    after = gains()
+    assert after["Forecast before"].tolist() == forecast.tolist()
+    measured = app.metric[-1].delta.split(" ")[0]
+    assert after.loc["Mean", "Measured"] == measured
+    curve = next(iter(app.get("plotly_chart"))).proto.spec
+    assert '"name":"forecast"' in curve.replace(": ", ":")
