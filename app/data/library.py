@@ -391,12 +391,15 @@ def _rows(folder: str, stamp: int) -> pd.DataFrame:
 def _opened(folder: str, stamp: int) -> ChosenData:
     path, facts = Path(folder), _facts(Path(folder))
     about = float(facts["hold_out"]), int(facts["seed"])
-    notes, changes, *intents = (
+    notes, changes, no_intents, real_intents = (
         tuple(map(str, facts.get(key, ()))) for key in ("notes", "changes", "no_intents", "real_intents")
     )
-    made = audited(pd.read_parquet(path / _ROWS), str(facts["title"]), *about, notes, *intents)
+    made = audited(
+        pd.read_parquet(path / _ROWS), str(facts["title"]), *about, notes, no_intents, real_intents
+    )
     before = str(facts.get("before", ""))
-    return ChosenData(*made, path.name, facts["translations"], *about, changes, *intents, before)
+    named = made[0], made[1], path.name, facts["translations"]
+    return ChosenData(*named, *about, changes, no_intents, real_intents, before)
 
 
 @st.cache_resource(show_spinner="Reading the demo set ...")

@@ -17,7 +17,7 @@ from emu_app.panels.findings import intent_column
 from emu_app.panels.undo import draw_undo
 from emu_app.shell.address import draw_link
 from emu_app.shell.model_name import RUN_PREFIX, short_name
-from emu_app.shell.widgets import KEPT, choose, choose_one, draw_chart, draw_note, errors_shown, then_rerun
+from emu_app.shell.widgets import KEPT, choose, draw_chart, draw_note, errors_shown, then_rerun
 from emu_app.shell.wording import literal
 from emu_app.work.cache import computed, encoded
 from emu_app.work.tasks import gains_of_labels, suggestions
@@ -36,7 +36,7 @@ from emu_core.runs.run import Run
 LABELLING = "Label more sentences"  # the tab of the Data page
 FIRST, MOST = 10, 100
 _SKIPPED, _ADDITIONS, _INTENT = "label-skipped", "label-additions", "label-intent"
-_KEYED = "label-keyed"
+_KEYED, _BY_KEYS = "label-keyed", "label-by-keys"
 LINE = 55  # characters of a sentence in a line of the table
 
 
@@ -153,8 +153,8 @@ def _forecast(now: Context, more: int) -> dict[str, Any] | None:
     """Offer to forecast what more labels would add; None unless that is wanted and there."""
     about = (
         "Leaves as many of the labels out at random, eight times, and measures what they added; a learning curve "
-        "that flattens with the logarithm of the number of labels carries this on. In four of five cases the gain of "
-        "sentences like those labelled so far is in the interval."
+        "that flattens with the logarithm of the number of labels carries this on. The interval is an 80 % prediction "
+        "interval for sentences like those labelled so far."
     )
     if not st.toggle(
         f"What would {counted(more, 'more label')} buy?", key="label-forecast", help=about, **KEPT
@@ -193,9 +193,8 @@ class _Keyed:
     round: str
     at: int = 0  # the sentence that is asked for
     intents: dict[int, str] = field(default_factory=dict)  # by sentence
-    steps: list[tuple[int, str | None]] = field(
-        default_factory=list
-    )  # each sentence labelled, and its intent before
+    # Each sentence that was labelled, and its intent before.
+    steps: list[tuple[int, str | None]] = field(default_factory=list)
 
     def label(self, intent: str, count: int) -> None:
         """Label the sentence, and go on to the next one of `count`."""
@@ -218,11 +217,16 @@ class _Keyed:
 
 def _draw_round(chosen: ChosenData, rows: pd.DataFrame, suggested: pd.DataFrame) -> None:
     """Draw sentences to label that `Suggester.suggest` chose of `rows`, and save the labels as a new version."""
-    way = choose_one("Label", ["In a table", "One by one, with keys"], "label-way")
-    if way == "In a table":
-        _draw_table(chosen, rows, suggested)
-    else:
-        _draw_one_by_one(chosen, rows, suggested)
+    by_keys = bool(st.session_state.get(_BY_KEYS, False))
+
+    def change() -> None:
+        st.session_state[_BY_KEYS] = not by_keys
+
+    # A button, since a choice would take the arrows for itself while it has the focus.
+    label = "Label in a table" if by_keys else "Label one by one, with keys"
+    icon = ":material/table_rows:" if by_keys else ":material/keyboard:"
+    st.button(label, icon=icon, key="label-way", on_click=change)
+    (_draw_one_by_one if by_keys else _draw_table)(chosen, rows, suggested)
 
 
 def _draw_one_by_one(chosen: ChosenData, rows: pd.DataFrame, suggested: pd.DataFrame) -> None:
@@ -249,19 +253,23 @@ def _draw_one_by_one(chosen: ChosenData, rows: pd.DataFrame, suggested: pd.DataF
                 args=(intent, count),
             )
     others = sorted({*chosen.labelled.intents, *chosen.audit.none_of_these} - {*intents})
-    other = st.selectbox(
+    box = f"label-other-{key}-{labels.at}-{len(labels.steps)}"
+
+    def take() -> None:
+        if typed := (st.session_state[box] or "").strip():
+            labels.label(spelt_as(pd.Series([typed]), chosen.labelled.intents).iloc[0], count)
+
+    st.selectbox(
         "Another intent",
         others,
         index=None,
         accept_new_options=True,
-        key=f"label-other-{key}-{labels.at}-{len(labels.steps)}",
+        key=box,
+        on_change=take,
         placeholder="Another intent: choose or type it",
         label_visibility="collapsed",
         width=300,
     )
-    if other and other.strip():
-        labels.label(spelt_as(pd.Series([other.strip()]), chosen.labelled.intents).iloc[0], count)
-        st.rerun(scope="fragment")
     last = labels.at == count - 1
     with st.container(horizontal=True, key="label-moves"):
         st.button("Back", shortcut="Left", disabled=labels.at == 0, on_click=labels.move, args=(-1, count))

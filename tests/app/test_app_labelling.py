@@ -231,7 +231,7 @@ def keys(app: AppTest) -> dict[str, str]:
 
 def test_sentences_are_labelled_one_by_one_with_keys_and_undone(runs: Path) -> None:
     app = labelling(with_frame(partly_labelled()))
-    app.segmented_control(key="label-way").set_value("One by one, with keys").run()
+    press(app, "Label one by one, with keys")
     shortcuts = keys(app)
     assert sorted(name for name in shortcuts if name.isdigit()) == list("123456"), "six intents, six keys"
     assert {"left": "Back", "right": "Next", "u": "Undo", "ctrl+z": "Undo"}.items() <= {
@@ -292,7 +292,7 @@ def test_a_forecast_is_drawn_and_then_the_measured_gain_beside_it() -> None:
     assert not app.exception and not app.error
 
     def gains() -> pd.DataFrame:
-        table: pd.DataFrame = app.dataframe(key="label-gains").value
+        table: pd.DataFrame = next(of.value for of in app.dataframe if "Accuracy, %" in of.value)
         return table.set_index("Language")
 
     forecast = gains()["Forecast of 10 more"]

@@ -230,7 +230,7 @@ def test_suggested_sentences_are_labelled_and_each_round_is_measured(
     see(page, since)
     see(page, f"{late.sum() - 10} without an intent")
 
-    page.get_by_text("One by one, with keys").click()
+    page.get_by_role("button", name="Label one by one, with keys").click()
     see(page, "Sentence 1 of")
     page.keyboard.press("1")
     see(page, "Sentence 2 of")
