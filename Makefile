@@ -18,7 +18,7 @@ IMAGE_EXTRAS := generate onnx
 TOOLS := .venv-release/bin
 CHROMIUM = { command -v chromium-headless-shell || command -v chromium || command -v google-chrome; } >/dev/null
 
-.PHONY: app demo setup setup-dev test suite browser lint types chromium notebooks docs dist lock sbom audit container-check bench gpu torture clean
+.PHONY: app demo setup setup-dev test suite browser lint types chromium notebooks docs dist lock sbom audit container-check bench gpu cluster torture clean
 
 app: setup
 	test -e runs/demo || $(BIN)/emu train demo --out runs/demo  # what the first page shows
@@ -96,6 +96,10 @@ bench: setup-dev
 gpu: setup-dev
 	$(BIN)/python -m benchmarks.gpu --out build/gpu.json
 
+# The tests on a Ray cluster of several nodes and on Spark, with packages that nothing else needs; Spark needs Java 17.
+cluster: .venv-cluster/installed
+	.venv-cluster/bin/python -m pytest tests/cluster
+
 # Kills trainings at 100 moments a method and compares what they end with; an hour.
 torture: setup-dev
 	$(BIN)/python -m benchmarks.torture
@@ -119,5 +123,11 @@ torture: setup-dev
 	$(TOOLS)/python -m pip install -q -r $<
 	touch $@
 
+.venv-cluster/installed: requirements.txt requirements-dev.txt pyproject.toml
+	$(PYTHON) -m venv .venv-cluster
+	.venv-cluster/bin/python -m pip install -q -r requirements.txt -r requirements-dev.txt
+	.venv-cluster/bin/python -m pip install -q -e ".[ray,spark]"
+	touch $@
+
 clean:
-	rm -rf .venv .venv-release build dist *.egg-info .cache .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv .venv-release .venv-cluster build dist *.egg-info .cache .pytest_cache .mypy_cache .ruff_cache

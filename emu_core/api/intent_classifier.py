@@ -445,15 +445,23 @@ class IntentClassifier(ClassifierMixin, BaseEstimator):
             notes = (*self._reading_notes(frame), *self.language_notes(frame["language"].unique()))
             for note in notes:
                 on_note(note)
-        columns = ["id", "text", "language", *_columns(min(self.n_neighbors, len(self.pool_)))]
-        numbers = [name for name in columns if name in ("confidence", "margin") or name.endswith("_cosine")]
-        schema = pa.schema([(name, pa.float32() if name in numbers else pa.string()) for name in columns])
-        with writing(out, schema) as write:
+        with writing(out, self.file_schema) as write:
             for rows in in_parts(frame, on_progress):
-                table = self.explain(rows["text"].tolist(), languages=rows["language"].tolist())
-                table = table.assign(id=rows["id"].to_numpy(), language=rows["language"].to_numpy())
-                write(table[columns])
+                write(self.file_rows(rows))
         return len(frame)
+
+    @property
+    def file_schema(self) -> pa.Schema:
+        """The columns that `predict_file` writes."""
+        names = ["id", "text", "language", *_columns(min(self.n_neighbors, len(self.pool_)))]
+        numbers = [name for name in names if name in ("confidence", "margin") or name.endswith("_cosine")]
+        return pa.schema([(name, pa.float32() if name in numbers else pa.string()) for name in names])
+
+    def file_rows(self, rows: pd.DataFrame) -> pd.DataFrame:
+        """Return the rows that `predict_file` writes for those with the columns id, text and language."""
+        table = self.explain(rows["text"].tolist(), languages=rows["language"].tolist())
+        table = table.assign(id=rows["id"].to_numpy(), language=rows["language"].to_numpy())
+        return table[self.file_schema.names]
 
 
 def _fitted(encoder: Any, labelled: LabelledSet) -> Any:

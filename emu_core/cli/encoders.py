@@ -61,20 +61,28 @@ def add_embed(verbs: Any) -> None:
         "the meaning; one of cls, mean, language, template, residual, meaning",
     )
     option(parser, "--out FILE.parquet", "the file to write", required=True)
+    shared.add_engine(parser, "a folder of them")
 
 
 def _embed(options: argparse.Namespace) -> Output:
     from emu_core.api.embed import embed
+    from emu_core.errors import EncoderError, Fix
 
     notes: list[str] = []
-    count = embed(
-        options.data,
-        encoder=shared.encoder_of(options),
-        **shared.taken(options, "out", "part"),
+    about = {
+        "encoder": shared.encoder_of(options),
+        "out": options.out,
         **shared.data_options(options),
-        on_progress=counter("sentences"),
-        on_note=notes.append,
-    )
+        "on_progress": counter("sentences"),
+    }
+    if shared.engine_of(options):
+        from emu_core.cluster import embed_on_cluster
+
+        if options.part:
+            raise EncoderError("a cluster writes the meaning only; leave out ", Fix("part"))
+        count = embed_on_cluster(options.data, address=options.address, **about)
+    else:
+        count = embed(options.data, part=options.part, **about, on_note=notes.append)
     if not options.json and is_main():
         for note in notes:
             print(f"note: {note}", file=sys.stderr)

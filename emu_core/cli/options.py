@@ -100,6 +100,22 @@ def add_encoder_or_run(parser: argparse.ArgumentParser) -> None:
     option(which, "--run DIR", "a finished run's specialised encoder")
 
 
+def add_engine(parser: argparse.ArgumentParser, out: str) -> None:
+    """Add the engine of a cluster, and its address; `out` is what --out then names."""
+    about = f"work on a cluster: DATA are Parquet files or folders, and --out is {out}"
+    option(parser, "--engine ray", about, choices=["ray"])
+    option(parser, "--address HOST:PORT", "of the cluster, or auto (default: start one on this machine)")
+
+
+def engine_of(options: argparse.Namespace) -> str | None:
+    """Return the engine that was named. Raises DataError for an address without one."""
+    from emu_core.errors import DataError, Fix
+
+    if options.address and not options.engine:
+        raise DataError("the address is that of a cluster; name its engine, too (", Fix("engine", "ray"), ")")
+    return options.engine
+
+
 def encoder_of(options: argparse.Namespace) -> str:
     """Return the encoder's spec for `load_encoder`, as read by `add_encoder_or_run`."""
     return f"run:{options.run}" if options.run else str(options.encoder)

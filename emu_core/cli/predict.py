@@ -32,25 +32,38 @@ def add_predict(verbs: Any) -> None:
     option(parser, "--threshold COSINE", about, type=float)
     about = f"{any_of(WRITTEN_ENDINGS)} (default: print; required for over {MOST_PRINTED:,} sentences)"
     option(parser, "--out FILE", about)
+    shared.add_engine(parser, "a folder of Parquet files")
 
 
 def _predict(options: argparse.Namespace) -> Output:
     from emu_core.api.inputs import labelled_set, reading_notes
     from emu_core.api.intent_classifier import IntentClassifier
     from emu_core.api.predict import sentences_of
-    from emu_core.errors import DataError
+    from emu_core.errors import DataError, Fix
 
     about = shared.data_options(options)
     device = about.pop("device")
     classifier = IntentClassifier(
         shared.encoder_of(options), n_neighbors=options.k, threshold=options.threshold, device=device
     )
+    engine = shared.engine_of(options)
+    if engine and not options.out:
+        raise DataError("name the folder to write with ", Fix("out"))
     if options.out:
         classifier.fit_labelled(labelled_set(options.pool, **about, **shared.intent_options(options))[0])
         file_notes: list[str] = []
-        count = classifier.predict_file(
-            options.data, options.out, **about, on_progress=counter("sentences"), on_note=file_notes.append
-        )
+        progress = counter("sentences")
+        if engine:
+            from emu_core.cluster import predict_on_cluster
+
+            address = options.address
+            count = predict_on_cluster(
+                classifier, options.data, out=options.out, address=address, **about, on_progress=progress
+            )
+        else:
+            count = classifier.predict_file(
+                options.data, options.out, **about, on_progress=progress, on_note=file_notes.append
+            )
         facts = _with_notes(classifier.facts, file_notes)
         if not options.json:
             _print_facts(facts)

@@ -20,6 +20,7 @@ LAYERS = (
     {"methods"},
     {"api"},
     {"batches"},
+    {"cluster"},
     {"bench"},
     {"charts"},
     {"reports"},
