@@ -34,11 +34,15 @@ def whole_file(path: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def whole_folder(path: Path) -> Iterator[Path]:
+def whole_folder(path: Path, *, replaces: bool = False) -> Iterator[Path]:
     """Yield an empty folder beside `path`, which becomes `path` at the end of the block.
 
+    Args:
+        path: the folder to write, new or empty.
+        replaces: whether `path` may also be a folder with files, which is removed in the end.
+
     Raises:
-        OSError: the folder can't be written, or `path` exists and is not an empty folder.
+        OSError: the folder can't be written, or `path` exists and may not be replaced.
     """
     partial = _partial(path)
     try:
@@ -50,6 +54,9 @@ def whole_folder(path: Path) -> Iterator[Path]:
             if file.is_file():
                 file.chmod(mode)
                 _flush(file)
+        if replaces and path.is_dir():
+            _exchange(partial, path)
+            return
         if path.is_dir():
             path.rmdir()
         partial.rename(path)
@@ -147,6 +154,18 @@ def remove_partial(folder: Path) -> None:
 
 def _partial(path: Path) -> Path:
     return path.with_name(f".{path.name}.{os.getpid()}-{token_hex(4)}.part")
+
+
+def _exchange(new: Path, path: Path) -> None:
+    """Put a new folder in the place of one with files. A process killed between both renamings leaves no `path`."""
+    former = _partial(path)
+    path.rename(former)
+    try:
+        new.rename(path)
+    except BaseException:
+        former.rename(path)
+        raise
+    shutil.rmtree(former, ignore_errors=True)
 
 
 def _flush(file: Path) -> None:

@@ -60,21 +60,22 @@ def check_files(folder: Path) -> None:
     Raises:
         EncoderError: a file is not the one that was saved.
     """
-    if not (folder / CHECKSUMS).exists():
-        return
-    try:
-        saved = read_json(folder / CHECKSUMS)
-        wrong = [
-            name for name in saved.keys() | _files(folder)
-            if name not in saved or not (folder / name).is_file() or _sha256(folder / name) != saved[name]
-        ]  # fmt: skip
-    except (AttributeError, OSError, ValueError):
-        wrong = [CHECKSUMS]
-    if wrong:
+    if (folder / CHECKSUMS).exists() and (name := changed_file(folder)):
         raise EncoderError(
-            f"{folder / min(wrong)} differs from what was saved; copy the run again from where it was trained, or "
+            f"{folder / name} differs from what was saved; copy the run again from where it was trained, or "
             "train it again"
         )
+
+
+def changed_file(folder: Path) -> str:
+    """Return the first file that is not the one whose checksum `write_checksums` wrote; "" if all are."""
+    try:
+        saved, files = read_json(folder / CHECKSUMS), _files(folder)
+        wrong = list(saved.keys() ^ files)
+        wrong += [name for name in files & saved.keys() if _sha256(folder / name) != saved[name]]
+    except (AttributeError, OSError, ValueError):
+        wrong = [CHECKSUMS]
+    return min(wrong, default="")
 
 
 def _files(folder: Path) -> set[str]:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Self, TypedDict
+from typing import Any, Self, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,13 +11,11 @@ from scipy.special import expit, log_softmax, softmax
 
 from emu_core.errors import DataError
 from emu_core.evaluation.arrays import Vectors, check_dimensions, check_length, codes, id_keys, unit_vectors
+from emu_core.evaluation.calibration import Calibration, arrays_of, calibrations_from, fitted_probability
 from emu_core.evaluation.classifier import PENALTY_FOLDS, held_out_folds
 from emu_core.evaluation.intent_regression import MANY, sampled_rows, weights_of_all
 from emu_core.evaluation.retrieval import TIE, best_columns, blocks, nearest_rows
 from emu_core.threads import one_thread_for_small_products
-
-if TYPE_CHECKING:
-    from sklearn.isotonic import IsotonicRegression
 
 NO_INTENT = "no known intent"
 """What is predicted for a sentence that is like none of the labelled ones."""
@@ -31,7 +29,6 @@ MOST_ASKED = 2_000  # held-out sentences to ask, which meet the whole rest of th
 LEAST_ASKED = 30  # with fewer, nothing is calibrated
 LEAST_OF_LANGUAGE = 100  # right answers with which a language has its own calibration
 UNMEASURED_VOTES = 3  # if a pool of `LEAST_ASKED` or more has fewer to ask than that
-LEAST_OF_A_KIND = 5  # right and wrong answers that fitting a probability needs
 PROMISED = 0.95  # the share of right answers to new sentences that the threshold keeps
 _KEPT = 0.97  # the share of those to held-out sentences, which are more like the rest of the pool than new ones are
 _WORK = (
@@ -149,14 +146,6 @@ class _Part:
     regression: _Regression | None
 
 
-@dataclass(frozen=True)
-class _Calibration:
-    """The threshold below which no intent is known, and the probabilities by certainty; None for what is unknown."""
-
-    threshold: float | None
-    probability: "IsotonicRegression | None"
-
-
 class VectorClassifier:
     """A classifier of sentence vectors by a pool of labelled ones, which chooses between neighbours and a regression.
 
@@ -231,7 +220,7 @@ class VectorClassifier:
         self.by_cosine_ = True
         self.new_found_: float | None = None
         self.none_found_: float | None = None
-        self._calibrations = {"": _Calibration(threshold, None)}
+        self._calibrations = {"": Calibration(threshold, None)}
         folds = held_out_folds(intents, ids)
         may_be_asked = np.zeros(size, dtype=bool)
         may_be_asked[slice(None) if asked is None else asked] = True
@@ -288,10 +277,10 @@ class VectorClassifier:
             at = threshold
             if at is None and is_right.any():
                 at = float(np.quantile(score[of_language & is_right], 1 - _KEPT, method="lower"))
-            probability = _isotonic(found.certainty[of_language], is_right[of_language])
+            probability = fitted_probability(found.certainty[of_language], is_right[of_language])
             if code and probability is None:
                 probability = self._calibrations[""].probability
-            self._calibrations[code] = _Calibration(at, probability)
+            self._calibrations[code] = Calibration(at, probability)
         overall = self._calibrations[""].threshold
         if overall is None:
             return
@@ -302,6 +291,12 @@ class VectorClassifier:
         if len(self._none):
             signs = self._search(self._none, 1, self.rule_, self.votes_, none_keys=self._none_keys).signs
             self.none_found_ = 100 * float((self._score(signs) < overall).mean())
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The number of labelled sentences, and the length of their vectors."""
+        size, dim = self._units.shape
+        return size, dim
 
     @property
     def has_confidence(self) -> bool:
@@ -456,15 +451,12 @@ class VectorClassifier:
             "weight": None if regression is None else regression.weight,
             "bias": None if regression is None else regression.bias,
         }
-        for code, calibration in self._calibrations.items():
-            if (probability := calibration.probability) is not None:
-                arrays[f"certainty {code}"] = probability.X_thresholds_
-                arrays[f"probability {code}"] = probability.y_thresholds_
         facts = {name: getattr(self, name) for name in _STORED} | {
             "rule": self.rule_.value,
             "intents": list(self.intents_),
             "thresholds": {code: calibration.threshold for code, calibration in self._calibrations.items()},
         }
+        arrays |= arrays_of(self._calibrations)
         return facts, {name: array for name, array in arrays.items() if array is not None}
 
     @classmethod
@@ -477,21 +469,47 @@ class VectorClassifier:
         for name in _STORED:
             setattr(self, name, facts[name])
         self.rule_, self.intents_ = Rule(facts["rule"]), tuple(facts["intents"])
-        self._calibrations = {
-            code: _Calibration(
-                threshold,
-                # Fitted on its own steps, it has the same ones.
-                _fitted_isotonic(arrays[f"certainty {code}"], arrays[f"probability {code}"])
-                if f"certainty {code}" in arrays
-                else None,
-            )
-            for code, threshold in facts["thresholds"].items()
-        }
+        self._check_stored()
+        self._calibrations = calibrations_from(facts["thresholds"], arrays)
         self._finish()
-        size, k = len(self._units), len(self.intents_)
-        if not (len(self._labels) == size and self._labels.min() >= 0 and self._labels.max() < k):
-            raise ValueError("labels of other vectors")
         return self
+
+    def _check_stored(self) -> None:
+        """Raise a ValueError unless all that was read goes together."""
+        (size, dim), k = self._units.shape, len(self.intents_)
+        regression, known = self._regression, self._known
+        signs = 1 + (regression is not None) + bool(len(self._none))
+        arrays: list[tuple[NDArray[Any], type, tuple[int, ...]]] = [
+            (self._units, np.float32, (size, dim)),
+            (self._labels, np.int64, (size,)),
+            (self._none, np.float32, (len(self._none), dim)),
+        ]
+        if known is not None:
+            arrays.append((known, np.float64, (1 + signs,)))
+        if regression is not None:
+            arrays.append((regression.weight, np.float32, (k, dim)))
+            arrays.append(
+                (np.maximum(regression.bias, 0), np.float32, (k,))
+            )  # -inf is that of an unseen intent
+        numbers = (self.accuracy_, self.new_found_, self.none_found_)
+        are_whole = (
+            size > 0
+            and all(
+                array.dtype == kind and array.shape == shape and np.isfinite(array).all()
+                for array, kind, shape in arrays
+            )
+            and self._labels.min() >= 0
+            and self._labels.max() < k
+            and len(set(self.intents_)) == k
+            and all(isinstance(intent, str) for intent in self.intents_)
+            and all(number is None or isinstance(number, float | int) for number in numbers)
+            and isinstance(self.votes_, int)
+            and self.votes_ >= 1
+            and self.by_cosine_ == (known is None)
+            and (self.rule_ is Rule.NEIGHBOURS or regression is not None)
+        )
+        if not are_whole:
+            raise ValueError("not the state of a classifier")
 
     def scores(self, vectors: Vectors) -> NDArray[np.float64]:
         """Return how like the sentences of known intents each of (Q, d) is, (Q,), in any unit."""
@@ -635,17 +653,3 @@ def _best(among: NDArray[np.bool_], cosines: NDArray[np.float32]) -> NDArray[np.
 def _joined(found: Sequence[_Found]) -> _Found:
     parts = zip(*(vars(part).values() for part in found), strict=True)
     return _Found(*map(np.concatenate, parts))
-
-
-def _isotonic(certainty: NDArray[np.float64], is_right: NDArray[np.bool_]) -> "IsotonicRegression | None":
-    """Return the probability of a right answer by its certainty; None with too few right or too few wrong ones."""
-    if min(is_right.sum(), (~is_right).sum()) < LEAST_OF_A_KIND:
-        return None
-    known = np.isfinite(certainty)
-    return _fitted_isotonic(certainty[known], is_right[known])
-
-
-def _fitted_isotonic(certainty: NDArray[np.float64], probability: NDArray[Any]) -> "IsotonicRegression":
-    from sklearn.isotonic import IsotonicRegression
-
-    return IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip").fit(certainty, probability)

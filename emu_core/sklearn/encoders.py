@@ -1,6 +1,6 @@
 """Encoders as transformers from sentences to vectors."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Self
@@ -17,18 +17,27 @@ from emu_core.api.train import train
 from emu_core.data.collections.in_memory import Sources, Texts, texts_of
 from emu_core.devices import pick_device
 from emu_core.encoders.base import Encoder, FloatArray
-from emu_core.encoders.registry import kinds_of, load_encoder
+from emu_core.encoders.registry import kinds_of, load_encoder, open_encoder
 from emu_core.encoders.remembered import opened_encoder, remembered_vectors
 from emu_core.errors import InputError, TrainingError
 from emu_core.methods.registry import configure, default_method
 from emu_core.runs.trained_on import trained_on
-from emu_core.sklearn.stored import bytes_of_encoder, encoder_from_bytes
+from emu_core.sklearn.pickled import bytes_of_encoder, encoder_from_bytes
+from emu_core.sklearn.stored import (
+    StoredEstimator,
+    copied_spec,
+    labels_from_json,
+    labels_to_json,
+    spec_in,
+    stored_class,
+)
 
 _UNSEEN = Face(write_card=lambda _run: None, measures=False)  # a run that is deleted once its encoder is open
+_ENCODER = "encoder"  # the folder of the specialised encoder, as in a run
 _LARGEST_SEED = 2**31 - 1
 
 
-class _SentenceTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class SentenceTransformer(StoredEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """A transformer of sentences."""
 
     def __sklearn_tags__(self) -> Any:
@@ -38,7 +47,7 @@ class _SentenceTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         return tags
 
 
-class SentenceEncoder(_SentenceTransformer):
+class SentenceEncoder(SentenceTransformer):
     """Turns sentences into the vectors of an encoder; it needs no `fit`.
 
     It remembers in this process what it has encoded, so that a grid search encodes each sentence once.
@@ -87,6 +96,22 @@ class SentenceEncoder(_SentenceTransformer):
         """
         return remembered_vectors(self._opened(), _checked(X))
 
+    def _stored_parameters(self, folder: Path) -> list[tuple[str, Any]]:
+        return [("encoder", copied_spec(self.encoder, folder)), ("device", self.device)]
+
+    @classmethod
+    def _restored(
+        cls,
+        folder: Path,
+        parameters: dict[str, Any],
+        facts: Mapping[str, Any],
+        arrays: dict[str, Any],
+        device: str | None,
+    ) -> Self:
+        estimator = cls(**{**parameters, "encoder": spec_in(parameters["encoder"], folder)})
+        estimator._opened()
+        return estimator
+
     @property
     def _n_features_out(self) -> int:
         return self._opened().dim
@@ -95,7 +120,7 @@ class SentenceEncoder(_SentenceTransformer):
         return opened_encoder(self.encoder, pick_device(self.device))
 
 
-class SpecialisedEncoder(_SentenceTransformer):
+class SpecialisedEncoder(SentenceTransformer):
     """Specialises an encoder on labelled sentences, as `emu_core.train` does, and turns sentences into its vectors.
 
     Args:
@@ -223,6 +248,30 @@ class SpecialisedEncoder(_SentenceTransformer):
         check_is_fitted(self)
         return self.encoder_.dim
 
+    def _stored_parameters(self, folder: Path) -> list[tuple[str, Any]]:
+        return list(self.get_params(deep=False).items())
+
+    def _state(self, folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+        self.encoder_.save(folder / _ENCODER)
+        self.trained_on_.save(folder / _ENCODER)
+        return {"classes": labels_to_json(self.classes_), "languages": list(self.languages_)}, {}
+
+    @classmethod
+    def _restored(
+        cls,
+        folder: Path,
+        parameters: dict[str, Any],
+        facts: Mapping[str, Any],
+        arrays: dict[str, Any],
+        device: str | None,
+    ) -> Self:
+        estimator = cls(**parameters)
+        estimator.encoder_ = open_encoder(folder / _ENCODER).to(pick_device(estimator.device))
+        estimator.trained_on_ = trained_on(f"{RUN_SPEC}{folder}")
+        estimator.classes_ = labels_from_json(facts["classes"])
+        estimator.languages_ = tuple(map(str, facts["languages"]))
+        return estimator
+
     def __getstate__(self) -> dict[str, Any]:
         """Return the state for pickle and joblib, with the encoder as the files that it is saved in."""
         state: dict[str, Any] = super().__getstate__()
@@ -236,6 +285,14 @@ class SpecialisedEncoder(_SentenceTransformer):
             device = pick_device(state["device"])
             state = {**state, "encoder_": encoder_from_bytes(state["encoder_"], device)}
         super().__setstate__(state)
+
+
+def open_transformer(folder: Path, device: str | None) -> SentenceTransformer:
+    """Open the transformer in a folder, whichever of these it is. Raises InputError if it is none."""
+    classes: dict[str, type[SentenceTransformer]] = {
+        stored.__name__: stored for stored in (SentenceEncoder, SpecialisedEncoder)
+    }
+    return classes[stored_class(folder)].read_from(folder, device)
 
 
 def _checked(X: Texts) -> list[str]:  # noqa: N803

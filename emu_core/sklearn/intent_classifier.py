@@ -1,17 +1,42 @@
-"""The classifier of intents, which shows itself in notebooks with what was measured."""
+"""The classifier of intents, which is saved in a folder, and shows itself in notebooks with what was measured."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
-from typing import Any
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.base import clone
 
 from emu_core.api import intent_classifier as _api
 from emu_core.data.collections.in_memory import Texts
+from emu_core.data.labelled import LabelledSet
+from emu_core.data.wording import kind_of
+from emu_core.errors import InputError
 from emu_core.evaluation.arrays import Vectors
+from emu_core.evaluation.vector_classifier import VectorClassifier
 from emu_core.notebook.predictions import Predictions, shown
 from emu_core.reports.prediction_notes import prediction_notes
+from emu_core.sklearn.encoders import SentenceEncoder, SpecialisedEncoder, open_transformer
+from emu_core.sklearn.stored import (
+    StoredEstimator,
+    copied_spec,
+    labels_from_json,
+    labels_to_json,
+    spec_in,
+    texts_from_array,
+    texts_to_array,
+)
+
+_TRANSFORMER = (
+    "transformer"  # the folder of the fitted transformer that gives the vectors, if `encoder` is one
+)
+_PARTS = ("frame", "none_of_these")  # of the labelled set
 
 
-class IntentClassifier(_api.IntentClassifier):
+class IntentClassifier(StoredEstimator, _api.IntentClassifier):
     """Predicts intents from labelled sentences; see `emu_core.api.intent_classifier.IntentClassifier`."""
 
     def explain(
@@ -31,6 +56,88 @@ class IntentClassifier(_api.IntentClassifier):
         if notes and "text/html" in bundle:
             bundle["text/html"] += f"<p>{'<br>'.join(map(escape, notes))}</p>"
         return bundle
+
+    def _stored_parameters(self, folder: Path) -> list[tuple[str, Any]]:
+        encoder = copied_spec(self.encoder, folder) if isinstance(self.encoder, str) else None
+        return [*(self.get_params(deep=False) | {"encoder": encoder}).items()]
+
+    def _state(self, folder: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        if not isinstance(self.encoder, str):
+            if type(self.encoder_) not in (SentenceEncoder, SpecialisedEncoder):
+                raise InputError(
+                    f"the encoder is {kind_of(self.encoder_)}, which can't be saved; give a SentenceEncoder, a "
+                    "SpecialisedEncoder or the name of an encoder, or keep the classifier with joblib"
+                )
+            (folder / _TRANSFORMER).mkdir()
+            self.encoder_.write_to(folder / _TRANSFORMER)
+        classifier, arrays = self.classifier_.state()
+        for part in _PARTS:
+            frame = getattr(self.pool_, part)
+            for column in frame.columns:
+                content, ends = texts_to_array(frame[column].tolist())
+                arrays |= {f"{part} {column}": content, f"{part} {column} ends": ends}
+        arrays |= {"pool_rows": self.pool_rows_, "class_numbers": self._class_numbers}
+        return {
+            "classes": labels_to_json(self.classes_),
+            "classifier": classifier,
+            "pool": self.pool_.name,
+            "notes": list(self.notes_),
+        }, arrays
+
+    @classmethod
+    def _restored(
+        cls,
+        folder: Path,
+        parameters: dict[str, Any],
+        facts: Mapping[str, Any],
+        arrays: dict[str, NDArray[Any]],
+        device: str | None,
+    ) -> Self:
+        spec, fitted = parameters["encoder"], None
+        if spec is None:
+            fitted = open_transformer(folder / _TRANSFORMER, device)
+        estimator = cls(
+            **{**parameters, "encoder": spec_in(spec, folder) if fitted is None else clone(fitted)}
+        )
+        estimator._check_parameters()
+        if fitted is not None:
+            estimator.encoder_ = fitted
+        frames = [
+            pd.DataFrame(
+                {
+                    column: pd.Series(
+                        texts_from_array(arrays[f"{part} {column}"], arrays[f"{part} {column} ends"]),
+                        dtype="str",
+                    )
+                    for column in LabelledSet.columns
+                }
+            )
+            for part in _PARTS
+        ]
+        estimator.pool_ = LabelledSet(frames[0], str(facts["pool"]), frames[1])
+        estimator.classifier_ = VectorClassifier.from_state(facts["classifier"], arrays)
+        estimator.notes_ = tuple(map(str, facts["notes"]))
+        estimator.classes_ = labels_from_json(facts["classes"])
+        estimator.pool_rows_, estimator._class_numbers = arrays["pool_rows"], arrays["class_numbers"]
+        estimator._check_restored()
+        return estimator
+
+    def _check_restored(self) -> None:
+        """Raise a ValueError unless the pool, its vectors and the classes go together."""
+        size, intents = len(self.pool_), self.classifier_.intents_
+        numbers = self._class_numbers
+        vectors = self._encode(self.pool_.frame["text"].iloc[:1].tolist())
+        are_whole = (
+            self.classifier_.shape == (size, vectors.shape[1])
+            and self.pool_rows_.shape == (size,)
+            and self.pool_rows_.dtype == np.int64
+            and numbers.shape == (len(intents),)
+            and numbers.dtype == np.int64
+            and numbers.min() >= 0
+            and numbers.max() < len(self.classes_)
+        )
+        if not are_whole:
+            raise ValueError("a pool of another classifier")
 
 
 IntentClassifier.__doc__ = _api.IntentClassifier.__doc__  # with its parameters, which notebooks show

@@ -1,26 +1,336 @@
-"""Estimators in folders of JSON and safetensors, which run no code when they are opened, and as bytes for pickle."""
+"""Estimators in folders of JSON and safetensors, which run no code when they are opened.
 
+estimator.json       format, version, class, parameters, and what `fit` has learnt
+arrays.safetensors   vectors, weights and sentences
+encoder/             the specialised encoder, or
+encoders/NAME/       the encoders of the runs that a parameter names, or
+transformer/         the estimator that a classifier takes its vectors from
+checksums.json       the SHA-256 of all of these
+"""
+
+import re
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from typing import Any, Self
 
-from emu_core.encoders.base import Encoder
-from emu_core.encoders.registry import open_encoder
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.numpy import load_file, save_file
+from sklearn.utils.validation import check_is_fitted
+
+from emu_core import __version__
+from emu_core.data.wording import kind_of, shown
+from emu_core.encoders.registry import load_encoder
+from emu_core.encoders.saved import CHECKSUMS, changed_file, write_checksums
+from emu_core.encoders.specs import RUN_SPEC, is_run, joined_spec, parts_of
+from emu_core.encoders.transformer.hf import as_folder
+from emu_core.errors import DataError, EmuError, EncoderError, InputError, RunError
+from emu_core.files import disk_fault, other_format, read_json, whole_folder, write_json
+
+ESTIMATOR_FORMAT = 1  # raised by a version that can't read the folders before it
+ABOUT, ARRAYS = "estimator.json", "arrays.safetensors"
+MAX_JSON_BYTES = 64 * 2**20
+MAX_ARRAY_BYTES = 16 * 2**30
+MAX_FILES = 1_000
+_MAX_LABEL_CHARACTERS = 2**28
+_PLAIN = re.compile(r"[<>|][biuf][1248]|[<>]U(\d{1,5})")  # NumPy's types of numbers and texts
+_ENCODERS = "encoders"
+_COPIED = re.compile(rf"{_ENCODERS}/\w[\w.-]{{0,100}}")
+_ENDING = "copy the folder again, or fit and save the estimator again"
+_Arrays = dict[str, NDArray[Any]]
 
 
-def bytes_of_encoder(encoder: Encoder) -> dict[str, bytes]:
-    """Return the files of a saved encoder by their paths in its folder."""
-    with TemporaryDirectory(prefix="emu-") as name:
-        folder = Path(name)
-        encoder.save(folder)
-        paths = sorted(path for path in folder.rglob("*") if path.is_file())
-        return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
+class StoredEstimator:
+    """An estimator with `save` and `load`."""
+
+    def save(self, folder: str | Path) -> Path:
+        """Write the fitted estimator to a folder, without pickle; `load` opens it on any machine.
+
+        A published encoder is named, and the encoder of a run is copied, so that the run is no longer needed.
+
+        Args:
+            folder: new, empty, or one that `save` wrote, which is replaced. It appears when it is complete.
+
+        Returns:
+            The folder.
+
+        Raises:
+            NotFittedError: the estimator is not fitted.
+            InputError: a parameter is nothing that can be written, such as a `RandomState`.
+            RunError: the folder has other files, or can't be written.
+        """
+        check_is_fitted(self)
+        target = Path(folder).resolve()
+        if target.exists() and not _may_be_replaced(target):
+            raise RunError(f"{folder} is in use; choose another folder, or delete it")
+        try:
+            with whole_folder(target, replaces=True) as partial:
+                self.write_to(partial)
+                write_checksums(partial)
+        except Exception as error:
+            if isinstance(error, EmuError) or not (why := disk_fault(error)):
+                raise
+            raise RunError(
+                f"can't write {folder}: {why}; make room there, or choose another folder"
+            ) from error
+        return Path(folder)
+
+    @classmethod
+    def load(cls, folder: str | Path, *, device: str | None = None) -> Self:
+        """Open an estimator that `save` wrote. Its predictions and vectors are the same to the bit.
+
+        The folder need not be trusted: nothing in it is run, and no file outside of it is opened.
+
+        Args:
+            folder: what `save` returned; where the encoder of a run was copied, it has to stay there.
+            device: where to compute, such as "cpu"; None takes that of the estimator.
+
+        Raises:
+            InputError: the folder is damaged, of another class or version, or not there.
+            EncoderError: a published encoder can't be opened.
+        """
+        path = Path(folder).resolve()
+        if not (path / ABOUT).is_file():
+            raise InputError(f"no estimator in {folder}; name a folder that save wrote")
+        with reading(path):
+            _check_files(path)
+        return cls.read_from(path, device)
+
+    def write_to(self, folder: Path) -> None:
+        """Write the files of the estimator, without checksums, into a folder that is there."""
+        about = {
+            "format": ESTIMATOR_FORMAT,
+            "emu_core": __version__,
+            "estimator": type(self).__name__,
+            "parameters": {name: _json_of(name, value) for name, value in self._stored_parameters(folder)},
+        }
+        facts, arrays = self._state(folder)
+        write_json(folder / ABOUT, {**about, "fitted": facts})
+        if arrays:
+            save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, folder / ARRAYS)
+
+    @classmethod
+    def read_from(cls, folder: Path, device: str | None) -> Self:
+        """Open what `write_to` wrote, with checksums that are checked already."""
+        with reading(folder):
+            about = _about(folder)
+            if about["estimator"] != cls.__name__:
+                name = shown(about["estimator"], 40)
+                raise InputError(f"{folder} holds the estimator {name}; open it with {name}.load")
+            values = about["parameters"].items()
+            parameters = {name: _value_of(value) for name, value in values}
+            if device is not None:
+                parameters["device"] = device
+            arrays = load_file(folder / ARRAYS) if (folder / ARRAYS).is_file() else {}
+            return cls._restored(folder, parameters, about["fitted"], arrays, device)
+
+    def _stored_parameters(self, folder: Path) -> list[tuple[str, Any]]:
+        """Return names and values of the parameters; what they name is copied into the folder."""
+        raise NotImplementedError
+
+    def _state(self, folder: Path) -> tuple[dict[str, Any], _Arrays]:
+        """Return what `fit` has learnt, as values for JSON and as arrays; other files are written to the folder."""
+        return {}, {}
+
+    @classmethod
+    def _restored(
+        cls,
+        folder: Path,
+        parameters: dict[str, Any],
+        facts: Mapping[str, Any],
+        arrays: _Arrays,
+        device: str | None,
+    ) -> Self:
+        """Return the estimator of these parameters, and of what `_state` returned and wrote.
+
+        `device` is among the parameters if there is one.
+        """
+        raise NotImplementedError
 
 
-def encoder_from_bytes(files: dict[str, bytes], device: str) -> Encoder:
-    """Open the encoder whose files `bytes_of_encoder` returned."""
-    with TemporaryDirectory(prefix="emu-") as name:
-        folder = Path(name)
-        for path, content in files.items():
-            (folder / path).parent.mkdir(parents=True, exist_ok=True)
-            (folder / path).write_bytes(content)
-        return open_encoder(folder).to(device)
+def stored_class(folder: Path) -> str:
+    """Return the name of the class of the estimator in a folder."""
+    return str(_about(folder)["estimator"])
+
+
+@contextmanager
+def reading(folder: Path) -> Iterator[None]:
+    """Turn any error in reading an estimator, whose files are not trusted, into an InputError with the fix."""
+    try:
+        yield
+    except (InputError, EncoderError):
+        raise
+    except (
+        ArithmeticError,
+        AttributeError,
+        DataError,
+        LookupError,
+        MemoryError,
+        OSError,
+        RunError,
+        SafetensorError,
+        TypeError,
+        ValueError,
+    ):
+        raise InputError(f"{folder} does not hold a whole estimator; {_ENDING}") from None
+
+
+def _about(folder: Path) -> dict[str, Any]:
+    about: dict[str, Any] = read_json(folder / ABOUT)
+    if about["format"] != ESTIMATOR_FORMAT:
+        text = other_format(folder, about["format"], about.get("emu_core"), ESTIMATOR_FORMAT)
+        raise InputError(text.replace("train it again", "fit and save it again"))
+    return about
+
+
+def _check_files(folder: Path) -> None:
+    """Raise an InputError if files are missing, too large, links, or others than those that were saved."""
+    files = list(folder.rglob("*"))
+    if any(path.is_symlink() for path in files):
+        link = next(path for path in files if path.is_symlink())
+        raise InputError(f"{link} is a link, and save writes none; {_ENDING}")
+    if len(files) > MAX_FILES:
+        raise InputError(f"{folder} has {len(files):,} files; name a folder that save wrote")
+    for path in files:
+        limit = MAX_JSON_BYTES if path.name in (ABOUT, CHECKSUMS) else MAX_ARRAY_BYTES
+        if path.stat().st_size > limit:
+            raise InputError(
+                f"{path} is larger than {limit // 2**20:,} MB, which no estimator needs; {_ENDING}"
+            )
+    if changed := changed_file(folder):
+        raise InputError(f"{folder / changed} differs from what was saved; {_ENDING}")
+
+
+def _may_be_replaced(folder: Path) -> bool:
+    """Return whether a folder is empty, or has an estimator and nothing else."""
+    if not folder.is_dir():
+        return False
+    files = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir()}
+    if not files:
+        return not any(folder.iterdir())
+    with suppress(OSError, ValueError, AttributeError):
+        return ABOUT in files and files <= {CHECKSUMS, *read_json(folder / CHECKSUMS).keys()}
+    return False
+
+
+def copied_spec(spec: str, folder: Path) -> str:
+    """Copy the encoders of runs, and models in folders, that a spec names into a folder, and return a spec of these."""
+    return joined_spec(_copied_part(part, folder) for part in parts_of(spec))
+
+
+def _copied_part(part: str, folder: Path) -> str:
+    source = _folder_of(part)
+    if source is None:
+        return part
+    name = re.sub(r"[^\w.-]+", "-", source.resolve().name).strip(".-")[:50] or "run"
+    taken = sum(1 for _ in folder.glob(f"{_ENCODERS}/*"))
+    copy = (
+        f"{_ENCODERS}/{name}" if not (folder / _ENCODERS / name).exists() else f"{_ENCODERS}/{name}-{taken}"
+    )
+    target = folder / copy
+    encoder = load_encoder(part)  # which checks the files
+    if not is_run(part):
+        encoder.save(target / "encoder")
+    else:
+        shutil.copytree(source / "encoder", target / "encoder")
+        for about in ("config.json", "data.json"):  # the languages it knows, and the data it was trained on
+            if (source / about).is_file():
+                shutil.copy(source / about, target / about)
+    return RUN_SPEC + copy
+
+
+def _folder_of(part: str) -> Path | None:
+    """Return the folder of a run, or of a model in a folder; None for an encoder that is known by its name."""
+    name = part.partition(":")[2]
+    return Path(name) if is_run(part) else as_folder(name) if name else None
+
+
+def spec_in(spec: str, folder: Path) -> str:
+    """Return a spec that `copied_spec` returned, with the copies in a folder.
+
+    Raises:
+        ValueError: it names anything else that is in a folder.
+    """
+    parts = []
+    for part in spec.split("+"):
+        kind, _, name = part.partition(":")
+        if kind == RUN_SPEC.removesuffix(":"):
+            if not _COPIED.fullmatch(name):
+                raise ValueError("the encoder of a run that is not in the folder")
+            parts.append(f"{RUN_SPEC}{folder / name}")
+        elif _folder_of(part) is not None:
+            raise ValueError("a model that is not in the folder")
+        else:
+            parts.append(part)
+    return joined_spec(parts)
+
+
+def labels_to_json(labels: NDArray[Any]) -> dict[str, Any]:
+    """Return class labels, texts or numbers, as values for JSON."""
+    return {"dtype": labels.dtype.str, "values": [_json_of("classes_", label) for label in labels.tolist()]}
+
+
+def labels_from_json(values: Mapping[str, Any]) -> NDArray[Any]:
+    """Return the class labels that `labels_to_json` returned. Raises ValueError if these are none."""
+    labels, dtype = list(map(_value_of, values["values"])), values["dtype"]
+    kind = _PLAIN.fullmatch(dtype)
+    if dtype != "|O" and (kind is None or int(kind[1] or 0) * len(labels) > _MAX_LABEL_CHARACTERS):
+        raise ValueError("labels of another type")
+    if not labels or not all(isinstance(label, str | int | float | np.generic) for label in labels):
+        raise ValueError("no labels")
+    return np.array(labels, dtype=dtype)
+
+
+def texts_to_array(texts: list[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Return the bytes of all texts, and where each ends, (N,)."""
+    encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
+    return np.frombuffer(b"".join(encoded), np.uint8), np.cumsum(
+        [len(text) for text in encoded], dtype=np.int64
+    )
+
+
+def texts_from_array(content: NDArray[np.uint8], ends: NDArray[np.int64]) -> list[str]:
+    """Return the texts that `texts_to_array` returned. Raises ValueError if these are none."""
+    if content.dtype != np.uint8 or ends.dtype != np.int64 or content.ndim != 1 or ends.ndim != 1:
+        raise ValueError("no texts")
+    if (np.diff(ends, prepend=0, append=len(content)) < 0).any():
+        raise ValueError("texts of another length")
+    whole, starts = content.tobytes(), np.roll(ends, 1)
+    starts[:1] = 0
+    return [
+        whole[start:end].decode("utf-8", "surrogatepass")
+        for start, end in zip(starts.tolist(), ends.tolist(), strict=True)
+    ]
+
+
+def _json_of(name: str, value: Any) -> Any:
+    """Return the value of a parameter for JSON, which has neither tuples nor NumPy's numbers."""
+    if isinstance(value, np.generic) and _PLAIN.fullmatch(value.dtype.str):
+        return {"dtype": value.dtype.str, "value": value.item()}
+    if isinstance(value, tuple):
+        return {"tuple": [_json_of(name, item) for item in value]}
+    if isinstance(value, list):
+        return [_json_of(name, item) for item in value]
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    raise InputError(
+        f"the parameter {name} is {kind_of(value)}, which can't be saved; set a number or a text with "
+        f"set_params({name}=...)"
+    )
+
+
+def _value_of(value: Any) -> Any:
+    """Return the value that `_json_of` wrote. Raises ValueError if it is none."""
+    match value:
+        case {"tuple": list(items)} if len(value) == 1:
+            return tuple(map(_value_of, items))
+        case {"dtype": str(dtype), "value": item} if _PLAIN.fullmatch(dtype) and len(value) == 2:
+            return np.dtype(dtype).type(item)
+        case list(items):
+            return list(map(_value_of, items))
+        case None | bool() | int() | float() | str():
+            return value
+    raise ValueError("not the value of a parameter")
