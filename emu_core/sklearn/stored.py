@@ -44,7 +44,7 @@ _Arrays = dict[str, NDArray[Any]]
 
 
 class StoredEstimator:
-    """An estimator with `save` and `load`."""
+    """What the estimators of `emu_core.sklearn` have in common: they are saved in a folder, and opened from it."""
 
     def save(self, folder: str | Path) -> Path:
         """Write the fitted estimator to a folder, without pickle; `load` opens it on any machine.
