@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from emu_core.processes import join_processes as join_processes
     from emu_core.sklearn.intent_classifier import IntentClassifier as IntentClassifier
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _SHOWN = (
     "compare",
