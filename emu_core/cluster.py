@@ -259,8 +259,7 @@ def _head(file: SourceFile) -> pa.Table:
         raise DataError(f"{shown(file.path)} has no rows; leave it out") from None
     except (OSError, pa.ArrowException) as error:
         raise DataError(
-            f"{shown(file.path)} can't be read as Parquet, which a cluster needs; convert it, or run without ",
-            Fix("engine"),
+            f"{shown(file.path)} can't be read as Parquet, which a cluster needs; convert it, or use no cluster"
         ) from error
 
 
@@ -366,7 +365,7 @@ def _connected(address: str | None) -> Iterator[Any]:
             ray.init(address or "local", logging_level=logging.WARNING)
         except (ConnectionError, RuntimeError, ValueError) as error:
             raise DataError(
-                f"no Ray cluster answers at {address}; start one with `ray start --head`, or leave out ",
+                f"no Ray cluster answers at {address}; start one, or leave out ",
                 Fix("address"),
             ) from error
         try:

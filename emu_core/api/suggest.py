@@ -235,7 +235,7 @@ def suggest_labels(
         >>> unlabelled = ["Is the water warm?", "I need a taxi", "Where is my car?"]
         >>> table = emu_core.suggest_labels(unlabelled, labelled, 2, language="en")
         >>> len(table), list(table)
-        (2, ['row', 'text', 'language', 'id', 'intent', 'probability', 'uncertainty'])
+        (2, ['row', 'text', 'language', 'id', 'intent', 'probability', 'uncertainty', 'intents'])
     """
     pool, _ = labelled_set(
         labelled,

@@ -109,10 +109,10 @@ def add_engine(parser: argparse.ArgumentParser, out: str) -> None:
 
 def engine_of(options: argparse.Namespace) -> str | None:
     """Return the engine that was named. Raises DataError for an address without one."""
-    from emu_core.errors import DataError, Fix
+    from emu_core.errors import DataError
 
     if options.address and not options.engine:
-        raise DataError("the address is that of a cluster; name its engine, too (", Fix("engine", "ray"), ")")
+        raise DataError("the address is that of a cluster; name its engine, too, with --engine ray")
     return options.engine
 
 

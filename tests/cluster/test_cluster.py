@@ -48,7 +48,7 @@ def test_without_ray_the_message_says_how_to_install_it(mails: Path, tmp_path: P
             "exists; choose another folder (--out)",
         ),
         (["embed", "{mails}", "--engine", "ray", "--out", "v", "--part", "cls"], "leave out --part"),
-        (["embed", "{mails}", "--address", "auto", "--out", "v"], "name its engine, too (--engine ray)"),
+        (["embed", "{mails}", "--address", "auto", "--out", "v"], "name its engine, too, with --engine ray"),
         (["embed", "{table}", "--engine", "ray", "--out", "v"], "can't be read as Parquet"),
         (["embed", "{empty}", "--engine", "ray", "--out", "v"], "holds no Parquet file"),
         (["embed", "{wide}", "--engine", "ray", "--out", "v"], "tables with a sentence a row"),

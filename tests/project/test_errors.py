@@ -19,6 +19,7 @@ from emu_core.bench.parallel.texts import read_bench_texts
 from emu_core.cli.options import COLUMN_ROLES
 from emu_core.cli.parser import VERBS
 from emu_core.cli.wording import flag_of, in_command
+from emu_core.cluster import embed_on_cluster, predict_on_cluster
 from emu_core.errors import (
     Call,
     CancelledError,
@@ -224,6 +225,7 @@ def test_every_option_that_a_message_names_is_a_flag_and_a_parameter() -> None:
     known = {info.name for method in methods().values() for info in infos(method.settings)}
     known |= {info.name for paper in PAPERS.values() for info in infos(paper.settings)}
     functions = [getattr(emu_core, name) for name in emu_core.__all__]
+    functions += [embed_on_cluster, predict_on_cluster]
     for function in (*functions, read_bench_texts, *(paper.load().gather for paper in PAPERS.values())):
         known |= inspect.signature(function).parameters.keys()
     columns = {f"{role}_column" for role in ("text", *COLUMN_ROLES)}
