@@ -47,7 +47,6 @@ def test_what_was_trained_on_what_and_whether_it_helps_is_on_the_first_screen(
         f"It was trained on {run.data().labelled} English questions.",  # type: ignore[attr-defined]
         f"It now finds the right intent for {now} of 100 new questions; before, {before}.",
     ]
-    seen = words(page.evaluate(IN_VIEW))
     bars = page.get_by_role("table", name=re.compile("^Right intents of 100"))
     for code in small.labelled.languages:
         bar = bars.get_by_role("row", name=re.compile(f"^{language_name(code)}"))
@@ -55,6 +54,7 @@ def test_what_was_trained_on_what_and_whether_it_helps_is_on_the_first_screen(
         figures = re.search(r"(\d+) → (\d+)", bar.inner_text())
         assert figures is not None
         said.append(f"In {language_name(code)} it finds {figures[2]} of 100; before, {figures[1]}.")
+    seen = words(page.evaluate(IN_VIEW))  # now that the bars, which are compared last, are there
     unseen = {word for line in said for word in words(line)} - seen
     assert unseen <= {"was"}  # "Trained on", not "was trained on"
 
