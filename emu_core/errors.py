@@ -116,7 +116,7 @@ class DataError(EmuError):
 
 
 class InputError(DataError, ValueError):
-    """What Python passed can't be used: a `ValueError`, as libraries such as scikit-learn expect."""
+    """An argument can't be used: a `ValueError`, as libraries such as scikit-learn expect."""
 
 
 class EncoderError(EmuError):

@@ -1,4 +1,4 @@
-"""The sentences to label next: rank those without an intent, label them, and draw how the score changes."""
+"""The sentences to label next: rank those without an intent, and label them."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,19 +10,19 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from emu_app.data.boxes import ask_sentences, read_box
-from emu_app.data.library import ChosenData, add_version, all_rows, keep_score, rows_to_label, scores
+from emu_app.data.library import ChosenData, add_version, all_rows, rows_to_label, scores
 from emu_app.data.tables import DETECT, unlabelled_from_upload
 from emu_app.panels.context import USUAL_ENCODER, A, Context, base_of, stay
 from emu_app.panels.findings import intent_column
+from emu_app.panels.label_score import draw_score
 from emu_app.panels.undo import draw_undo
 from emu_app.shell.address import draw_link
-from emu_app.shell.model_name import RUN_PREFIX, short_name
-from emu_app.shell.widgets import KEPT, choose, draw_chart, draw_note, errors_shown, then_rerun
+from emu_app.shell.model_name import RUN_PREFIX
+from emu_app.shell.widgets import KEPT, choose, draw_note, errors_shown, then_rerun
 from emu_app.shell.wording import literal
 from emu_app.work.cache import computed, encoded
 from emu_app.work.tasks import gains_of_labels, suggestions
 from emu_app.work.vectors import digest, weights_of
-from emu_core import charts
 from emu_core.api.suggest import Suggester
 from emu_core.data.labelled import UnlabelledSet
 from emu_core.data.labelled.intent_names import spelt_as
@@ -73,7 +73,7 @@ def draw_labelling(now: Context) -> None:
         if score and not rows.empty and (forecast := _forecast(now, count)):
             score = score | {"forecast": forecast}
         with curve:
-            _draw_score(now, score)
+            draw_score(chosen, score, _measured_on(now))
         draw_link("views/train.py", "Train a run on these labels", ":material/model_training:")
 
 
@@ -153,8 +153,9 @@ def _forecast(now: Context, more: int) -> dict[str, Any] | None:
     """Offer to forecast what more labels would add; None unless that is wanted and there."""
     about = (
         "Leaves as many of the labels out at random, eight times, and measures what they added; a learning curve "
-        "that flattens with the logarithm of the number of labels carries this on. The interval is an 80 % prediction "
-        "interval for sentences like those labelled so far."
+        "that flattens with the logarithm of the number of labels carries this on. In four of five rounds the gain "
+        "should lie in the interval, if the next sentences are like those labelled so far; with few labels it is less "
+        "certain than that."
     )
     if not st.toggle(
         f"What would {counted(more, 'more label')} buy?", key="label-forecast", help=about, **KEPT
@@ -354,72 +355,3 @@ def _draw_table(chosen: ChosenData, rows: pd.DataFrame, suggested: pd.DataFrame)
         )
     if pressed:
         _save(chosen, rows, suggested, given, wanted, frozenset(repeat_keys(suggested)[~wanted]))
-
-
-def _draw_score(now: Context, score: dict[str, Any] | None) -> None:
-    """Draw the score of this round, or of the last one while this one is being measured, and earlier ones."""
-    if score is not None and not score:
-        draw_note("No sentences are held out, so the effect of the labels can't be measured.")
-        return
-    rounds = [round_score for round_score in scores(now.chosen) if round_score.get("of") == _measured_on(now)]
-    if score is None:
-        if not rounds:
-            return
-        score = max(rounds, key=lambda round_score: round_score["labels"])
-    elif score not in rounds:
-        earlier = [of for of in rounds if of["labels"] == score["labels"]]
-        score = {key: value for of in earlier for key, value in of.items() if key == "forecast"} | score
-        if score not in earlier:
-            keep_score(now.chosen, score)
-        rounds = [*(of for of in rounds if of not in earlier), score]
-    table = pd.DataFrame(map(_with_forecast, rounds)).drop_duplicates("labels")
-    before = table[table["labels"] < score["labels"]].sort_values("labels")
-    gain = None if before.empty else score["fitted"] - before["fitted"].iloc[-1]
-    st.metric(
-        "Accuracy on held-out sentences",
-        f"{score['fitted']:.1f} %",
-        delta=None if gain is None else f"{gain:+.1f} points since {before['labels'].iloc[-1]:,} labels",
-        help="The share of held-out sentences whose nearest labelled sentence has their intent, by the default method "
-        f"on {literal(short_name(score['of'].rpartition(':')[0]))}; the mean over the languages. The held-out "
-        "sentences stay the same.",
-    )
-    draw_chart(
-        charts.labelling_curve(table),
-        "labelling-curve",
-        "Lines of the accuracy on held-out sentences over the number of labelled ones.",
-    )
-    _draw_languages(score, 0 if before.empty else int(before["labels"].iloc[-1]), rounds)
-
-
-def _with_forecast(score: dict[str, Any]) -> dict[str, Any]:
-    """Return a round with the forecast of the mean in columns of its own."""
-    forecast = score.get("forecast")
-    if not forecast:
-        return score
-    gain, low, high = forecast["gains"][""]
-    return score | {"more": forecast["more"], "gain": gain, "low": low, "high": high}
-
-
-def _draw_languages(score: dict[str, Any], labels_before: int, rounds: list[dict[str, Any]]) -> None:
-    """Draw by language what the round before forecast, what was measured, and what this round forecasts."""
-    if "by_language" not in score:  # stored by an earlier version
-        return
-    before = next((of for of in rounds if of["labels"] == labels_before and "by_language" in of), {})
-    lines = []
-    for language, accuracy in score["by_language"].items():
-        line = {"Language": language_name(language) if language else "Mean", "Accuracy, %": f"{accuracy:.1f}"}
-        if before:
-            line["Forecast before"] = _gain_words(before, language)
-            line["Measured"] = f"{accuracy - before['by_language'].get(language, np.nan):+.1f}"
-        if "forecast" in score:
-            line[f"Forecast of {score['forecast']['more']} more"] = _gain_words(score, language)
-        lines.append(line)
-    st.dataframe(pd.DataFrame(lines), hide_index=True, key="label-gains", height="content")
-
-
-def _gain_words(score: dict[str, Any], language: str) -> str:
-    forecast = score.get("forecast")
-    if not forecast or language not in forecast["gains"]:
-        return ""
-    gain, low, high = forecast["gains"][language]
-    return f"{gain:+.1f} ({low:+.1f} to {high:+.1f})"

@@ -1,6 +1,7 @@
 """The facts about runs that pages show: which are finished, what each is, and which session started it."""
 
 import hashlib
+import re
 from collections.abc import Callable
 from contextlib import suppress
 from secrets import token_urlsafe
@@ -18,6 +19,7 @@ from emu_core.runs.run import Run, RunState, Status, list_runs
 
 BROWSER = "emu-browser"  # the cookie by which a browser is known again after a reload
 _STARTED_BY = ".started-by"  # in the folder of a run: a hash of that cookie
+_TOKEN = re.compile(r"[\w-]{20,100}", re.ASCII)  # as it is written into a script of the page
 _T = TypeVar("_T")
 
 
@@ -41,9 +43,10 @@ def make_mine(run: Run) -> None:
 
 
 def browser() -> str:
-    """Return the random text that identifies this browser; it is new if the browser sent none."""
+    """Return the random text that identifies this browser; it is new if the browser sent none that this app made."""
     sent: object = st.context.cookies.get(BROWSER)
-    token: str = st.session_state.setdefault(BROWSER, sent if isinstance(sent, str) else token_urlsafe())
+    known = isinstance(sent, str) and _TOKEN.fullmatch(sent)
+    token: str = st.session_state.setdefault(BROWSER, sent if known else token_urlsafe())
     return token
 
 

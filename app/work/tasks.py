@@ -93,7 +93,7 @@ def export_to_zip(spec: str, format: ExportFormat, name: str, path: Path) -> int
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """What one encoder answers to N sentences."""
+    """The answers of one encoder to N sentences."""
 
     table: pd.DataFrame  # of `IntentClassifier.explain`
     facts: PredictionFacts

@@ -265,7 +265,7 @@ def _draw_filters(
 ) -> tuple[NDArray[np.bool_], dict[ColourBy, tuple[str, ...]]]:
     """Draw the filters and the search; return which of N points pass, (N,), and the intents and languages chosen."""
     labelled, prefix = now.chosen.labelled, f"explore-{now.chosen.sha256[:12]}"
-    placeholder = {"placeholder": "All", "width": 130, **ADDRESSED}
+    placeholder = {"placeholder": "All", "width": 118, **ADDRESSED}
     filters = {
         "language": choose_languages("Languages", labelled.languages, f"{prefix}-languages", **placeholder),
         "intent": choose_many("Intents", labelled.intents, f"{prefix}-intents", **placeholder),
@@ -273,7 +273,7 @@ def _draw_filters(
     if labelled.splits:
         filters["split"] = choose_many("Splits", labelled.splits, f"{prefix}-splits", **placeholder)
     wanted = st.text_input(
-        "Search", placeholder="Part of a sentence", key=f"{prefix}-search", width=130, **ADDRESSED
+        "Search", placeholder="Part of a sentence", key=f"{prefix}-search", width=118, **ADDRESSED
     ).strip()
 
     def passing(frame: pd.DataFrame) -> NDArray[np.bool_]:

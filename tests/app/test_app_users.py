@@ -11,7 +11,7 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from emu_app.shell import users
+from emu_app.shell import state, users
 from emu_app.shell.model_name import model_spec
 from emu_app.work.jobs import JobManager
 from emu_core.cli import main, serve
@@ -101,6 +101,16 @@ def test_a_hostile_identity_names_no_path(sign_in: SignIn, tmp_path: Path, sub: 
     sign_in(sub)
     assert re.fullmatch("[0-9a-f]{32}", users.runs_root().name)
     assert users.runs_root().parent == tmp_path / "runs" / users.USERS
+
+
+def test_only_a_token_is_taken_from_a_cookie(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(st, "session_state", {})
+    monkeypatch.setattr(type(st.context), "cookies", {state.BROWSER: "</script><script>alert(1)</script>"})
+    made = state.browser()
+    assert re.fullmatch(r"[\w-]{43}", made)
+    monkeypatch.setattr(st, "session_state", {})
+    monkeypatch.setattr(type(st.context), "cookies", {state.BROWSER: made})
+    assert state.browser() == made
 
 
 def test_identities_that_look_alike_have_folders_of_their_own(sign_in: SignIn) -> None:
