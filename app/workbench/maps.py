@@ -273,7 +273,7 @@ def _draw_filters(
     if labelled.splits:
         filters["split"] = choose_many("Splits", labelled.splits, f"{prefix}-splits", **placeholder)
     wanted = st.text_input(
-        "Search", placeholder="Part of a sentence", key=f"{prefix}-search", width=118, **ADDRESSED
+        "Search", placeholder="Some words", key=f"{prefix}-search", width=118, **ADDRESSED
     ).strip()
 
     def passing(frame: pd.DataFrame) -> NDArray[np.bool_]:
