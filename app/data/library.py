@@ -1,5 +1,6 @@
 """The library of data: the demo set, and the uploaded sets, which are kept until they are deleted."""
 
+import os
 import re
 import shutil
 from collections.abc import Mapping
@@ -223,8 +224,16 @@ def versions(chosen: ChosenData) -> set[str]:
 
 
 def _versions(chosen: ChosenData) -> list[Path]:
-    stem = _stem(chosen.name)
-    return [folder for name, folder in library().items() if _stem(name) == stem]
+    """Return the folders of the versions of a set: those named after it, and those made by changing each other."""
+    folders = library()
+    made_of = {name: _facts(folder).get("before") or "" for name, folder in folders.items()}
+    known, names = set[str](), {chosen.name}
+    while names - known:
+        known |= names
+        stems = {_stem(name) for name in known}
+        names = {made_of[name] for name in known & made_of.keys()} - {""}
+        names |= {name for name, before in made_of.items() if before in known or _stem(name) in stems}
+    return [folder for name, folder in folders.items() if name in known]
 
 
 def _stem(name: str) -> str:
@@ -287,7 +296,7 @@ def free_name(title: str) -> str:
 
 
 def rename(name: str, new: str) -> None:
-    """Rename a set. Raises DataError if the new name is invalid or taken."""
+    """Rename a set, of which later versions remain versions. Raises DataError if the new name is invalid or taken."""
     if not RUN_NAME.fullmatch(new):
         raise DataError(
             "a name starts with a lower-case letter or a digit; more of them, '.', '_' and '-' may follow"
@@ -295,6 +304,12 @@ def rename(name: str, new: str) -> None:
     if new in _taken():
         raise DataError(f"there is a set '{new}' already; choose another name")
     (_root() / name).rename(_root() / new)
+    for folder in library().values():
+        facts = _facts(folder)
+        if facts.get("before") == name:
+            stamp = _stamp(folder)
+            write_json(folder / _FACTS, facts | {"before": new})
+            os.utime(folder / _FACTS, ns=(stamp, stamp))  # it stays in its place among the sets
     st.session_state.pop(_FRESH, None)
     keep("data", new)
 

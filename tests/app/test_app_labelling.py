@@ -94,6 +94,19 @@ def test_suggested_sentences_are_labelled_in_rounds_and_the_score_moves(runs: Pa
     assert score(labelling(other)) == score(app)
 
 
+def test_a_renamed_set_keeps_its_rounds_and_its_versions(runs: Path) -> None:
+    app = labelling(with_frame(partly_labelled()))
+    press(app, "Save 10 labels")
+    for old, new in (("small", "begun"), ("small-v2", "mails")):
+        renamed = new_session()
+        renamed.query_params["data"] = old
+        renamed.run().text_input(key=f"data-name-{old}").set_value(new).run()
+        press(renamed, "Rename")
+    assert score(labelling(renamed)) == score(app)
+    press(renamed, "Undo: 10 sentences labelled")
+    assert renamed.query_params["data"] == "begun"
+
+
 def test_typed_sentences_are_added_each_once_and_keep_the_set_as_it_is(runs: Path) -> None:
     frame = small_set(("en", "de")).frame
     app = labelling(with_frame(frame))
