@@ -11,6 +11,7 @@ from emu_app.panels.accuracy import draw_accuracy
 from emu_app.panels.context import Context
 from emu_app.panels.run_table import run_facts
 from emu_app.shell.address import draw_grouped_tabs
+from emu_app.shell.glossary import Word, help_on
 from emu_app.shell.widgets import (
     KEPT,
     choose,
@@ -201,6 +202,7 @@ def _draw_similarity(subject: Subject) -> None:
         default=first,
         max_selections=MOST_CHOSEN,
         accept_new_options=True,
+        help=help_on(Word.COSINE, Word.VECTOR),
     )
     if len(chosen) < 2:
         draw_note("Choose two sentences or more.")

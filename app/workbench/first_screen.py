@@ -5,6 +5,7 @@ import streamlit as st
 
 from emu_app.panels.context import Context, base_of
 from emu_app.shell.address import draw_link
+from emu_app.shell.glossary import Word, help_on
 from emu_app.shell.model_name import plain_name
 from emu_app.shell.state import config_of, data_sha_of
 from emu_app.shell.wording import literal
@@ -41,7 +42,11 @@ def draw_first_screen(points: pd.DataFrame, subject: Subject, now: Context) -> N
     result = result_sentence(comparison, noun, seen=subject.seen, names=names)
     _draw_headline(f"{_trained(now, noun)} {result}".strip())
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(f"**{literal(verdict_of(comparison))}**", width="content", help=_ABOUT)
+        st.markdown(
+            f"**{literal(verdict_of(comparison))}**",
+            width="content",
+            help=help_on(Word.ACCURACY, Word.CLEAR, text=_ABOUT),
+        )
         _draw_own_file(now)
     bars, sentences = st.columns([5, 7], gap="large")
     with (
@@ -94,10 +99,11 @@ def _draw_own_file(now: Context) -> None:
         draw_link("views/data.py", "Use my own file", ":material/upload_file:")
 
 
-_ABOUT = (
-    "A sentence is right if the one most like it, among the others of the test rows, has the same intent. Those of "
-    "other languages are looked up among English ones, if there are any. *Clearly* means that the whole 95 % interval "
-    "is above or below zero; the line on each bar is the interval of the accuracy."
+_ABOUT = help_on(
+    Word.ACCURACY,
+    Word.CLEAR,
+    text="Sentences of other languages are looked up among English ones, if there are any; the line on each bar is the "
+    "interval of its accuracy.",
 )
 
 

@@ -14,6 +14,7 @@ from emu_app.panels import maps
 from emu_app.panels.context import Context, stay
 from emu_app.panels.undo import draw_undo
 from emu_app.shell.address import PICKED, choices_of_session, write
+from emu_app.shell.glossary import Word, help_on
 from emu_app.shell.widgets import (
     ADDRESSED,
     MAX_TABLE_ROWS,
@@ -231,7 +232,7 @@ def _draw_controls() -> tuple[Projection, ColourBy, maps.Drag]:
         list(maps.PROJECTION_NAMES),
         "explore-method",
         format_func=maps.PROJECTION_NAMES.__getitem__,
-        help="t-SNE and UMAP preserve neighbours; PCA preserves large distances and takes no time.",
+        help=help_on(Word.MAP),
         **ADDRESSED,
     )
     about = "Eight intents at a time have colours that everybody can tell apart: choose them under Intents."
