@@ -159,7 +159,7 @@ def _draw_intervals(
     )
     pools = ", among labelled ones in every language" if title == RETRIEVAL else ""
     st.caption(
-        f"Sentences in each language{pools}: points of Acc@1, {names[1]} minus {names[0]}, with 95 % intervals. A "
+        f"Sentences in each language{pools}: right intents of 100, {names[1]} minus {names[0]}, with 95 % intervals. A "
         "language loses if its whole interval is below zero, and may lose if its estimate is."
     )
 

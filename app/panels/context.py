@@ -69,6 +69,11 @@ class Context:
         return tuple(f"{name}: {plain_name(spec)}" for name, spec in self.specs.items())
 
     @property
+    def is_before_and_after(self) -> bool:
+        """Whether B is a run, and A the encoder that it was trained from."""
+        return self.run is not None and base_of(self.run) == self.a
+
+    @property
     def reading_notes(self) -> list[str]:
         """Notes on languages of the data that an encoder does not know, and on sentences that it cuts."""
         named = zip(self.titles, self.specs.values(), strict=True)
@@ -210,7 +215,7 @@ def _draw_encoder(
 
 
 def _draw_split(labelled: LabelledSet) -> None:
-    titles = {split: f"split {split}" for split in labelled.splits} | {ALL: "all rows"}
+    titles = {split: f"{split} sentences" for split in labelled.splits} | {ALL: "all sentences"}
     linked(
         "on",
         "Measured on",

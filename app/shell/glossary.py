@@ -3,6 +3,8 @@
 import re
 from enum import Enum
 
+WORD = "word"  # in the glossary's address: Streamlit drops a # as the bar writes its choices
+
 
 class Word(Enum):
     """A word as the pages show it, what the field calls it ("" if that is the same), and its meaning in Markdown."""
@@ -158,5 +160,5 @@ def help_on(*words: Word, text: str = "") -> str:
     parts = [text] if text else []
     for word in words:
         named = f"**{word.title}**" + (f" ({word.term})" if word.term else "")
-        parts.append(f"{named}: {word.meaning} [Glossary](glossary#{word.anchor})")
+        parts.append(f"{named}: {word.meaning} [Glossary](glossary?{WORD}={word.anchor})")
     return "\n\n".join(parts)

@@ -85,8 +85,8 @@ def draw_space(space: Space, now: Context, settings: Any, middle: Any) -> None:
             return
         maps.draw_progress(layouts)
         panels = {
-            f"{space.titles[name]}, {maps.PROJECTION_NAMES[method]}": layout.places
-            for name, layout in layouts.items()
+            f"{space.titles[name]}{when}, {maps.PROJECTION_NAMES[method]}": layout.places
+            for (name, layout), when in zip(layouts.items(), _when(now), strict=False)
         }
         seen = _seen(points, now)
         places = (f"{sha}:{'trained' in seen}", panels, seen, maps.ink())
@@ -159,6 +159,11 @@ def _seen(points: pd.DataFrame, now: Context) -> pd.DataFrame:
     """Return the points, with a column `trained` if A or B was trained on some of them, but not on all."""
     seen = np.logical_or.reduce([rows for _, rows, _ in now.trained_rows])[points["row"].to_numpy()]
     return points.assign(trained=seen) if seen.any() and not seen.all() else points
+
+
+def _when(now: Context) -> tuple[str, str]:
+    """Return what the titles of the maps add to the names of A and B."""
+    return (" before training", " after training") if now.is_before_and_after else ("", "")
 
 
 def _same_intent(points: pd.DataFrame, row: int | None) -> list[int]:

@@ -130,7 +130,7 @@ def test_the_address_holds_the_view(opened: Page, small: Small) -> None:
     settle(opened)
     see_address(opened, a="use", b=f"run:{small.run}", on="train", tab="Similarity")
     opened.go_back()
-    expect(opened.get_by_role("combobox", name="Measured on")).to_have_value("split test")
+    expect(opened.get_by_role("combobox", name="Measured on")).to_have_value("test sentences")
     settle(opened)
     opened.go_forward()
     expect(opened.get_by_role("combobox", name="Measured on")).to_have_value("split train")
@@ -314,8 +314,8 @@ def test_maps_go_out_as_png_svg_and_html(opened: Page, small: Small, tmp_path: P
     alone.route(re.compile("^https?://"), lambda route: route.abort())  # it needs no network
     alone.goto(page_file.as_uri())
     titles = alone.locator(".js-plotly-plot .annotation-text")
-    expect(titles.first).to_have_text("A: USE multilingual, t-SNE")
-    expect(titles.nth(1)).to_have_text(f"B: {small.run}, t-SNE")
+    expect(titles.first).to_have_text("A: USE multilingual before training, t-SNE")
+    expect(titles.nth(1)).to_have_text(f"B: {small.run} after training, t-SNE")
 
 
 def test_maps_are_refined_in_view(opened: Page, app_url: str) -> None:

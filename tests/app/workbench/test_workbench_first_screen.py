@@ -128,5 +128,7 @@ def test_the_fields_terms_are_in_the_helps_and_not_on_the_screen(app: AppTest, t
         if not place.startswith(captions) and JARGON.search(text)
     }
     assert not found
-    links = re.findall(r"glossary#([\w-]+)", " ".join(str(getattr(part, "proto", "")) for part in app.main))
+    links = re.findall(
+        r"glossary\?word=([\w-]+)", " ".join(str(getattr(part, "proto", "")) for part in app.main)
+    )
     assert links and set(links) <= {word.anchor for word in Word}

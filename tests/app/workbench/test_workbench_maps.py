@@ -48,7 +48,10 @@ def test_both_maps_show_every_sentence_and_share_their_colours(app: AppTest, tra
     }
     assert colour["x"] == colour["x2"]
     titles = [note["text"] for note in spec["layout"]["annotations"]]
-    assert titles[:2] == ["A: USE multilingual, PCA", f"B: {trained[0].name}, PCA"]
+    assert titles[:2] == [
+        "A: USE multilingual before training, PCA",
+        f"B: {trained[0].name} after training, PCA",
+    ]
     assert {f"<b>{intent}</b>" for intent in trained[1].intents} >= set(titles[2:]) != set()
     assert {t["legendgroup"] for t in spec["data"] if t.get("xaxis") == "x"} == set(trained[1].intents)
     explore(app, **{"explore-colour": "language"})
