@@ -73,6 +73,7 @@ def main() -> None:
         st.Page("views/split.py", title="Split", icon=":material/call_split:"),
         st.Page("views/bench.py", title="Evidence", icon=":material/query_stats:"),
         st.Page("views/encoders.py", title="Encoders", icon=":material/translate:"),
+        st.Page("views/glossary.py", title="Glossary", icon=":material/menu_book:"),
     ]
     page = st.navigation([*tabs, *lab], position="hidden")
     st.set_page_config(page_title=f"{page.title} - Emu")  # tells tabs and bookmarks of the browser apart

@@ -8,6 +8,7 @@ from typing import Any
 import streamlit as st
 
 from emu_app.forms.encoder import draw_other_encoder, is_transformer
+from emu_app.shell.glossary import Word, help_on
 from emu_app.shell.model_name import in_address
 from emu_app.shell.widgets import ADDRESSED, choose_one
 from emu_app.shell.wording import literal, worded
@@ -17,6 +18,8 @@ from emu_core.settings import OURS, JoinedSettings, SettingInfo, Settings, infos
 from emu_core.training.method import Method
 
 PRESETS = {"tuned": "Tuned here", "paper": "From the paper"}
+
+_WORDS = {"epochs": Word.EPOCH, "teacher": Word.DISTIL, "whitening": Word.WHITENING}  # by the setting
 
 
 def draw_settings(method: Method, encoder: str) -> Settings | str:
@@ -95,7 +98,7 @@ def draw_fields(
                 st.markdown(f"**{group}**")
             if count % 2 == 0:
                 columns = st.columns(2)
-            about = {"help": info.describe(start, paper or start).replace("\n", "\n\n"), **ADDRESSED}
+            about = {"help": _help(info, start, paper or start), **ADDRESSED}
             about |= {"key": f"{info.name}-{where}"}
             column = columns[count % 2]
             values[info.name] = (
@@ -107,6 +110,11 @@ def draw_fields(
             with suppress(TrainingError):  # reported for all settings together
                 now = replace(now, **{info.name: values[info.name]})  # later fields may depend on it
     return values
+
+
+def _help(info: SettingInfo, start: Settings, paper: Settings) -> str:
+    words = [_WORDS[info.name]] if info.name in _WORDS else []
+    return help_on(*words, text=info.describe(start, paper).replace("\n", "\n\n"))
 
 
 def _draw(column: Any, info: SettingInfo, default: Any, encoder: str, about: dict[str, Any]) -> Any:

@@ -8,6 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from emu_app.panels.context import A, B
+from emu_app.shell.glossary import Word, help_on
 from emu_app.shell.widgets import draw_chart, draw_table, roomy_columns
 from emu_app.shell.wording import literal, sentence
 from emu_core import charts
@@ -28,8 +29,8 @@ _CHANCE_POINTS = 1.0  # by which the leakage of a few hundred sentences varies b
 _COLUMNS: tuple[Literal["base", "other", "difference"], ...] = ("base", "other", "difference")
 _DRAW = {Verdict.LOSES: st.error, Verdict.MAY_LOSE: st.warning}
 _LEAKAGE = {
-    "probe": "A linear probe finds the language",
-    "neighbours": "Nearest neighbours in the own language",
+    "probe": "The vector tells the language",
+    "neighbours": "The nearest sentence is in the same language",
 }
 
 
@@ -51,20 +52,23 @@ def _draw_means(comparison: Comparison, seen: bool) -> None:
     cells = roomy_columns(len(means) + 2, 260, "means", border=True)
     for cell, row in zip(cells, means, strict=False):
         cell.metric(
-            f"Mean of {row['over']}",
+            f"Right intents, {row['over'].replace('directions', 'language pairs')}",
             f"{row['other']:.1f} %",
             f"{row['difference']:+.1f} points from {row['base']:.1f}" + ", seen in training" * seen,
             delta_color="off" if seen else "normal",
-            help="Leave-one-out accuracy of the nearest neighbour (Acc@1); each direction counts once.",
+            help=help_on(Word.ACCURACY, Word.PAIR, text="The mean; each language pair counts once."),
         )
     changed = {"better": comparison.risen, "worse": comparison.fallen}
     for cell, (name, rows) in zip(cells[-2:], changed.items(), strict=True):
         cell.metric(
-            f"Directions that got {name}",
+            f"Language pairs that got {name}",
             len(rows),
-            f"{int((rows['p_value'] < SIGNIFICANT).sum())} significantly",
+            f"{int((rows['p_value'] < SIGNIFICANT).sum())} clearly",
             delta_color="off",
             delta_arrow="off",
+            help=help_on(
+                Word.PAIR, text=f"Clearly: p < {SIGNIFICANT} in an exact McNemar test of the pair alone."
+            ),
         )
 
 
@@ -76,14 +80,15 @@ def _draw_matrices(comparison: Comparison) -> None:
         draw_chart(
             charts.accuracy(comparison, column),
             f"matrix-{name}",
-            f"Heat map of Acc@1 by the languages of queries and pool: {name}. The table below has the numbers.",
+            f"Heat map of right intents by the languages of asked and labelled sentences: {name}. The table below has "
+            "the numbers.",
             container=container,
         )
     st.caption(literal(significance_sentence(comparison)))
 
 
 def _draw_leakage(leakage: pd.DataFrame) -> None:
-    st.header("Language leakage")
+    st.markdown("**Language in the vectors**", help=help_on(Word.LANGUAGE))
     rows = leakage.to_dict("records")
     for cell, row in zip(st.columns(len(rows), border=True), rows, strict=True):
         difference = row["other"] - row["base"]
@@ -94,19 +99,18 @@ def _draw_leakage(leakage: pd.DataFrame) -> None:
             delta_color="inverse" if abs(difference) >= _CHANCE_POINTS else "off",
         )
     st.caption(
-        "How well the vectors identify the language of a sentence, on "
-        f"{counted(rows[0]['sentences'], 'sentence')} in {rows[0]['languages']} languages. The nearer to chance, the "
-        "less language identity the vectors contain; a sentence's own translations are left out. The probe's balanced "
-        "accuracy is cross-validated."
+        f"How well the language can be told, on {counted(rows[0]['sentences'], 'sentence')} in "
+        f"{rows[0]['languages']} languages; the nearer to chance, the better. A sentence's own translations are left "
+        "out. The first is the balanced accuracy of a linear probe, in cross-validation."
     )
 
 
 def _draw_table(accuracy: pd.DataFrame) -> None:
     titles = ("A %", "B %", "Difference")
-    with st.expander("Every direction, with 95 % intervals and the paired test", icon=":material/table:"):
+    with st.expander("Every language pair, with 95 % intervals and the paired test", icon=":material/table:"):
         shown = {
-            "Queries": accuracy["queries"].map(language_name),
-            "Pool": accuracy["pool"].map(language_name),
+            "Asked in": accuracy["queries"].map(language_name),
+            "Labelled in": accuracy["pool"].map(language_name),
             "Sentences": accuracy["n"],
         }
         for name, title, column in zip(("A", "B", "Difference"), titles, _COLUMNS, strict=True):
@@ -146,17 +150,17 @@ def _draw_intervals(
     title: str = RETRIEVAL,
 ) -> None:
     """Draw each language's gain or loss below a title; no gain on sentences `seen` in training is green."""
-    st.markdown(f"**{title}: gains and losses by language**")
+    st.markdown(f"**{title}: gains and losses by language**", help=help_on(Word.GUARD, Word.ACCURACY))
     changes = pd.DataFrame([{"language": code, **asdict(change)} for code, change in guard.items()])
     draw_chart(
         charts.guard_intervals(changes, names, seen=seen),
         "guard" if title == RETRIEVAL else "guard-prediction",
-        "The gain or loss of each language's queries: points of Acc@1 with 95 % intervals around zero.",
+        "The gain or loss of each language in points of accuracy, with 95 % intervals around zero.",
     )
-    pools = ", over all pools" if title == RETRIEVAL else ""
+    pools = ", among labelled ones in every language" if title == RETRIEVAL else ""
     st.caption(
-        f"Queries in each language{pools}: points of Acc@1, {names[1]} minus {names[0]}, with 95 % intervals over the "
-        "queries. A language loses if its whole interval is below zero, and may lose if its estimate is."
+        f"Sentences in each language{pools}: right intents of 100, {names[1]} minus {names[0]}, with 95 % intervals. A "
+        "language loses if its whole interval is below zero, and may lose if its estimate is."
     )
 
 

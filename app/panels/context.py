@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from emu_app.data.library import ChosenData, chosen_data, data_of_run, draw_data_chooser, versions
 from emu_app.shell.address import CHOSEN, PROBLEMS, choices_of_session, keep, linked, take_address
+from emu_app.shell.glossary import Word, help_on
 from emu_app.shell.model_name import (
     EXAMPLE_MODEL,
     HF,
@@ -19,7 +20,6 @@ from emu_app.shell.model_name import (
     model_spec,
     must_be_fetched,
     plain_name,
-    short_name,
 )
 from emu_app.shell.state import config_of, data_sha_of, finished_runs, status_of
 from emu_app.shell.users import runs_root, server
@@ -65,8 +65,13 @@ class Context:
 
     @property
     def titles(self) -> tuple[str, ...]:
-        """The encoders' names in figures, such as "A: use"."""
-        return tuple(f"{name}: {short_name(spec)}" for name, spec in self.specs.items())
+        """The encoders' names in figures, such as "A: USE multilingual"."""
+        return tuple(f"{name}: {plain_name(spec)}" for name, spec in self.specs.items())
+
+    @property
+    def is_before_and_after(self) -> bool:
+        """Whether B is a run, and A the encoder that it was trained from."""
+        return self.run is not None and base_of(self.run) == self.a
 
     @property
     def reading_notes(self) -> list[str]:
@@ -203,16 +208,22 @@ def _draw_encoder(
         options,
         changed=changed,
         format_func=lambda value: "no encoder" if value == NONE else plain_name(value),
-        help=stranger or about,
+        help=stranger or help_on(Word.ENCODER, text=about),
         width=220,
         accept_new_options=True,
     )
 
 
 def _draw_split(labelled: LabelledSet) -> None:
-    titles = {split: f"split {split}" for split in labelled.splits} | {ALL: "all rows"}
-    about = "Only sentences that an encoder was not trained on show how well it does on new ones."
-    linked("on", "Measured on", list(titles), format_func=titles.__getitem__, help=about, width=150)
+    titles = {split: f"{split} sentences" for split in labelled.splits} | {ALL: "all sentences"}
+    linked(
+        "on",
+        "Measured on",
+        list(titles),
+        format_func=titles.__getitem__,
+        help=help_on(Word.HELD_OUT),
+        width=150,
+    )
 
 
 def draw_problems() -> None:

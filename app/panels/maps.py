@@ -12,6 +12,7 @@ import pandas as pd
 import streamlit as st
 from numpy.typing import NDArray
 
+from emu_app.shell.glossary import Word, help_on
 from emu_app.shell.widgets import draw_download, draw_note
 from emu_app.shell.wording import literal, worded
 from emu_app.work import cache
@@ -196,8 +197,7 @@ def say_trust(maps: Mapping[str, Layout]) -> None:
     ]
     if values:
         st.caption(
-            f"Trustworthiness {', '.join(values)}: 1 where all neighbours on the map are neighbours by cosine, 0.5 by "
-            "chance."
+            f"Trust in the maps, from 0.5 (chance) to 1: {', '.join(values)}", help=help_on(Word.TRUST)
         )
 
 

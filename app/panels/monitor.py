@@ -21,6 +21,7 @@ from emu_app.panels.differences import (
 )
 from emu_app.panels.run_table import MINUTES, P_AT_1, found_runs, progress_line, runs_frame
 from emu_app.shell.address import choices_of_session, draw_link, keep, keep_renamed, linked
+from emu_app.shell.glossary import Word, help_on
 from emu_app.shell.model_name import RUN_PREFIX
 from emu_app.shell.state import (
     can_resume,
@@ -272,13 +273,12 @@ def _draw_gain(run: Run) -> None:
     else:
         base, specialised = metrics.mean_base, metrics.mean_specialised
         before, after = roomy_columns(2, 220, "gain", border=True)
-        before.metric("Base encoder, mean Acc@1", f"{base:.1f} %")
+        before.metric("Right intents before", f"{base:.1f} %", help=help_on(Word.BASE))
         after.metric(
-            "Specialised, mean Acc@1",
+            "Right intents after",
             f"{specialised:.1f} %",
             delta=f"{specialised - base:+.1f} points",
-            help="Acc@1: how often a test sentence's nearest neighbour, in another language or the same, has its "
-            f"intent. Mean over the {literal(metrics.mean_over)}.",
+            help=help_on(Word.ACCURACY, text=f"The mean over the {literal(metrics.mean_over)}."),
         )
         if metrics.parts is not None:
             st.caption("Of the meaning embedding, which was trained on translations and not on intents.")
@@ -302,7 +302,7 @@ def _draw_found(run: Run) -> None:
     table = found_table(metrics)
     st.markdown(f"**Translations found**, on {metrics.measured_on}")
     column = st.column_config.NumberColumn
-    about = "Percent of sentences whose nearest neighbour in the other language is their translation."
+    about = help_on(Word.TRANSLATION_FOUND)
     draw_table(
         table,
         "pretrained-found",
@@ -406,7 +406,9 @@ def draw_list(runs: Sequence[Run], key: str, *, from_scratch: bool = False) -> N
     if baseline is not None:
         place = table.columns.get_loc(P_AT_1 if from_scratch else "Gain")
         table.insert(int(str(place)) + 1, AGAINST, [gain_against(run, baseline) for run in runs])
-    accuracy = st.column_config.NumberColumn(format="%.1f", help="Mean Acc@1 on the test rows, percent.")
+    accuracy = st.column_config.NumberColumn(
+        format="%.1f", help="Right intents of the test rows, percent: mean Acc@1."
+    )
     by_name = {run.name: run for run in runs}
     ticked = draw_rows_to_tick(
         table,

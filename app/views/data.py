@@ -12,6 +12,7 @@ from emu_app.panels.first_labels import draw_first_labels
 from emu_app.panels.labelling import LABELLING, draw_labelling
 from emu_app.panels.none_of_these import draw_none_of_these
 from emu_app.shell.address import choices_of_session, draw_tabs, keep
+from emu_app.shell.glossary import Word, help_on
 from emu_app.shell.widgets import (
     KEPT,
     choose,
@@ -252,8 +253,11 @@ def _draw_hold_out(key: str) -> tuple[float, int]:
         HELD_OUT,
         step=5,
         key=f"held-out-{key}",
-        help="The share of every intent's sentences that is used for evaluation and never for training. With 0, every "
-        "sentence is trained on, and generalisation can't be told from memorisation.",
+        help=help_on(
+            Word.HELD_OUT,
+            text="A share of every intent's sentences. With 0, every sentence is trained on, and nothing tells whether "
+            "new sentences gain, too.",
+        ),
         **KEPT,
     )
     key = f"held-out-seed-{key}"
@@ -321,7 +325,7 @@ def _draw_size(chosen: ChosenData, waiting: int) -> None:
     notes += [f"{len(labelled.none_of_these):,} of none of the intents"] * bool(len(labelled.none_of_these))
     delta = ", ".join(notes) or None
     sentences.metric("Sentences", f"{audit.rows_kept:,}", delta, delta_color="off", delta_arrow="off")
-    intents.metric("Intents", f"{len(labelled.intents):,}")
+    intents.metric("Intents", f"{len(labelled.intents):,}", help=help_on(Word.INTENT))
     names = literal(", ".join(map(language_name, labelled.languages)))
     languages.metric("Languages", f"{len(labelled.languages)}", help=names)
     for note in context().reading_notes:
@@ -330,7 +334,10 @@ def _draw_size(chosen: ChosenData, waiting: int) -> None:
     splits.metric(
         "Test sentences",
         f"{int(sizes.get('test', sizes.get('dev', 0))):,}",
-        help="Rows of split test, or else dev, on which a run is evaluated. Without any, it is only trained.",
+        help=help_on(
+            Word.HELD_OUT,
+            text="Rows of split test, or else dev, on which a run is evaluated. Without any, it is only trained.",
+        ),
     )
 
 

@@ -11,6 +11,7 @@ from emu_app.data.texts import Pairs, choose_pairs, choose_source, say_trained_o
 from emu_app.forms.encoder import Choice, draw_encoder
 from emu_app.panels.maps import PROJECTION_NAMES, draw_progress, laid_out
 from emu_app.shell.address import draw_link, draw_tabs
+from emu_app.shell.glossary import Word, help_on
 from emu_app.shell.model_name import RUN_PREFIX, short_name
 from emu_app.shell.state import finished_runs, is_from_scratch
 from emu_app.shell.widgets import (
@@ -148,12 +149,15 @@ def _draw_precision(ranking: FoundTranslations, pairs: Pairs) -> None:
         interval = ranking.ranking.interval(n)
         best = f"the nearest of {among} is the translation"
         cell.metric(
-            f"P@{n}, {direction}",
+            f"{'The translation is nearest' if n == 1 else f'Among the {n} nearest'}, {direction}",
             f"{ranking.ranking.precision(n):.1f} %",
             f"95 %: {interval.low:.1f} to {interval.high:.1f}",
             delta_color="off",
             delta_arrow="off",
-            help=f"How often {best if n == 1 else f'the translation is among the {n} nearest of {among}'}.",
+            help=help_on(
+                Word.TRANSLATION_FOUND,
+                text=f"How often {best if n == 1 else f'the translation is among the {n} nearest of {among}'}.",
+            ),
         )
 
 

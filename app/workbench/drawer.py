@@ -11,6 +11,7 @@ from emu_app.panels.accuracy import draw_accuracy
 from emu_app.panels.context import Context
 from emu_app.panels.run_table import run_facts
 from emu_app.shell.address import draw_grouped_tabs
+from emu_app.shell.glossary import Word, help_on
 from emu_app.shell.widgets import (
     KEPT,
     choose,
@@ -58,7 +59,7 @@ _TEXTS = {
     "base_language": ("A: language", 90),
     "other_language": ("B: language", 90),
 }
-_COSINES = {"base_cosine": "A: cosine", "other_cosine": "B: cosine"}
+_COSINES = {"base_cosine": "A: similarity", "other_cosine": "B: similarity"}
 ANYWHERE = "any language"
 _ERRORS, _CONFUSION = "Errors", "confusion"
 GROUPS = {
@@ -201,6 +202,7 @@ def _draw_similarity(subject: Subject) -> None:
         default=first,
         max_selections=MOST_CHOSEN,
         accept_new_options=True,
+        help=help_on(Word.COSINE, Word.VECTOR),
     )
     if len(chosen) < 2:
         draw_note("Choose two sentences or more.")
@@ -271,7 +273,7 @@ def _draw_epochs(run: Run) -> None:
     st.caption(
         "One map for all epochs, each aligned to the next, so that movement means that sentences move relative to "
         f"each other. {film.measure} by language is measured on these {len(film.sentences):,} sentences, averaged over "
-        "the languages of the pool; the line marks the value before training."
+        "the languages of the labelled ones; the line marks the value before training."
     )
     draw_download(
         "HTML",

@@ -3,8 +3,9 @@
 import pandas as pd
 import streamlit as st
 
-from emu_app.panels.context import Context, base_of
+from emu_app.panels.context import Context
 from emu_app.shell.address import draw_link
+from emu_app.shell.glossary import Word, help_on
 from emu_app.shell.model_name import plain_name
 from emu_app.shell.state import config_of, data_sha_of
 from emu_app.shell.wording import literal
@@ -36,12 +37,15 @@ def draw_first_screen(points: pd.DataFrame, subject: Subject, now: Context) -> N
     """Draw the headline, a bar for each language, and examples that open on the maps."""
     comparison = subject.comparison
     noun = noun_of(comparison.sentences["text"])
-    is_before_and_after = now.run is not None and base_of(now.run) == now.a
-    names = None if is_before_and_after else (plain_name(now.a), plain_name(now.b))
+    names = None if now.is_before_and_after else (plain_name(now.a), plain_name(now.b))
     result = result_sentence(comparison, noun, seen=subject.seen, names=names)
     _draw_headline(f"{_trained(now, noun)} {result}".strip())
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(f"**{literal(verdict_of(comparison))}**", width="content", help=_ABOUT)
+        st.markdown(
+            f"**{literal(verdict_of(comparison))}**",
+            width="content",
+            help=help_on(Word.ACCURACY, Word.CLEAR, text=_ABOUT),
+        )
         _draw_own_file(now)
     bars, sentences = st.columns([5, 7], gap="large")
     with (
@@ -50,7 +54,7 @@ def draw_first_screen(points: pd.DataFrame, subject: Subject, now: Context) -> N
     ):
         st.html(language_bars(comparison, seen=subject.seen))
     with sentences, st.container(key="examples", gap=None):
-        _draw_examples(points, subject, now, is_before_and_after=is_before_and_after)
+        _draw_examples(points, subject, now)
 
 
 def draw_trained(part: LabelledSet, now: Context, *, is_awaited: bool) -> None:
@@ -94,10 +98,11 @@ def _draw_own_file(now: Context) -> None:
         draw_link("views/data.py", "Use my own file", ":material/upload_file:")
 
 
-_ABOUT = (
-    "A sentence is right if the one most like it, among the others of the test rows, has the same intent. Those of "
-    "other languages are looked up among English ones, if there are any. *Clearly* means that the whole 95 % interval "
-    "is above or below zero; the line on each bar is the interval of the accuracy."
+_ABOUT = help_on(
+    Word.ACCURACY,
+    Word.CLEAR,
+    text="Sentences of other languages are looked up among English ones, if there are any; the line on each bar is the "
+    "interval of its accuracy.",
 )
 
 
@@ -114,16 +119,14 @@ def _trained(now: Context, noun: str) -> str:
         return ""
 
 
-def _draw_examples(
-    points: pd.DataFrame, subject: Subject, now: Context, *, is_before_and_after: bool
-) -> None:
+def _draw_examples(points: pd.DataFrame, subject: Subject, now: Context) -> None:
     language = reader_language(subject.comparison, st.context.locale)
     shown = examples(subject.comparison, language)
     if not shown:
         st.caption("Both find the same intents for these sentences.")
         return
     st.caption("Click a sentence to see it on the maps, beside the sentences most like it.")
-    before, after = ("before", "now") if is_before_and_after else ("A", "B")
+    before, after = ("before", "now") if now.is_before_and_after else ("A", "B")
     for number, example in enumerate(shown):
         st.button(
             literal(short(example.text, _EXAMPLE)),

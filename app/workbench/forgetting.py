@@ -6,6 +6,7 @@ from functools import partial
 import pandas as pd
 import streamlit as st
 
+from emu_app.shell.glossary import Word, help_on
 from emu_app.shell.model_name import RUN_PREFIX
 from emu_app.shell.state import is_from_scratch
 from emu_app.shell.widgets import draw_chart, draw_note, draw_table
@@ -67,7 +68,8 @@ def draw_forgetting(run: Run) -> None:
         "The base encoder's abilities on sentences outside your data, and how much of them is left. Similarity: how "
         "well cosines rank pairs of sentences as people do (Spearman's correlation). Translations: how often the "
         "nearest neighbour of a sentence is its translation. Lines are 95 % intervals; the dotted line is the largest "
-        f"harmless fall, {MOST_FALL_SPEARMAN:g} or {MOST_FALL_POINTS:g} point."
+        f"harmless fall, {MOST_FALL_SPEARMAN:g} or {MOST_FALL_POINTS:g} point.",
+        help=help_on(Word.FORGETTING, Word.BASE),
     )
     if small:
         draw_note(

@@ -4,6 +4,7 @@ import numpy as np
 import streamlit as st
 
 from emu_app.panels.context import Context
+from emu_app.shell.glossary import Word, help_on
 from emu_app.shell.widgets import ADDRESSED, KEPT
 from emu_app.shell.wording import literal
 from emu_app.workbench.maps import (
@@ -46,7 +47,13 @@ def _draw_picked(row: int, space: Space, now: Context) -> None:
     sentence = space.points.iloc[row]
     st.markdown(f"**{literal(sentence['text'], 300)}**")
     st.caption(f"{literal(sentence['intent'], 60)}, {literal(language_name(sentence['language']))}")
-    st.toggle("Leave out its translations", value=True, key=WITHOUT_TRANSLATIONS, **KEPT)
+    st.toggle(
+        "Leave out its translations",
+        value=True,
+        key=WITHOUT_TRANSLATIONS,
+        help=help_on(Word.NEIGHBOUR),
+        **KEPT,
+    )
     for name, (rows, cosines) in neighbours_of(space, row).items():
         near = space.points.iloc[rows]
         same = int((near["intent"] == sentence["intent"]).sum())

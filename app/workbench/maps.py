@@ -14,6 +14,7 @@ from emu_app.panels import maps
 from emu_app.panels.context import Context, stay
 from emu_app.panels.undo import draw_undo
 from emu_app.shell.address import PICKED, choices_of_session, write
+from emu_app.shell.glossary import Word, help_on
 from emu_app.shell.widgets import (
     ADDRESSED,
     MAX_TABLE_ROWS,
@@ -84,8 +85,8 @@ def draw_space(space: Space, now: Context, settings: Any, middle: Any) -> None:
             return
         maps.draw_progress(layouts)
         panels = {
-            f"{space.titles[name]}, {maps.PROJECTION_NAMES[method]}": layout.places
-            for name, layout in layouts.items()
+            f"{space.titles[name]}{when}, {maps.PROJECTION_NAMES[method]}": layout.places
+            for (name, layout), when in zip(layouts.items(), _when(now), strict=False)
         }
         seen = _seen(points, now)
         places = (f"{sha}:{'trained' in seen}", panels, seen, maps.ink())
@@ -160,6 +161,11 @@ def _seen(points: pd.DataFrame, now: Context) -> pd.DataFrame:
     return points.assign(trained=seen) if seen.any() and not seen.all() else points
 
 
+def _when(now: Context) -> tuple[str, str]:
+    """Return what the titles of the maps add to the names of A and B."""
+    return (" before training", " after training") if now.is_before_and_after else ("", "")
+
+
 def _same_intent(points: pd.DataFrame, row: int | None) -> list[int]:
     """Return the rows of the inspected sentence's intent, which stay coloured."""
     intents = points.loc[points["row"] == row, "intent"]
@@ -231,7 +237,7 @@ def _draw_controls() -> tuple[Projection, ColourBy, maps.Drag]:
         list(maps.PROJECTION_NAMES),
         "explore-method",
         format_func=maps.PROJECTION_NAMES.__getitem__,
-        help="t-SNE and UMAP preserve neighbours; PCA preserves large distances and takes no time.",
+        help=help_on(Word.MAP),
         **ADDRESSED,
     )
     about = "Eight intents at a time have colours that everybody can tell apart: choose them under Intents."

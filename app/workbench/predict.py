@@ -13,6 +13,7 @@ from emu_app.data.tables import read_texts
 from emu_app.panels.context import A, Context
 from emu_app.panels.labelling import LABELLING
 from emu_app.shell.address import draw_link
+from emu_app.shell.glossary import Word, help_on
 from emu_app.shell.widgets import choose, draw_note, draw_table, roomy_columns
 from emu_app.shell.wording import literal
 from emu_app.work import tasks
@@ -71,7 +72,8 @@ def _pool(
 def draw_predictions(now: Context) -> None:
     """Ask for sentences and draw both encoders' predictions, and the labelled sentences behind one of them."""
     st.caption(
-        "Predicts the intents of sentences in any language, and shows their nearest labelled sentences."
+        "Predicts the intents of sentences in any language, and shows their nearest labelled sentences.",
+        help=help_on(Word.POOL, Word.NEIGHBOUR, Word.NONE_OF_THESE),
     )
     draw_link(
         "views/data.py", "Label sentences, the most useful first", ":material/new_label:", part=LABELLING

@@ -9,6 +9,7 @@ import streamlit as st
 from emu_app.data.boxes import ask_file, read_box
 from emu_app.data.tables import read_triples
 from emu_app.panels.context import A, B
+from emu_app.shell.glossary import Word, help_on
 from emu_app.shell.widgets import KEPT, choose_one, draw_chart, draw_note, draw_table
 from emu_app.work.cache import encoded
 from emu_app.workbench.subject import Subject
@@ -70,7 +71,8 @@ def _draw_file(subject: Subject) -> None:
 def _draw_one(subject: Subject) -> None:
     st.markdown(
         "An encoder that follows the words puts *S1* next to *S2*, which looks like it; one that follows the intent "
-        "puts it next to *S3*, which means the same."
+        "puts it next to *S3*, which means the same.",
+        help=help_on(Word.TRIPLE),
     )
     words, picture = st.columns([2, 3], gap="medium")
     with words:
@@ -118,7 +120,9 @@ def _draw_suggestions(subject: Subject) -> None:
         format_func=name,
         key=_PICK,
         on_change=fill_in,
-        help="S2 has another intent than S1 and S3, but encoder A puts it nearer to S1.",
+        help=help_on(
+            Word.TRIPLE, text="S2 has another intent than S1 and S3, but encoder A puts it nearer to S1."
+        ),
     )
     if not rows:
         st.caption("Encoder A confuses no two intents here, so there is nothing to suggest.")
@@ -149,7 +153,7 @@ def _draw_cosines(texts: tuple[str, ...], triples: dict[str, Triple]) -> None:
     three = st.column_config.NumberColumn(format="%.3f")
     change = st.column_config.NumberColumn(format="%+.3f")
     st.dataframe(table, hide_index=True, column_config={A: three, B: three, "Change": change})
-    st.caption("Cosines; 1 is the same direction. The sides of the triangles show the distances.")
+    st.caption("Cosines. The sides of the triangles show the distances.", help=help_on(Word.COSINE))
 
 
 def _pair(three: Triple) -> str:

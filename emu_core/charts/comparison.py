@@ -58,7 +58,9 @@ def accuracy(comparison: Comparison, which: Side | Literal["difference"] = "diff
         return accuracy_difference(comparison.matrix("difference"), significant, "Difference, points")
     accuracies = pd.concat([comparison.accuracy["base"], comparison.accuracy["other"]])
     span = (float(accuracies.min()), max(float(accuracies.max()), float(accuracies.min()) + 1.0))
-    return accuracy_matrix(comparison.matrix(which), f"{plain(_name(comparison, which))}: Acc@1, %", span)
+    return accuracy_matrix(
+        comparison.matrix(which), f"{plain(_name(comparison, which))}: right intents, %", span
+    )
 
 
 def gains(comparison: Comparison) -> go.Figure:

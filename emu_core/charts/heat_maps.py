@@ -86,7 +86,7 @@ def accuracy_matrix(
     `span` has the percentages of the darkest and the lightest colour, the same for matrices that are compared.
     """
     text = accuracy.map(lambda value: f"{value:.1f}" if np.isfinite(value) else "–")
-    return _matrix(accuracy, text, "Acc@1", title=title, span=span)
+    return _matrix(accuracy, text, "right intents, %", title=title, span=span)
 
 
 def accuracy_difference(difference: pd.DataFrame, significant: pd.DataFrame, title: str) -> go.Figure:
@@ -107,12 +107,12 @@ def _matrix(values: pd.DataFrame, text: pd.DataFrame, what: str, **look: Any) ->
     rows, columns = [plain(str(code)) for code in values.index], [plain(str(code)) for code in values.columns]
     figure = heat_map(
         values.to_numpy(), columns, rows, text.to_numpy().tolist(), most=MOST_LANGUAGES,
-        hover=lambda row, column, cell: f"queries: {language_name(row)}<br>labelled pool: {language_name(column)}"
+        hover=lambda row, column, cell: f"asked in: {language_name(row)}<br>labelled in: {language_name(column)}"
         f"<br>{what}: {cell}",
         height=140 + max(160, 34 * len(rows)), **look,
     )  # fmt: skip
-    figure.update_xaxes(title="labelled pool")
-    return figure.update_yaxes(type="category", title="queries")
+    figure.update_xaxes(title="labelled sentences in")
+    return figure.update_yaxes(type="category", title="asked in")
 
 
 def class_balance(counts: pd.DataFrame) -> go.Figure:

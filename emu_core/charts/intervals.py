@@ -87,7 +87,7 @@ def guard_intervals(
     ]
     if seen:
         rows["kind"] = rows["kind"].replace(Verdict.GAINS.value, _SEEN)
-    return interval_rows(rows, _GUARD_MARKS, f"points of Acc@1, {second} minus {first}")
+    return interval_rows(rows, _GUARD_MARKS, f"right intents of 100, {second} minus {first}")
 
 
 def forgetting_intervals(measured: pd.DataFrame, most_fall: float, title: str, places: int) -> go.Figure:

@@ -53,7 +53,7 @@ def test_the_form_has_the_words_and_defaults_of_the_fields(name: str) -> None:
     assert sorted(boxes) == sorted(info.label for info in shown)
     for info in shown:
         box = boxes[info.label]
-        about = box.help.replace("\n\n", "\n")
+        about = box.help.partition("\n\n**")[0].replace("\n\n", "\n")  # before the words of the glossary
         assert about == info.describe(start, method.configure())
         assert info.help in about and info.range in about and info.source in about
         assert box.value == getattr(start, info.name)

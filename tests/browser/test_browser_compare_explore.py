@@ -75,7 +75,7 @@ def until_drawn(page: Page, condition: str, argument: object = None) -> None:
 def until_refined(page: Page) -> None:
     """Wait until the maps are the final ones, and drawn."""
     expect(page.get_by_test_id("stProgress")).to_have_count(0)
-    expect(page.get_by_text(re.compile("^Trustworthiness.* B:"))).to_have_count(1)
+    expect(page.get_by_text(re.compile("^Trust in the maps.* B:"))).to_have_count(1)
     settle(page)
 
 
@@ -104,7 +104,7 @@ def content(download: Download) -> bytes:
 
 
 def test_a_triple_is_typed_and_compared(opened: Page) -> None:
-    see(opened, "Mean of 9 directions")
+    see(opened, "Right intents, 9 language pairs")
     expect(opened.locator(".js-plotly-plot")).to_have_count(5)  # the maps, the guard and three matrices
     open_tab(opened, "Sentence triples")
     picture = opened.locator(".st-key-triple-picture .js-plotly-plot")
@@ -130,7 +130,7 @@ def test_the_address_holds_the_view(opened: Page, small: Small) -> None:
     settle(opened)
     see_address(opened, a="use", b=f"run:{small.run}", on="train", tab="Similarity")
     opened.go_back()
-    expect(opened.get_by_role("combobox", name="Measured on")).to_have_value("split test")
+    expect(opened.get_by_role("combobox", name="Measured on")).to_have_value("test sentences")
     settle(opened)
     opened.go_forward()
     expect(opened.get_by_role("combobox", name="Measured on")).to_have_value("split train")
@@ -193,7 +193,7 @@ def test_a_click_brings_neighbours_by_both_encoders(opened: Page, small: Small) 
     marks = "g._fullData.filter(t => t.name === 'emu mark' && t.mode === 'markers' && t.xaxis === argument)"
     for axis in ("x", "x2"):
         until_drawn(opened, f"{marks}.reduce((sum, t) => sum + t.x.length, 0) === 11", axis)
-    for title in ("A: use", f"B: {small.run}"):
+    for title in ("A: USE multilingual", f"B: {small.run}"):
         see(opened, re.compile(rf"^{title}: \d+ of 10 have the same intent"))
 
 
@@ -314,8 +314,8 @@ def test_maps_go_out_as_png_svg_and_html(opened: Page, small: Small, tmp_path: P
     alone.route(re.compile("^https?://"), lambda route: route.abort())  # it needs no network
     alone.goto(page_file.as_uri())
     titles = alone.locator(".js-plotly-plot .annotation-text")
-    expect(titles.first).to_have_text("A: use, t-SNE")
-    expect(titles.nth(1)).to_have_text(f"B: {small.run}, t-SNE")
+    expect(titles.first).to_have_text("A: USE multilingual before training, t-SNE")
+    expect(titles.nth(1)).to_have_text(f"B: {small.run} after training, t-SNE")
 
 
 def test_maps_are_refined_in_view(opened: Page, app_url: str) -> None:

@@ -94,7 +94,7 @@ def test_a_csv_goes_in_and_a_trained_run_comes_out(
     start_training(page, "short", epochs=1)
     see_address(page, watched="short")
     settle(page)  # another test's finished run may be on the page until this one is
-    see(page, "Specialised, mean Acc@1")  # it ended, and nobody reloaded the page
+    see(page, "Right intents after")  # it ended, and nobody reloaded the page
     see(page.get_by_test_id("stPlotlyChart"), "Loss: all parts")
     assert (Run(runs_folder / "short").encoder_folder / "model.safetensors").is_file()
 

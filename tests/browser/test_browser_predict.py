@@ -16,7 +16,7 @@ def test_a_typed_sentence_is_answered_and_downloaded(page: Page, app_url: str, s
     visit(page, app_url, data=small.data, tab="Predict")
     page.get_by_label("One sentence a line").fill("Kann ich meinen Hund mitbringen?")
     page.keyboard.press("Control+Enter")
-    for title in ("A: use", f"B: {small.run}"):
+    for title in ("A: USE multilingual", f"B: {small.run}"):
         see(page, re.compile(rf"^{title}: \w+"))
     settle(page)
     with page.expect_download() as downloading:

@@ -11,7 +11,17 @@ from tests.support.nginx import nginx
 from tests.support.serving import free_port
 
 pytestmark = pytest.mark.browser
-PAGES = ("Train", "Pretrain", "Workbench", "Split", "Translations", "Encoders", "Evidence", "Data")
+PAGES = (
+    "Train",
+    "Pretrain",
+    "Workbench",
+    "Split",
+    "Translations",
+    "Encoders",
+    "Evidence",
+    "Glossary",
+    "Data",
+)
 
 
 @pytest.fixture

@@ -197,7 +197,7 @@ def test_accuracy_matrix_prints_percentages_and_holes() -> None:
     accuracy = pd.DataFrame([[50.0, math.nan], [66.67, 100.0]], index=["en", "de"], columns=["en", "de"])
     figure = charts.accuracy_matrix(accuracy, "Base", (40, 100))
     assert printed(figure) == ["50.0", "–", "66.7", "100.0"]
-    assert heat(figure).text[1][0] == "queries: German<br>labelled pool: English<br>Acc@1: 66.7"
+    assert heat(figure).text[1][0] == "asked in: German<br>labelled in: English<br>right intents, %: 66.7"
     assert figure.layout.yaxis.autorange == "reversed"  # first row on top, as in a table
 
 
@@ -538,7 +538,7 @@ def test_a_comparison_is_drawn_by_one_call_a_chart() -> None:
     for trace in charts.changes(compared).data:
         assert list(trace.x) == counts[trace.name].tolist()
     gains = charts.gains(compared)
-    assert gains.layout.xaxis.title.text.startswith("points of Acc@1, &lt;script")
+    assert gains.layout.xaxis.title.text.startswith("right intents of 100, &lt;script")
     assert gains.layout.xaxis.title.text.endswith(" minus A")
     drawn = {x for trace in gains.data for x in trace.x}
     assert drawn == set(compared.gains["difference"])

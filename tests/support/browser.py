@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 if TYPE_CHECKING:
     from emu_core.data.labelled import LabelledSet
 
-LAB = ("Pretrain", "Translations", "Split", "Evidence", "Encoders")  # pages behind one button
+LAB = ("Pretrain", "Translations", "Split", "Evidence", "Encoders", "Glossary")  # pages behind one button
 PATIENCE_MS = 180_000  # how long a condition may take to come true on a busy machine
 
 

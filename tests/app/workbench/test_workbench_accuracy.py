@@ -30,7 +30,9 @@ def test_accuracy_is_what_the_run_itself_measured(app: AppTest, trained: Trained
     run = trained[0]
     measured = run.metrics()
     compare(app)
-    mean = next(metric for metric in app.metric if metric.label == "Mean of 5 directions with English")
+    mean = next(
+        metric for metric in app.metric if metric.label == "Right intents, 5 language pairs with English"
+    )
     assert mean.value == f"{measured.mean_specialised:.1f} %"
     assert mean.delta.endswith(f"points from {measured.mean_base:.1f}")
     table = app.dataframe[0].value
@@ -42,7 +44,7 @@ def test_accuracy_is_what_the_run_itself_measured(app: AppTest, trained: Trained
     guarded, (base, *_), (new, *_), (difference, *_) = charts
     points = {point for trace in guarded for point in numbers(trace["x"])}
     assert points == {change.difference for change in measured.guard.values()}
-    probe = next(metric for metric in app.metric if metric.label.startswith("A linear probe"))
+    probe = next(metric for metric in app.metric if metric.label.startswith("The vector tells"))
     leakage = measured.leakage
     assert probe.value == f"{leakage.specialised.probe:.1f} %" and "chance 33.3 %" in probe.label
     assert probe.delta.endswith(f"points from {leakage.base.probe:.1f}")
@@ -65,7 +67,7 @@ def test_a_language_that_got_worse_is_said_plainly(own_run: Run) -> None:
     headline = app.header[0].value.replace("\\", "")
     before, now = (f"{table[column].iloc[[0, 1, 2, 3, 6]].mean():.0f}" for column in ("A %", "B %"))
     assert f"for only {now} of 100 new questions; before, {before}." in headline
-    worse = next(metric for metric in app.metric if metric.label == "Directions that got worse")
+    worse = next(metric for metric in app.metric if metric.label == "Language pairs that got worse")
     assert int(worse.value) == len(fallen)
 
 
@@ -76,7 +78,7 @@ def test_data_that_the_run_has_not_seen_are_named_as_such(
     app.selectbox(key="choose-on").set_value("all").run()
     assert "was trained on 216 of these 324 sentences" in app.info[0].value
     assert not app.success and "partly seen in training" in app.header[0].value
-    assert all(", seen in training" in m.delta for m in app.metric if m.label.startswith("Mean"))
+    assert all(", seen in training" in m.delta for m in app.metric if m.label.startswith("Right intents"))
     other = compare(with_frame(trained[1].frame.iloc[:-3]), run=trained[0].name)
     other.selectbox(key="choose-on").set_value("train").run()
     assert "was trained on these sentences" in other.info[0].value

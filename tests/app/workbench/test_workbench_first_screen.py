@@ -1,9 +1,12 @@
 """What somebody who has never seen the app reads first."""
 
+import re
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from emu_app.shell import model_name
+from emu_app.shell.glossary import Word
 from tests.support.app_pages import compare, explore, with_frame
 from tests.support.workbench_pages import Trained, headline
 
@@ -76,3 +79,56 @@ def test_encoders_that_agree_have_no_examples(app: AppTest, monkeypatch: pytest.
     monkeypatch.setattr("emu_app.workbench.first_screen.examples", lambda *_: [])
     explore(app)
     assert any("the same intents" in caption.value for caption in app.caption)
+
+
+JARGON = re.compile(
+    r"Acc@1|\bdirections?\b|labelled pool|trustworthiness|leakage|whitening|\bprobe\b|\bB minus A\b|`?\buse\b:",
+    re.I,
+)
+
+
+def said(app: AppTest) -> dict[str, str]:
+    """Return every text that is drawn, without helps, by the kind of its element and its place."""
+    fields = ("value", "label")
+    texts = {}
+    for number, element in enumerate(app.main):
+        for name in fields:
+            text = getattr(element, name, "") if getattr(element, "type", "") != "plotly_chart" else ""
+            if isinstance(text, str) and text:
+                texts[f"{getattr(element, 'type', '')} {number} {name}"] = text.replace("\\", "")
+    return texts
+
+
+def test_a_newcomer_reads_what_was_trained_on_what_and_whether_it_helped(
+    app: AppTest, trained: Trained
+) -> None:
+    explore(app)
+    screen = " ".join([*said(app).values(), bars(app)])
+    metrics = trained[0].metrics()
+    before, now = f"{metrics.mean_base:.0f}", f"{metrics.mean_specialised:.0f}"
+    # What somebody would say who has read it.
+    sentences = (
+        f"It was trained on {trained[0].data().labelled} English questions.",  # type: ignore[attr-defined]
+        f"It finds the right intent for {now} of 100 new questions; before, {before}.",
+        "German, Japanese and English are measured by language: before and now.",
+    )
+    known = {word.casefold() for word in re.findall(r"\w+", screen)}
+    own = {"it", "was", "is", "are", "and", "by", "measured"}
+    for sentence in sentences:
+        assert {word.casefold() for word in re.findall(r"\w+", sentence)} - known <= own, sentence
+
+
+@pytest.mark.parametrize("tab", ["Accuracy", "Confused intents", "Sentence triples", "Predict"])
+def test_the_fields_terms_are_in_the_helps_and_not_on_the_screen(app: AppTest, tab: str) -> None:
+    compare(app, tab)
+    captions = ("caption",)  # small print may name a term beside the figures
+    found = {
+        place: text
+        for place, text in said(app).items()
+        if not place.startswith(captions) and JARGON.search(text)
+    }
+    assert not found
+    links = re.findall(
+        r"glossary\?word=([\w-]+)", " ".join(str(getattr(part, "proto", "")) for part in app.main)
+    )
+    assert links and set(links) <= {word.anchor for word in Word}

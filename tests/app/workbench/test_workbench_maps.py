@@ -48,7 +48,10 @@ def test_both_maps_show_every_sentence_and_share_their_colours(app: AppTest, tra
     }
     assert colour["x"] == colour["x2"]
     titles = [note["text"] for note in spec["layout"]["annotations"]]
-    assert titles[:2] == ["A: use, PCA", f"B: {trained[0].name}, PCA"]
+    assert titles[:2] == [
+        "A: USE multilingual before training, PCA",
+        f"B: {trained[0].name} after training, PCA",
+    ]
     assert {f"<b>{intent}</b>" for intent in trained[1].intents} >= set(titles[2:]) != set()
     assert {t["legendgroup"] for t in spec["data"] if t.get("xaxis") == "x"} == set(trained[1].intents)
     explore(app, **{"explore-colour": "language"})
@@ -190,7 +193,7 @@ def test_maps_that_are_no_longer_wanted_are_stopped(app: AppTest, worker: AtOnce
 
 def test_maps_say_how_far_they_can_be_trusted(app: AppTest, trained: Trained) -> None:
     explore(app)
-    [said] = [caption.value for caption in app.caption if caption.value.startswith("Trustworthiness")]
+    [said] = [caption.value for caption in app.caption if caption.value.startswith("Trust in the maps")]
     base, _ = vectors(trained[1], trained[0])
     assert f"A: **{trustworthiness(base, project(base, Projection.PCA)):.2f}**" in said
 
