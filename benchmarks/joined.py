@@ -96,6 +96,10 @@ def measure(
             config=configure("distil", "use", teacher=teacher, epochs=epochs),
         )
         students.append((key,))
+        on_top = ("use", f"default on the {key[1]}")
+        trained(on_top, method="posterior", encoder=f"run:{folder / '-'.join(key)}")
+        seconds[on_top] += seconds[key]
+        students.append((on_top,))
     for parts in (*alone, *pairs, *students):
         joined = np.concatenate([unit(vectors[key]) for key in parts], axis=1)
         candidate = " + ".join(f"{method} on {encoder}" for encoder, method in parts)
