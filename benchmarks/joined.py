@@ -50,6 +50,8 @@ def main() -> None:
     parser.add_argument("--set", choices=["sib", "demo"], default="sib")
     about = "also train `use` by the default on it joined with Emu on the other, for so many epochs"
     parser.add_argument("--distil", type=int, nargs="+", default=[], help=about)
+    about = "also join the default of both encoders with Emu on e5-small, and Emu of two seeds"
+    parser.add_argument("--three", action="store_true", help=about)
     options = parser.parse_args()
     frame = getattr(Vault(options.data, options.vectors, ENCODERS[0]), options.set)[0]
     for name, (learnt, asked) in divisions(Labelled(frame, np.empty((len(frame), 0)))).items():
@@ -83,6 +85,12 @@ def measure(
             trained((encoder, method), method=method, encoder=encoder)
     pairs = [pair for pair in product(vectors, repeat=2) if tuple(key[0] for key in pair) == ENCODERS]
     alone = [(key,) for key in vectors]
+    three: list[tuple[tuple[str, str], ...]] = []
+    if options.three:
+        second = ("e5-small", "emu, seed 1")
+        trained(second, method="emu", encoder="e5-small", seed=1)
+        default, (_, emu) = ("use", "posterior"), TEACHER
+        three = [(default, ("e5-small", "posterior"), emu), (default, emu, second), (emu, second), (second,)]
     students = []
     teacher = "+".join(f"run:{folder / '-'.join(key)}" for key in TEACHER)
     for (start, spec), epochs in product(
@@ -96,7 +104,11 @@ def measure(
             config=configure("distil", "use", teacher=teacher, epochs=epochs),
         )
         students.append((key,))
-    for parts in (*alone, *pairs, *students):
+        on_top = ("use", f"default on the {key[1]}")
+        trained(on_top, method="posterior", encoder=f"run:{folder / '-'.join(key)}")
+        seconds[on_top] += seconds[key]
+        students.append((on_top,))
+    for parts in (*alone, *pairs, *three, *students):
         joined = np.concatenate([unit(vectors[key]) for key in parts], axis=1)
         candidate = " + ".join(f"{method} on {encoder}" for encoder, method in parts)
         accuracy = Labelled(frame, joined).accuracy(asked, lambda unchanged: unchanged)

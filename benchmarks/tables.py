@@ -21,7 +21,7 @@ from benchmarks.outcomes import Measured, Outcomes, outcomes_of
 from benchmarks.sets import FEW, POOLED, known_part
 from emu_core.bench.emu.experiment import OURS, THEIRS
 from emu_core.bench.peers import Peer
-from emu_core.evaluation.significance import Difference
+from emu_core.evaluation.significance import Difference, student_interval
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
@@ -30,6 +30,7 @@ _MARKED = re.compile(
     r"(?P<head><!-- table: (?P<name>[^>]+) -->\n\n\|.*\n\|[- |]+\|\n)(?P<rows>(?:\|.*\n)*)"
 )  # the rows of a table, below a comment with its name
 ENCODERS = ("use", "e5-small")
+MINILM = "hf:sentence-transformers/all-MiniLM-L6-v2"  # reads English alone
 HOME = ("de-en", "es-en", "fr-en")
 SEEDS = {1: "one seed", 2: "two seeds", 3: "three seeds"}
 QUARTERS, HALVES, FEW_LABELS = "quarter ", "new ", f"{FEW} labels "
@@ -269,6 +270,37 @@ def few_table() -> list[str]:
     ]
 
 
+@cache
+def few_shot_draws() -> pd.DataFrame:
+    """Return the accuracy of each system on each draw of the labels, which `benchmarks.few_shot` gathered."""
+    return pd.read_csv(RESULTS / "few_shot.csv", keep_default_na=False)
+
+
+def few_shot_table(data: str) -> list[str]:
+    """Systems by the number of labels: the mean over the draws and half of its 95 % interval.
+
+    A peer has the learning rate that is better with that number of labels.
+    """
+    measured = few_shot_draws().query("data == @data and system != 'base'")
+    lines = []
+    numbers = sorted(measured["labels"].unique())
+    for system, label in LABELS.items():
+        of = measured[measured["system"].str.removeprefix("peer.") == system]
+        cells = [few_shot_text(of[of["labels"] == number]) for number in numbers]
+        if any(cells):
+            lines.append(line([label, *cells]))
+    return lines
+
+
+def few_shot_text(draws: pd.DataFrame) -> str:
+    """Return the mean over draws with half of its interval, of the better learning rate; "" without draws."""
+    if draws.empty:
+        return ""
+    by_rate = draws.groupby("rate")["accuracy"]
+    values = by_rate.get_group(by_rate.mean().idxmax()).to_numpy()
+    return f"{values.mean():.1f} ±{student_interval(values, 0.95)[1] - values.mean():.1f}"
+
+
 def new_intents_table(encoder: str) -> list[str]:
     """Every system that was measured on intents without labels, compared with the base encoder."""
     lines = []
@@ -386,9 +418,10 @@ def tables() -> dict[str, list[str]]:
         "sets": sets_table(),
         "classifiers": classifiers_table(),
         "few labels": few_table(),
+        **{f"few-shot curve {data}": few_shot_table(data) for data in few_shot_draws()["data"].unique()},
         **{f"new intents {encoder}": new_intents_table(encoder) for encoder in ENCODERS},
         **{f"peers {encoder}": peers_table(encoder) for encoder in ENCODERS},
-        **{f"real {encoder}": real_table(encoder) for encoder in ENCODERS},
+        **{f"real {encoder}": real_table(encoder) for encoder in (*ENCODERS, MINILM)},
     }
     return {name: lines for name, lines in made.items() if lines}
 
