@@ -14,8 +14,8 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from emu_core.api.embed import UNDETERMINED, in_parts, sentence_rows, writing
 from emu_core.api.inputs import encoder_title, labelled_set, languages_of, reading_notes, runs_of
-from emu_core.api.labelled_texts import labelled_texts
-from emu_core.data.collections.in_memory import Sources, Texts, texts_of
+from emu_core.api.labelled_texts import WITHOUT_INTENTS, labelled_texts
+from emu_core.data.collections.in_memory import Sources, Texts, are_sentences, texts_of
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.columns import ColumnMapping
 from emu_core.data.labelled.repeats import sentence_groups
@@ -111,6 +111,8 @@ class IntentClassifier(ClassifierMixin, BaseEstimator):
             RunError: the run's folder is damaged.
         """
         if y is None:
+            if are_sentences(X):
+                raise InputError(WITHOUT_INTENTS)
             return self.fit_labelled(labelled_set(X)[0])
         self._check_parameters()
         rejected = [] if self.reject_option is None else [str(self.reject_option)]

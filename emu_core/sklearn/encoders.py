@@ -44,6 +44,7 @@ class SentenceTransformer(StoredEstimator, ClassNamePrefixFeaturesOutMixin, Tran
         """Return the tags of a transformer of sentences."""
         tags = super().__sklearn_tags__()
         tags.input_tags.string, tags.input_tags.two_d_array = True, False
+        tags.transformer_tags.preserves_dtype = []  # sentences have no type of numbers
         return tags
 
 
@@ -199,10 +200,6 @@ class SpecialisedEncoder(SentenceTransformer):
         Raises:
             EmuError: the sentences can't be read or trained on; a ValueError where `X`, `y` or a parameter is wrong.
         """
-        if y is None:
-            raise InputError(
-                "requires y to be passed, but the target y is None: give the intent of each sentence"
-            )
         given = labelled_texts(X, y, languages=languages, groups=groups)
         with TemporaryDirectory(prefix="emu-") as folder:
             run = train(

@@ -9,35 +9,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
-from sklearn.utils import estimator_checks
 
 from emu_core import load_encoder, train
 from emu_core.encoders import remembered
 from emu_core.encoders.use.encoder import UseEncoder
 from emu_core.errors import InputError
-from emu_core.sklearn import IntentClassifier, SentenceEncoder, SpecialisedEncoder
+from emu_core.sklearn import SentenceEncoder, SpecialisedEncoder
 from emu_core.sklearn import encoders as encoders_module
 from tests.support.small import small_set
-
-ESTIMATORS = (SentenceEncoder(), SpecialisedEncoder(share_factor=2.0), IntentClassifier())
-# scikit-learn's own checks that give an estimator no numbers. Its other ones do, and there is no sentence in a number.
-CHECKS = (
-    "check_do_not_raise_errors_in_init_or_set_params",
-    "check_estimator_cloneable",
-    "check_estimator_repr",
-    "check_estimator_tags_renamed",
-    "check_get_params_invariance",
-    "check_mixin_order",
-    "check_no_attributes_set_in_init",
-    "check_parameters_default_constructible",
-    "check_set_params",
-    "check_valid_tag_types",
-)
 
 
 @pytest.fixture(scope="module")
@@ -50,13 +34,6 @@ def labelled() -> pd.DataFrame:
 @pytest.fixture(scope="module")
 def specialised(labelled: pd.DataFrame) -> SpecialisedEncoder:
     return SpecialisedEncoder(device="cpu").fit(labelled["text"], labelled["intent"], languages="en")
-
-
-@pytest.mark.parametrize("name", CHECKS)
-@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda estimator: type(estimator).__name__)
-def test_scikit_learns_checks_pass(estimator: BaseEstimator, name: str) -> None:
-    check: Callable[[str, BaseEstimator], None] = getattr(estimator_checks, name)
-    check(type(estimator).__name__, clone(estimator))
 
 
 @pytest.mark.parametrize(
