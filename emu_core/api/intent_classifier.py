@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, Self
 
@@ -101,7 +102,7 @@ class IntentClassifier(ClassifierMixin, BaseEstimator):
         Args:
             X: P sentences; without `y`, labelled sentences as `read_labelled` takes them: files, "demo", a DataFrame.
             y: P intents, texts or whole numbers.
-            languages: with `y`, the language of all sentences or of each, by which answers are then calibrated.
+            languages: the language of all sentences or, with `y`, of each, by which answers are then calibrated.
             groups: with `y`, the same value for translations of each other, which are held out together.
 
         Raises:
@@ -113,7 +114,11 @@ class IntentClassifier(ClassifierMixin, BaseEstimator):
         if y is None:
             if are_sentences(X):
                 raise InputError(WITHOUT_INTENTS)
-            return self.fit_labelled(labelled_set(X)[0])
+            if groups is not None or not isinstance(languages, str | None):
+                raise InputError(
+                    "groups, and languages of each sentence, go with y; put them into columns of X"
+                )
+            return self.fit_labelled(labelled_set(X, language=languages)[0])
         self._check_parameters()
         rejected = [] if self.reject_option is None else [str(self.reject_option)]
         given = labelled_texts(X, y, languages=languages, groups=groups, no_intents=rejected)
@@ -151,10 +156,11 @@ class IntentClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     def _check_parameters(self) -> None:
-        if self.n_neighbors < 1:
-            raise InputError(f"can't look for {self.n_neighbors} neighbours; choose 1 or more")
-        if self.threshold is not None and not -1 <= self.threshold <= 1:
-            raise InputError(f"the threshold {self.threshold} is no cosine; choose one from -1 (never) to 1")
+        count, threshold = self.n_neighbors, self.threshold
+        if not isinstance(count, Integral) or count < 1:
+            raise InputError(f"can't look for {count!r} neighbours; choose 1 or more")
+        if threshold is not None and not (isinstance(threshold, Real) and -1 <= threshold <= 1):
+            raise InputError(f"the threshold {threshold!r} is no cosine; choose one from -1 (never) to 1")
 
     def _fit(
         self,
@@ -270,6 +276,7 @@ class IntentClassifier(ClassifierMixin, BaseEstimator):
     @property
     def facts(self) -> PredictionFacts:
         """Return the choices and measurements made on the labelled sentences, as values for JSON."""
+        check_is_fitted(self)
         chosen = self.classifier_
         return {
             "pool": len(self.pool_),

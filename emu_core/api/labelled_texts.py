@@ -109,6 +109,8 @@ def _codes(languages: str | Sequence[str] | None, texts: Sequence[str]) -> list[
         else list(languages)
     )
     _check_length(named, texts, "languages")
+    if unnamed := next((n for n, name in enumerate(named, 1) if name is None or name == ""), 0):
+        raise InputError(f"sentence {unnamed:,} has no language; give a code, such as en, or leave it out")
     try:
         codes = {name: checked_language(name) for name in dict.fromkeys(named)}
     except DataError as error:

@@ -18,7 +18,7 @@ from sklearn.pipeline import make_pipeline
 from emu_core import load_encoder, train
 from emu_core.encoders import remembered
 from emu_core.encoders.use.encoder import UseEncoder
-from emu_core.errors import InputError
+from emu_core.errors import EmuError, EncoderError, InputError
 from emu_core.sklearn import SentenceEncoder, SpecialisedEncoder
 from emu_core.sklearn import encoders as encoders_module
 from tests.support.small import small_set
@@ -150,6 +150,40 @@ def SpecialisedClassifier() -> Any:  # noqa: N802 - a class to its caller
 def test_what_is_wrong_is_a_value_error(X: Any, y: Any, message: str) -> None:  # noqa: N803
     with pytest.raises(ValueError, match=message):
         SpecialisedEncoder(device="cpu").fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("method", "given", "message"),
+    [
+        ("emu", {}, "give fit languages=, .* and unlabelled=, sentences in another"),
+        ("emu", {"languages": "en"}, r"in a language other than en; add them \(unlabelled\)"),
+        (
+            "emu",
+            {"languages": "en", "unlabelled": ["Wo ist das?", "Ein Taxi"]},
+            "in unlabelled, a DataFrame with the columns text and language",
+        ),
+        (
+            "emu-parallel",
+            {"languages": "en", "unlabelled": pd.DataFrame({"text": ["Ein Taxi"], "language": ["de"]})},
+            r"translations \(groups=, and a column id in unlabelled\)",
+        ),
+        ("posterior", {"unlabelled": ["Ein Taxi"]}, "labelled sentences only; leave unlabelled= out"),
+        ("fmda", {"languages": "en"}, "translations with annotated slots, and fit takes none; choose one of"),
+        ("bicvm", {}, "parallel text, and fit takes none"),
+        ("softmax", {"languages": ["en", None, "en", "en"]}, "sentence 2 has no language"),
+    ],
+)
+def test_what_a_method_lacks_is_said_in_the_words_of_fit(
+    method: str, given: dict[str, Any], message: str
+) -> None:
+    texts, intents = ["Where is it?", "A pool", "A taxi", "Call me a cab"], ["pool", "pool", "taxi", "taxi"]
+    with pytest.raises(EmuError, match=message):
+        SpecialisedEncoder(method=method, device="cpu").fit(texts, intents, **given)
+
+
+def test_what_is_no_encoder_is_said() -> None:
+    with pytest.raises(EncoderError, match="an int names no encoder"):
+        SentenceEncoder(3).transform(["Where is it?"])  # type: ignore[arg-type]
 
 
 def test_a_setting_that_the_method_has_not_is_named_when_it_is_fitted() -> None:
