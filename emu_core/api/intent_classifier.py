@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, Self
 
@@ -14,8 +15,8 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from emu_core.api.embed import UNDETERMINED, in_parts, sentence_rows, writing
 from emu_core.api.inputs import encoder_title, labelled_set, languages_of, reading_notes, runs_of
-from emu_core.api.labelled_texts import labelled_texts
-from emu_core.data.collections.in_memory import Sources, Texts, texts_of
+from emu_core.api.labelled_texts import WITHOUT_INTENTS, labelled_texts
+from emu_core.data.collections.in_memory import Sources, Texts, are_sentences, texts_of
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.columns import ColumnMapping
 from emu_core.data.labelled.repeats import sentence_groups
@@ -101,7 +102,7 @@ class IntentClassifier(ClassifierMixin, BaseEstimator):
         Args:
             X: P sentences; without `y`, labelled sentences as `read_labelled` takes them: files, "demo", a DataFrame.
             y: P intents, texts or whole numbers.
-            languages: with `y`, the language of all sentences or of each, by which answers are then calibrated.
+            languages: the language of all sentences or, with `y`, of each, by which answers are then calibrated.
             groups: with `y`, the same value for translations of each other, which are held out together.
 
         Raises:
@@ -111,7 +112,13 @@ class IntentClassifier(ClassifierMixin, BaseEstimator):
             RunError: the run's folder is damaged.
         """
         if y is None:
-            return self.fit_labelled(labelled_set(X)[0])
+            if are_sentences(X):
+                raise InputError(WITHOUT_INTENTS)
+            if groups is not None or not isinstance(languages, str | None):
+                raise InputError(
+                    "groups, and languages of each sentence, go with y; put them into columns of X"
+                )
+            return self.fit_labelled(labelled_set(X, language=languages)[0])
         self._check_parameters()
         rejected = [] if self.reject_option is None else [str(self.reject_option)]
         given = labelled_texts(X, y, languages=languages, groups=groups, no_intents=rejected)
@@ -149,10 +156,11 @@ class IntentClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     def _check_parameters(self) -> None:
-        if self.n_neighbors < 1:
-            raise InputError(f"can't look for {self.n_neighbors} neighbours; choose 1 or more")
-        if self.threshold is not None and not -1 <= self.threshold <= 1:
-            raise InputError(f"the threshold {self.threshold} is no cosine; choose one from -1 (never) to 1")
+        count, threshold = self.n_neighbors, self.threshold
+        if not isinstance(count, Integral) or count < 1:
+            raise InputError(f"can't look for {count!r} neighbours; choose 1 or more")
+        if threshold is not None and not (isinstance(threshold, Real) and -1 <= threshold <= 1):
+            raise InputError(f"the threshold {threshold!r} is no cosine; choose one from -1 (never) to 1")
 
     def _fit(
         self,
@@ -268,6 +276,7 @@ class IntentClassifier(ClassifierMixin, BaseEstimator):
     @property
     def facts(self) -> PredictionFacts:
         """Return the choices and measurements made on the labelled sentences, as values for JSON."""
+        check_is_fitted(self)
         chosen = self.classifier_
         return {
             "pool": len(self.pool_),

@@ -15,8 +15,11 @@ from emu_core.data.labelled.audit import audit_rows
 from emu_core.data.labelled.columns import LABELLED_COLUMNS
 from emu_core.data.labelled.load import located
 from emu_core.data.languages import checked_language
+from emu_core.data.wording import shown
 from emu_core.errors import DataError, InputError
 
+WITHOUT_INTENTS = "requires y to be passed, but the target y is None: give the intent of each sentence"
+"""How scikit-learn begins, and its tools expect, the message."""
 _NAME = "the sentences"
 
 
@@ -62,6 +65,8 @@ def labelled_texts(
     from sklearn.utils.multiclass import check_classification_targets
     from sklearn.utils.validation import column_or_1d
 
+    if y is None:
+        raise InputError(WITHOUT_INTENTS)
     texts, labels = texts_of(X), column_or_1d(y, warn=True)
     if not texts:
         raise InputError("there are no sentences; give at least two, with their intents")
@@ -85,9 +90,10 @@ def labelled_texts(
     has_intent = ~usable["intent"].isin(audit.none_of_these).to_numpy(dtype=bool)
     positions = kept[has_intent]
     if len(labelled.intents) < 2:
-        raise InputError(
-            f"the sentences have {len(labelled.intents)} usable intents; give sentences of two classes or more"
+        are = (
+            f"are of one class, {shown(labelled.intents[0])!r}" if labelled.intents else "have no intent left"
         )
+        raise InputError(f"the sentences that can be used {are}; give sentences of two classes or more")
     # The audit spells intents alike, so that two labels may be one class.
     first_rows = pd.Series(positions).groupby(labelled.frame["intent"].to_numpy()).first()
     classes = np.unique(labels[first_rows.to_numpy()])
@@ -103,6 +109,8 @@ def _codes(languages: str | Sequence[str] | None, texts: Sequence[str]) -> list[
         else list(languages)
     )
     _check_length(named, texts, "languages")
+    if unnamed := next((n for n, name in enumerate(named, 1) if name is None or name == ""), 0):
+        raise InputError(f"sentence {unnamed:,} has no language; give a code, such as en, or leave it out")
     try:
         codes = {name: checked_language(name) for name in dict.fromkeys(named)}
     except DataError as error:

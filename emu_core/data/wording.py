@@ -30,8 +30,8 @@ def counted(count: int, noun: str, plural: str = "") -> str:
 
 
 def kind_of(value: object) -> str:
-    """Return what a value of Python is: "a dict", "an int", "None"."""
+    """Return what a value of Python is: "a dict", "an int", "None", "a sparse csr_matrix"."""
     if value is None:
         return "None"
-    name = type(value).__name__
+    name = ("sparse " if hasattr(value, "tocoo") else "") + type(value).__name__
     return f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}"

@@ -15,7 +15,7 @@ from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
 
-from emu_core.data.wording import shown
+from emu_core.data.wording import kind_of, shown
 from emu_core.errors import EncoderError
 
 RUN_SPEC = "run:"  # begins the spec of a run's encoder
@@ -42,7 +42,12 @@ def parts_of(spec: str) -> tuple[str, ...]:
 
     A "+" separates two parts only where the name of a kind follows, and where it isn't part of the name of a folder
     that exists.
+
+    Raises:
+        EncoderError: it is no text.
     """
+    if not isinstance(spec, str):
+        raise EncoderError(f"{kind_of(spec)} names no encoder; give a text, such as 'use'")
     if JOIN not in spec:
         return (spec,)
     kinds = "|".join(map(re.escape, (RUN_SPEC.removesuffix(":"), *encoder_kinds())))

@@ -1,17 +1,17 @@
 """Encoders as transformers from sentences to vectors."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from emu_core.api.execute import Face
-from emu_core.api.inputs import RUN_SPEC
+from emu_core.api.inputs import RUN_SPEC, is_given, unlabelled_set
 from emu_core.api.labelled_texts import labelled_texts
 from emu_core.api.train import train
 from emu_core.data.collections.in_memory import Sources, Texts, texts_of
@@ -20,10 +20,12 @@ from emu_core.encoders.base import Encoder, FloatArray
 from emu_core.encoders.registry import kinds_of, load_encoder, open_encoder
 from emu_core.encoders.remembered import opened_encoder, remembered_vectors
 from emu_core.errors import InputError, TrainingError
-from emu_core.methods.registry import configure, default_method
+from emu_core.methods.registry import default_method, method_named, methods_that_need
 from emu_core.runs.trained_on import trained_on
+from emu_core.settings import Settings
 from emu_core.sklearn.pickled import bytes_of_encoder, encoder_from_bytes
 from emu_core.sklearn.stored import (
+    Stored,
     StoredEstimator,
     copied_spec,
     labels_from_json,
@@ -31,19 +33,22 @@ from emu_core.sklearn.stored import (
     spec_in,
     stored_class,
 )
+from emu_core.sklearn.wording import in_words_of_fit
+from emu_core.training.method import Needs
 
 _UNSEEN = Face(write_card=lambda _run: None, measures=False)  # a run that is deleted once its encoder is open
 _ENCODER = "encoder"  # the folder of the specialised encoder, as in a run
 _LARGEST_SEED = 2**31 - 1
 
 
-class SentenceTransformer(StoredEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class SentenceTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, StoredEstimator):
     """A transformer of sentences."""
 
     def __sklearn_tags__(self) -> Any:
         """Return the tags of a transformer of sentences."""
         tags = super().__sklearn_tags__()
         tags.input_tags.string, tags.input_tags.two_d_array = True, False
+        tags.transformer_tags.preserves_dtype = []  # sentences have no type of numbers
         return tags
 
 
@@ -96,19 +101,14 @@ class SentenceEncoder(SentenceTransformer):
         """
         return remembered_vectors(self._opened(), _checked(X))
 
-    def _stored_parameters(self, folder: Path) -> list[tuple[str, Any]]:
-        return [("encoder", copied_spec(self.encoder, folder)), ("device", self.device)]
+    def _stored_parameters(self, folder: Path) -> dict[str, Any]:
+        return super()._stored_parameters(folder) | {"encoder": copied_spec(self.encoder, folder)}
 
     @classmethod
-    def _restored(
-        cls,
-        folder: Path,
-        parameters: dict[str, Any],
-        facts: Mapping[str, Any],
-        arrays: dict[str, Any],
-        device: str | None,
-    ) -> Self:
-        estimator = cls(**{**parameters, "encoder": spec_in(parameters["encoder"], folder)})
+    def _restored(cls, stored: Stored) -> Self:
+        estimator = cls(
+            **stored.parameters | {"encoder": spec_in(stored.parameters["encoder"], stored.folder)}
+        )
         estimator._opened()
         return estimator
 
@@ -177,6 +177,7 @@ class SpecialisedEncoder(SentenceTransformer):
         tags.target_tags.required = True
         return tags
 
+    @in_words_of_fit(id_column="groups=, and a column id in unlabelled")
     def fit(
         self,
         X: Texts,  # noqa: N803
@@ -191,19 +192,20 @@ class SpecialisedEncoder(SentenceTransformer):
         Args:
             X: P sentences, whose labels are all used.
             y: P intents, texts or whole numbers; those such as "out_of_scope" stand for none of the others.
-            languages: the language of all sentences, or of each.
+            languages: the language of all sentences, or of each; needed by a method that tells languages apart.
             groups: the same value for translations of each other.
             unlabelled: sentences without labels with their languages, in other languages as a rule, for a method that
-                learns from such: files, or a DataFrame with the columns text and language.
+                learns from such: files, or a DataFrame with the columns text and language, and id if `groups` has ids
+                of the same sentences.
 
         Raises:
             EmuError: the sentences can't be read or trained on; a ValueError where `X`, `y` or a parameter is wrong.
         """
-        if y is None:
-            raise InputError(
-                "requires y to be passed, but the target y is None: give the intent of each sentence"
-            )
         given = labelled_texts(X, y, languages=languages, groups=groups)
+        config = self._config(languages is not None, is_given(unlabelled))
+        if is_given(unlabelled):
+            with in_words_of_fit(language="in unlabelled, a DataFrame with the columns text and language"):
+                unlabelled = unlabelled_set(unlabelled)
         with TemporaryDirectory(prefix="emu-") as folder:
             run = train(
                 _UNSEEN,
@@ -215,7 +217,7 @@ class SpecialisedEncoder(SentenceTransformer):
                 unlabelled=unlabelled,
                 seed=self._seed(),
                 device=self.device,
-                config=self._config(),
+                config=config,
             )
             spec = f"{RUN_SPEC}{run.folder}"
             self.encoder_ = load_encoder(spec, device=pick_device(self.device))
@@ -223,11 +225,28 @@ class SpecialisedEncoder(SentenceTransformer):
         self.classes_, self.languages_ = given.classes, given.labelled.languages
         return self
 
-    def _config(self) -> Any:
+    def _config(self, knows_languages: bool, has_unlabelled: bool) -> Settings:
+        """Return the settings of the method. Raises InputError if they are wrong, or the method lacks something."""
+        name = self.method or default_method()
         try:
-            return configure(self.method or default_method(), kinds_of(self.encoder), **self._settings)
+            method = method_named(name)
+            settings = method.configure(kinds_of(self.encoder), **self._settings)
         except TrainingError as error:
             raise InputError(error) from None
+        if method.needs not in (Needs.INTENTS, Needs.SENTENCES):
+            others = ", ".join(methods_that_need(Needs.INTENTS, Needs.SENTENCES))
+            raise InputError(
+                f"the method {name} learns from {method.needs}, and fit takes none; choose one of {others}"
+            )
+        tells_languages_apart = method.reads_unlabelled(settings)
+        if tells_languages_apart and not knows_languages:
+            raise InputError(
+                f"the method {name} tells languages apart: give fit languages=, the language of all sentences or of "
+                "each, and unlabelled=, sentences in another"
+            )
+        if has_unlabelled and not tells_languages_apart and method.needs is Needs.INTENTS:
+            raise InputError(f"the method {name} learns from labelled sentences only; leave unlabelled= out")
+        return settings
 
     def _seed(self) -> int:
         if isinstance(self.random_state, int | np.integer):
@@ -248,28 +267,18 @@ class SpecialisedEncoder(SentenceTransformer):
         check_is_fitted(self)
         return self.encoder_.dim
 
-    def _stored_parameters(self, folder: Path) -> list[tuple[str, Any]]:
-        return list(self.get_params(deep=False).items())
-
     def _state(self, folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
         self.encoder_.save(folder / _ENCODER)
         self.trained_on_.save(folder / _ENCODER)
         return {"classes": labels_to_json(self.classes_), "languages": list(self.languages_)}, {}
 
     @classmethod
-    def _restored(
-        cls,
-        folder: Path,
-        parameters: dict[str, Any],
-        facts: Mapping[str, Any],
-        arrays: dict[str, Any],
-        device: str | None,
-    ) -> Self:
-        estimator = cls(**parameters)
-        estimator.encoder_ = open_encoder(folder / _ENCODER).to(pick_device(estimator.device))
-        estimator.trained_on_ = trained_on(f"{RUN_SPEC}{folder}")
-        estimator.classes_ = labels_from_json(facts["classes"])
-        estimator.languages_ = tuple(map(str, facts["languages"]))
+    def _restored(cls, stored: Stored) -> Self:
+        estimator = cls(**stored.parameters)
+        estimator.encoder_ = open_encoder(stored.folder / _ENCODER).to(pick_device(estimator.device))
+        estimator.trained_on_ = trained_on(f"{RUN_SPEC}{stored.folder}")
+        estimator.classes_ = labels_from_json(stored.facts["classes"])
+        estimator.languages_ = tuple(map(str, stored.facts["languages"]))
         return estimator
 
     def __getstate__(self) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """The classifier of intents, which is saved in a folder, and shows itself in notebooks with what was measured."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 from typing import Any, Self
@@ -21,6 +21,7 @@ from emu_core.notebook.predictions import Predictions, shown
 from emu_core.reports.prediction_notes import prediction_notes
 from emu_core.sklearn.encoders import SentenceEncoder, SpecialisedEncoder, open_transformer
 from emu_core.sklearn.stored import (
+    Stored,
     StoredEstimator,
     copied_spec,
     labels_from_json,
@@ -29,6 +30,7 @@ from emu_core.sklearn.stored import (
     texts_from_array,
     texts_to_array,
 )
+from emu_core.sklearn.wording import in_words_of_fit
 
 _TRANSFORMER = (
     "transformer"  # the folder of the fitted transformer that gives the vectors, if `encoder` is one
@@ -38,6 +40,8 @@ _PARTS = ("frame", "none_of_these")  # of the labelled set
 
 class IntentClassifier(StoredEstimator, _api.IntentClassifier):
     """Predicts intents from labelled sentences; see `emu_core.api.intent_classifier.IntentClassifier`."""
+
+    fit = in_words_of_fit(language="languages='en'")(_api.IntentClassifier.fit)
 
     def explain(
         self,
@@ -57,9 +61,9 @@ class IntentClassifier(StoredEstimator, _api.IntentClassifier):
             bundle["text/html"] += f"<p>{'<br>'.join(map(escape, notes))}</p>"
         return bundle
 
-    def _stored_parameters(self, folder: Path) -> list[tuple[str, Any]]:
+    def _stored_parameters(self, folder: Path) -> dict[str, Any]:
         encoder = copied_spec(self.encoder, folder) if isinstance(self.encoder, str) else None
-        return [*(self.get_params(deep=False) | {"encoder": encoder}).items()]
+        return super()._stored_parameters(folder) | {"encoder": encoder}
 
     def _state(self, folder: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         if not isinstance(self.encoder, str):
@@ -85,21 +89,17 @@ class IntentClassifier(StoredEstimator, _api.IntentClassifier):
         }, arrays
 
     @classmethod
-    def _restored(
-        cls,
-        folder: Path,
-        parameters: dict[str, Any],
-        facts: Mapping[str, Any],
-        arrays: dict[str, NDArray[Any]],
-        device: str | None,
-    ) -> Self:
-        spec, fitted = parameters["encoder"], None
+    def _restored(cls, stored: Stored) -> Self:
+        facts, arrays = stored.facts, stored.arrays
+        spec, fitted = stored.parameters["encoder"], None
         if spec is None:
-            fitted = open_transformer(folder / _TRANSFORMER, device)
-        estimator = cls(
-            **{**parameters, "encoder": spec_in(spec, folder) if fitted is None else clone(fitted)}
-        )
-        estimator._check_parameters()
+            fitted = open_transformer(stored.folder / _TRANSFORMER, stored.device)
+        encoder = spec_in(spec, stored.folder) if fitted is None else clone(fitted)
+        estimator = cls(**stored.parameters | {"encoder": encoder})
+        try:
+            estimator._check_parameters()
+        except InputError as error:  # whose remedy is for who writes the parameters
+            raise ValueError("parameters that are out of range") from error
         if fitted is not None:
             estimator.encoder_ = fitted
         frames = [

@@ -10,8 +10,10 @@ checksums.json       the SHA-256 of all of these
 
 import re
 import shutil
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
@@ -19,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from emu_core import __version__
@@ -40,10 +43,28 @@ _PLAIN = re.compile(r"[<>|][biuf][1248]|[<>]U(\d{1,5})")  # NumPy's types of num
 _ENCODERS = "encoders"
 _COPIED = re.compile(rf"{_ENCODERS}/\w[\w.-]{{0,100}}")
 _ENDING = "copy the folder again, or fit and save the estimator again"
-_Arrays = dict[str, NDArray[Any]]
 
 
-class StoredEstimator:
+@dataclass(frozen=True)
+class Stored:
+    """What a folder has of an estimator.
+
+    Attributes:
+        folder: where it is.
+        parameters: the estimator's, with `device` if another is wanted.
+        facts: what `fit` has learnt, as values for JSON.
+        arrays: what `fit` has learnt, as arrays.
+        device: the device that is wanted instead of the estimator's; None for that.
+    """
+
+    folder: Path
+    parameters: dict[str, Any]
+    facts: Mapping[str, Any]
+    arrays: dict[str, NDArray[Any]]
+    device: str | None
+
+
+class StoredEstimator(BaseEstimator, ABC):
     """What the estimators of `emu_core.sklearn` have in common: they are saved in a folder, and opened from it."""
 
     def save(self, folder: str | Path) -> Path:
@@ -105,7 +126,9 @@ class StoredEstimator:
             "format": ESTIMATOR_FORMAT,
             "emu_core": __version__,
             "estimator": type(self).__name__,
-            "parameters": {name: _json_of(name, value) for name, value in self._stored_parameters(folder)},
+            "parameters": {
+                name: _json_of(name, value) for name, value in self._stored_parameters(folder).items()
+            },
         }
         facts, arrays = self._state(folder)
         write_json(folder / ABOUT, {**about, "fitted": facts})
@@ -125,30 +148,21 @@ class StoredEstimator:
             if device is not None:
                 parameters["device"] = device
             arrays = load_file(folder / ARRAYS) if (folder / ARRAYS).is_file() else {}
-            return cls._restored(folder, parameters, about["fitted"], arrays, device)
+            return cls._restored(Stored(folder, parameters, about["fitted"], arrays, device))
 
-    def _stored_parameters(self, folder: Path) -> list[tuple[str, Any]]:
-        """Return names and values of the parameters; what they name is copied into the folder."""
-        raise NotImplementedError
+    def _stored_parameters(self, folder: Path) -> dict[str, Any]:
+        """Return the parameters; the encoders of runs that the state lacks are copied into the folder."""
+        parameters: dict[str, Any] = self.get_params(deep=False)
+        return parameters
 
-    def _state(self, folder: Path) -> tuple[dict[str, Any], _Arrays]:
+    def _state(self, folder: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return what `fit` has learnt, as values for JSON and as arrays; other files are written to the folder."""
         return {}, {}
 
     @classmethod
-    def _restored(
-        cls,
-        folder: Path,
-        parameters: dict[str, Any],
-        facts: Mapping[str, Any],
-        arrays: _Arrays,
-        device: str | None,
-    ) -> Self:
-        """Return the estimator of these parameters, and of what `_state` returned and wrote.
-
-        `device` is among the parameters if there is one.
-        """
-        raise NotImplementedError
+    @abstractmethod
+    def _restored(cls, stored: Stored) -> Self:
+        """Return the estimator of the parameters, and of what `_state` returned and wrote."""
 
 
 def stored_class(folder: Path) -> str:

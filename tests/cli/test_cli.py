@@ -14,7 +14,8 @@ from sklearn.linear_model import LogisticRegression
 
 from emu_core import embed, export, load_encoder
 from emu_core.api.train import plan_training
-from emu_core.cli import main
+from emu_core.cli import READER_GONE, main
+from emu_core.encoders import registry
 from emu_core.errors import DataError, EncoderError, RunError
 from emu_core.runs.run import Run, RunState, create_run
 from tests.support.fake_runs import until
@@ -30,6 +31,31 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("cli")
     assert main(["train", str(small_file(folder)), "--out", str(folder / "runs" / "small"), *TRAIN]) == 0
     return folder
+
+
+@pytest.mark.parametrize("buffered", [True, False])
+@pytest.mark.parametrize("arguments", [["--help"], ["encoders"]])
+def test_a_reader_that_ends_first_is_no_error(arguments: list[str], buffered: bool) -> None:
+    """As `head` ends before `emu doctor` has printed all. argparse ignores it where nothing is buffered."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    environment = {**os.environ, "PYTHONUNBUFFERED": "" if buffered else "1"}
+    emu = [sys.executable, "-c", "import sys, emu_core.cli; sys.exit(emu_core.cli.main())", *arguments]
+    child = subprocess.run(
+        emu, check=False, stdout=writing, stderr=subprocess.PIPE, text=True, env=environment
+    )
+    os.close(writing)
+    is_noticed = buffered or arguments != ["--help"]
+    assert (child.returncode, child.stderr) == (READER_GONE if is_noticed else 0, "")
+
+
+def test_another_broken_pipe_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken() -> None:
+        raise BrokenPipeError("to a worker")
+
+    monkeypatch.setattr(registry, "available_encoders", broken)
+    with pytest.raises(BrokenPipeError, match="to a worker"):
+        main(["encoders"])
 
 
 def test_train_prints_one_json_object(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,35 +9,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
-from sklearn.utils import estimator_checks
 
 from emu_core import load_encoder, train
 from emu_core.encoders import remembered
 from emu_core.encoders.use.encoder import UseEncoder
-from emu_core.errors import InputError
-from emu_core.sklearn import IntentClassifier, SentenceEncoder, SpecialisedEncoder
+from emu_core.errors import EmuError, EncoderError, InputError
+from emu_core.sklearn import SentenceEncoder, SpecialisedEncoder
 from emu_core.sklearn import encoders as encoders_module
 from tests.support.small import small_set
-
-ESTIMATORS = (SentenceEncoder(), SpecialisedEncoder(share_factor=2.0), IntentClassifier())
-# scikit-learn's own checks that give an estimator no numbers. Its other ones do, and there is no sentence in a number.
-CHECKS = (
-    "check_do_not_raise_errors_in_init_or_set_params",
-    "check_estimator_cloneable",
-    "check_estimator_repr",
-    "check_estimator_tags_renamed",
-    "check_get_params_invariance",
-    "check_mixin_order",
-    "check_no_attributes_set_in_init",
-    "check_parameters_default_constructible",
-    "check_set_params",
-    "check_valid_tag_types",
-)
 
 
 @pytest.fixture(scope="module")
@@ -50,13 +34,6 @@ def labelled() -> pd.DataFrame:
 @pytest.fixture(scope="module")
 def specialised(labelled: pd.DataFrame) -> SpecialisedEncoder:
     return SpecialisedEncoder(device="cpu").fit(labelled["text"], labelled["intent"], languages="en")
-
-
-@pytest.mark.parametrize("name", CHECKS)
-@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda estimator: type(estimator).__name__)
-def test_scikit_learns_checks_pass(estimator: BaseEstimator, name: str) -> None:
-    check: Callable[[str, BaseEstimator], None] = getattr(estimator_checks, name)
-    check(type(estimator).__name__, clone(estimator))
 
 
 @pytest.mark.parametrize(
@@ -173,6 +150,40 @@ def SpecialisedClassifier() -> Any:  # noqa: N802 - a class to its caller
 def test_what_is_wrong_is_a_value_error(X: Any, y: Any, message: str) -> None:  # noqa: N803
     with pytest.raises(ValueError, match=message):
         SpecialisedEncoder(device="cpu").fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("method", "given", "message"),
+    [
+        ("emu", {}, "give fit languages=, .* and unlabelled=, sentences in another"),
+        ("emu", {"languages": "en"}, r"in a language other than en; add them \(unlabelled\)"),
+        (
+            "emu",
+            {"languages": "en", "unlabelled": ["Wo ist das?", "Ein Taxi"]},
+            "in unlabelled, a DataFrame with the columns text and language",
+        ),
+        (
+            "emu-parallel",
+            {"languages": "en", "unlabelled": pd.DataFrame({"text": ["Ein Taxi"], "language": ["de"]})},
+            r"translations \(groups=, and a column id in unlabelled\)",
+        ),
+        ("posterior", {"unlabelled": ["Ein Taxi"]}, "labelled sentences only; leave unlabelled= out"),
+        ("fmda", {"languages": "en"}, "translations with annotated slots, and fit takes none; choose one of"),
+        ("bicvm", {}, "parallel text, and fit takes none"),
+        ("softmax", {"languages": ["en", None, "en", "en"]}, "sentence 2 has no language"),
+    ],
+)
+def test_what_a_method_lacks_is_said_in_the_words_of_fit(
+    method: str, given: dict[str, Any], message: str
+) -> None:
+    texts, intents = ["Where is it?", "A pool", "A taxi", "Call me a cab"], ["pool", "pool", "taxi", "taxi"]
+    with pytest.raises(EmuError, match=message):
+        SpecialisedEncoder(method=method, device="cpu").fit(texts, intents, **given)
+
+
+def test_what_is_no_encoder_is_said() -> None:
+    with pytest.raises(EncoderError, match="an int names no encoder"):
+        SentenceEncoder(3).transform(["Where is it?"])  # type: ignore[arg-type]
 
 
 def test_a_setting_that_the_method_has_not_is_named_when_it_is_fitted() -> None:

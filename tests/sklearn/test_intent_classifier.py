@@ -8,7 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
+from emu_core.errors import DataError
 from emu_core.evaluation.vector_classifier import NO_INTENT, VectorClassifier
 from emu_core.sklearn import IntentClassifier, SentenceEncoder
 from tests.support.small import small_set
@@ -72,6 +75,33 @@ def test_a_classifier_of_vectors_is_its_state(labelled: pd.DataFrame) -> None:
         np.testing.assert_array_equal(first, second)
     np.testing.assert_array_equal(fitted.probabilities(asked), again.probabilities(asked))
     assert again.threshold_ == fitted.threshold_ and again.rule_ is fitted.rule_
+
+
+@pytest.mark.parametrize(
+    ("parameters", "given", "message"),
+    [
+        ({}, {}, r"name it \(languages='en'\)"),
+        ({}, {"languages": ["en", "en"]}, "put them into columns of X"),
+        ({"n_neighbors": "3"}, {"languages": "en"}, "'3' neighbours; choose 1 or more"),
+        ({"threshold": "high"}, {"languages": "en"}, "'high' is no cosine"),
+    ],
+)
+def test_what_is_wrong_is_said_in_the_words_of_fit(
+    parameters: dict[str, Any], given: dict[str, Any], message: str
+) -> None:
+    table = pd.DataFrame({"text": ASKED[:2], "intent": ["pool", "pets"]})
+    with pytest.raises(DataError, match=message):
+        IntentClassifier(ENCODER, **parameters).fit(table, **given)
+
+
+def test_a_table_may_be_given_with_its_language() -> None:
+    table = pd.DataFrame({"text": ASKED[:2], "intent": ["pool", "pets"]})
+    fitted = IntentClassifier(ENCODER).fit(table, languages="en")
+    assert fitted.pool_.languages == ("en",) and fitted.classes_.tolist() == ["pets", "pool"]
+    with pytest.raises(DataError, match=r"Name the column of intents \(rename it to intent\)"):
+        IntentClassifier(ENCODER).fit(table[["text"]], languages="en")
+    with pytest.raises(NotFittedError):
+        _ = clone(fitted).facts
 
 
 def test_nobody_else_imports_scikit_learn() -> None:

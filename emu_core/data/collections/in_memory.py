@@ -138,10 +138,15 @@ def texts_of(texts: Texts) -> list[str]:
 
 def check_labelled(data: Sources) -> None:
     """Raise an InputError for a list of sentences alone, which would be read as names of files."""
-    names = data if isinstance(data, list | tuple) else []
-    are_names = len(names) > 1 and all(isinstance(name, str) for name in names)
-    if are_names and any(" " in name.strip() for name in names) and not any(map(is_file, names)):
+    if isinstance(data, list | tuple) and are_sentences(data):
         raise InputError("a list of sentences has no intents; name files, or give a table, with both")
+
+
+def are_sentences(data: object) -> bool:
+    """Return whether data are a list, a Series or an array of sentences, and no names of files."""
+    values = _values(data) if _is_column(data) and getattr(data, "ndim", 1) == 1 else []
+    are_names = len(values) > 1 and all(isinstance(name, str) for name in values)
+    return are_names and any(" " in name.strip() for name in values) and not any(map(is_file, values))
 
 
 def is_file(name: str | Path) -> bool:
@@ -181,8 +186,9 @@ def _is_column(value: object) -> bool:
 def _values(column: Any) -> list[Any]:
     """Return the values of a column. Raises InputError if it has two dimensions."""
     if getattr(column, "ndim", 1) != 1:
+        kind = kind_of(column) if hasattr(column, "tocoo") else "an array"
         raise InputError(
-            f"an array of the shape {tuple(column.shape)} is no list of sentences; give one dimension"
+            f"{kind} of the shape {tuple(column.shape)} is no list of sentences; give one dimension"
         )
     convert = next((getattr(column, name) for name in _TO_LIST if hasattr(column, name)), None)
     return list(column) if convert is None else list(convert())

@@ -148,8 +148,9 @@ def _check_parallel(labelled: dict[str, Labelled], translations: dict[str, dict[
             if missing:
                 raise TrainingError(
                     f"emu-parallel needs each labelled sentence's translation by id; {missing} of "
-                    f"{len(sentences.keys)} in {t} have none in {language}: add an id column, leave {language} out, "
-                    "or use the method emu"
+                    f"{len(sentences.keys)} in {t} have none in {language}: add ids, the same for translations (",
+                    Fix("id_column"),
+                    f"), leave {language} out, or use the method emu",
                 )
 
 
