@@ -7,10 +7,15 @@ the calibration take. Of sets without splits, 30 % are asked, translations and r
 
     python -m benchmarks.prediction --data DATA --encoder use --out benchmarks/results/prediction.csv
 
+With --search ROWS, it measures instead how long 10,000 of all these sentences take to be encoded, and to be searched in
+a pool of that many, filled up with variations of the others. Prints CPU milliseconds a sentence of the encoder, the
+search, and the search with float32 products alone, measured in turns, and how many answers both searches share.
+
 DATA is a folder with sib200, home_assistant and native (banking77, clinc150, dialogflow_es, xsid).
 """
 
 import argparse
+import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,10 +32,11 @@ from emu_core.data.demo import load_demo
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.load import read_labelled
 from emu_core.data.labelled.repeats import sentence_groups
-from emu_core.encoders.base import FloatArray
+from emu_core.encoders.base import Encoder, FloatArray
 from emu_core.encoders.registry import load_encoder
+from emu_core.evaluation import pool_search
 from emu_core.evaluation.arrays import Encode
-from emu_core.evaluation.vector_classifier import Rule, VectorClassifier
+from emu_core.evaluation.vector_classifier import Answers, Rule, VectorClassifier
 
 SETS = {
     "BANKING77": "native/banking77",
@@ -42,6 +48,7 @@ SETS = {
     "demo set": "",
 }
 HELD_OUT = 0.3  # of a set without splits
+SEARCHED, TURNS = 10_000, 10
 
 
 def sets(data: Path) -> Iterator[tuple[str, LabelledSet, LabelledSet]]:
@@ -113,6 +120,55 @@ def _of_none(fitted: VectorClassifier, asked: FloatArray, strange: FloatArray) -
     }
 
 
+def search(data: Path, encoder: Encoder, size: int) -> dict[str, object]:
+    """Return the cost of a search among `size` sentences, and what rounding changes."""
+    intents: dict[str, str] = {}
+    for name, *parts in sets(data):
+        for part in parts:
+            intents |= {
+                text: f"{name}: {intent}"
+                for text, intent in zip(part.frame["text"], part.frame["intent"], strict=True)
+            }
+    texts = np.random.default_rng(0).permutation(np.array(list(intents), dtype=object)).tolist()
+    queries, rest = texts[:SEARCHED], texts[SEARCHED:]
+    words = (text.split()[0] for text in queries)
+    pool = {text: intents[text] for text in rest}
+    while len(pool) < size:
+        word = next(words)
+        pool |= {f"{word} {text}": intents[text] for text in rest}
+    rows = list(pool)[:size]
+    labels = [pool[text] for text in rows]
+    fitted = VectorClassifier().fit(np.asarray(encoder.encode(rows)), labels, [""] * len(rows))
+    vectors, times, least = np.asarray(encoder.encode(queries)), np.empty((TURNS, 3)), pool_search.BYTES_FROM
+    steps = len(queries) // TURNS
+    answers: dict[int, list[Answers]] = {least: [], size + 1: []}
+    for turn in range(TURNS):
+        part = slice(turn * steps, (turn + 1) * steps)
+        began = time.process_time()
+        encoder.encode(queries[part])
+        times[turn, 0] = time.process_time() - began
+        for column, pool_search.BYTES_FROM in enumerate(answers, start=1):
+            began = time.process_time()
+            answers[pool_search.BYTES_FROM].append(fitted.predict(vectors[part], 3))
+            times[turn, column] = time.process_time() - began
+    pool_search.BYTES_FROM = least
+    pairs = list(zip(*answers.values(), strict=True))
+    encoding, searching, exact = (1e3 * np.median(times, axis=0) / steps).round(3).tolist()
+    return {
+        "pool": size,
+        "intents": len(fitted.intents_),
+        "rule": fitted.rule_.value,
+        "in_bytes": pool_search.multiplies_bytes(),
+        "encoding_ms": encoding,
+        "search_ms": searching,
+        "search_float32_ms": exact,
+        "search_by_encoding": round(float(np.median(times[:, 1] / times[:, 0])), 2),
+        "same_intent": float(np.mean([a.labels == b.labels for a, b in pairs])),
+        "same_nearest": float(np.mean([(a.rows == b.rows).all(axis=1) for a, b in pairs])),
+        "margin_difference": float(np.nanmax([np.abs(a.margins - b.margins) for a, b in pairs])),
+    }
+
+
 def main() -> None:
     """Print a table, and write it."""
     parser = argparse.ArgumentParser(
@@ -122,8 +178,12 @@ def main() -> None:
     parser.add_argument("--encoder", default="use")
     parser.add_argument("--only", nargs="*", choices=list(SETS))
     parser.add_argument("--out", type=Path)
+    parser.add_argument("--search", type=int, metavar="ROWS")
     options = parser.parse_args()
     encoder, rows = load_encoder(options.encoder), []
+    if options.search:
+        print(json.dumps(search(options.data, encoder, options.search)))
+        return
     for name, pool, queries in sets(options.data):
         if options.only and name not in options.only:
             continue

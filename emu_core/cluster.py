@@ -40,6 +40,7 @@ from emu_core.files import disk_fault, whole_folder
 _GUESSED_FROM = 1_000  # rows of the first file
 _WATCHING_S = 0.5
 _OUR_ERROR = re.compile(r"^emu_core\.errors\.\w+: (.+)$", re.MULTILINE)
+_ANY_ERROR = re.compile(r"^[\w.]+(?:Error|Exception): .+$", re.MULTILINE)
 _PATH = "path"  # the column in which Ray names the file of a row
 
 
@@ -387,11 +388,13 @@ def _in_order(context: Any) -> Iterator[None]:
 
 
 def _reason(error: BaseException) -> DataError:
-    """Return why workers failed: the sentence of an error of ours, which comes back as text, or Ray's last line."""
+    """Return why workers failed: the sentence of an error of ours, which comes back as text, or the last error."""
     sentence = _OUR_ERROR.search(str(error))
     if sentence is not None:
         return DataError(sentence[1])
-    return DataError(f"Ray failed: {str(error).strip().splitlines()[-1]}")
+    # Ray's advice on its own settings can follow the error.
+    lines = _ANY_ERROR.findall(str(error)) or str(error).strip().splitlines()
+    return DataError(f"Ray failed: {lines[-1]}")
 
 
 def _absolute(part: str) -> str:

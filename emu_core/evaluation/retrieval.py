@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +17,14 @@ with the order in which a matrix product sums, so that one of two equal sentence
 
 BLOCK = 2**22
 """Cosines held in memory at once (16 MB)."""
+# Groups of columns: so many for each column that is sought, so that its group seldom has another of them, and in a wide
+# matrix more, since groups of few columns are quickly looked through.
+_STRIDES, _MOST_STRIDES = 32, 1024
 
 
-def blocks(rows: int, columns: int) -> Iterator[slice]:
-    """Yield slices of rows, each one row or as many as have at most `BLOCK` numbers in all columns together."""
-    step = max(1, BLOCK // columns)
+def blocks(rows: int, columns: int, *, least: int = 1) -> Iterator[slice]:
+    """Yield slices of rows, each `least` rows or as many as have at most `BLOCK` numbers in all columns together."""
+    step = max(1, least, BLOCK // columns)
     for start in range(0, rows, step):
         yield slice(start, start + step)
 
@@ -68,18 +72,79 @@ def best_columns(
     """Return the columns of the k best scores of each row, and those scores, (B, k) each, the best first.
 
     Args:
-        scores: (B, P); overwritten.
+        scores: (B, P).
         k: at most P.
         tolerance: scores that differ by at most this, or (B, 1) for each row, are equal; the first of them is best.
     """
-    columns = np.empty((len(scores), k), dtype=np.int64)
-    best = np.empty((len(scores), k), dtype=np.float32)
+    if k <= 1:
+        return best_of(np.broadcast_to(np.arange(scores.shape[1]), scores.shape), scores, 1, tolerance)
+    rows, columns, _ = near_columns(scores, k, tolerance)
+    return best_of(*padded(len(scores), rows, columns, scores[rows, columns]), k, tolerance)
+
+
+def near_columns(
+    scores: NDArray[Any], k: int, slack: float | NDArray[Any]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any]]:
+    """Find the k highest scores of each row, all that are at most `slack` below the k-th of them, and a few more.
+
+    Args:
+        scores: (B, P).
+        k: at most P.
+        slack: one number, or (B, 1).
+
+    Returns:
+        Row and column of each of the n scores found, (n,) each, sorted by row and then by column; and a number (B, 1)
+        that the scores found reach, while all others are lower.
+    """
+    count, width = scores.shape
+    strides = max(_STRIDES * k, min(_MOST_STRIDES, width // 8))
+    depth = width // strides
+    if depth < 2:
+        bound = np.partition(scores, width - k, axis=1)[:, width - k, None] - slack
+        rows, columns = np.nonzero(scores >= bound)
+        return rows, columns, bound
+    # The k-th highest of the maxima of groups of columns is at most the k-th highest score, and seldom lower. A group
+    # has every `strides`-th column, so that a maximum runs over whole rows of memory.
+    highest = scores[:, : strides * depth].reshape(count, depth, strides).max(axis=1)
+    rest = width - strides * depth
+    np.maximum(highest[:, :rest], scores[:, width - rest :], out=highest[:, :rest])
+    bound = np.partition(highest, strides - k, axis=1)[:, strides - k, None] - slack
+    rows, groups = np.nonzero(highest >= bound)
+    columns = groups[:, None] + strides * np.arange(depth + 1)
+    members = scores[rows[:, None], np.minimum(columns, width - 1)]
+    is_near = (members >= bound[rows]) & (columns < width)
+    rows, columns = np.repeat(rows, is_near.sum(axis=1)), columns[is_near]
+    order = np.lexsort((columns, rows))
+    return rows[order], columns[order], bound
+
+
+def padded(
+    count: int, rows: NDArray[np.int64], columns: NDArray[np.int64], scores: NDArray[np.float32]
+) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """Return the n columns and scores of `near_columns` as arrays (count, m), filled up with column 0 and -inf."""
+    first = np.searchsorted(rows, np.arange(count + 1))
+    places = np.arange(len(rows)) - first[rows]
+    shape = count, int(np.diff(first).max(initial=0))
+    table, values = np.zeros(shape, dtype=np.int64), np.full(shape, -np.inf, dtype=np.float32)
+    table[rows, places], values[rows, places] = columns, scores
+    return table, values
+
+
+def best_of(
+    columns: NDArray[np.int64], scores: NDArray[np.float32], k: int, tolerance: float | NDArray[np.float32]
+) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """Return what `best_columns` does, of scores (B, m) of columns (B, m) that ascend in each row; m is at least k."""
     all_rows = np.arange(len(scores))
+    if k > 1:
+        scores = scores.copy()
+    best_columns = np.empty((len(scores), k), dtype=np.int64)
+    best = np.empty((len(scores), k), dtype=np.float32)
     for rank in range(k):
         first = (scores >= scores.max(axis=1, keepdims=True) - tolerance).argmax(axis=1)  # the first True
-        columns[:, rank], best[:, rank] = first, scores[all_rows, first]
-        scores[all_rows, first] = -np.inf
-    return columns, best
+        best_columns[:, rank], best[:, rank] = columns[all_rows, first], scores[all_rows, first]
+        if rank < k - 1:
+            scores[all_rows, first] = -np.inf
+    return best_columns, best
 
 
 def ranks_before(

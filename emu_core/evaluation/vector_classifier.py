@@ -14,7 +14,8 @@ from emu_core.evaluation.arrays import Vectors, check_dimensions, check_length, 
 from emu_core.evaluation.calibration import Calibration, arrays_of, calibrations_from, fitted_probability
 from emu_core.evaluation.classifier import PENALTY_FOLDS, held_out_folds
 from emu_core.evaluation.intent_regression import MANY, sampled_rows, weights_of_all
-from emu_core.evaluation.retrieval import TIE, best_columns, blocks, nearest_rows
+from emu_core.evaluation.pool_search import Pool
+from emu_core.evaluation.retrieval import TIE, nearest_rows
 from emu_core.threads import one_thread_for_small_products
 
 NO_INTENT = "no known intent"
@@ -205,6 +206,7 @@ class VectorClassifier:
         check_length(intents, size, "intents")
         self.intents_ = tuple(dict.fromkeys(intents))
         self._labels = codes(intents, size, "intents")
+        self._pool = Pool(self._units, self._labels)
         languages = languages or [""] * size
         check_length(languages, size, "languages")
         self._languages = np.asarray(languages, dtype=object)
@@ -423,9 +425,9 @@ class VectorClassifier:
         units = unit_vectors(vectors)
         check_dimensions(units, self._units)
         shares = np.zeros((len(units), len(self.intents_)))
-        for block in blocks(len(units), len(self._units)):
-            k = min(NEAR, len(self._units))
-            rows, cosines = best_columns(units[block] @ self._units.T, k, TIE)
+        k = min(NEAR, len(self._units))
+        for block, part in self._pool.parts(units):
+            rows, cosines = part.nearest(k)
             logits = None if self._regression is None else self._regression.logits(units[block])
             if self.rule_ is not Rule.NEIGHBOURS and logits is not None:
                 shares[block] = softmax(self._scores(self.rule_, rows, cosines, logits), axis=1)
@@ -470,6 +472,7 @@ class VectorClassifier:
             setattr(self, name, facts[name])
         self.rule_, self.intents_ = Rule(facts["rule"]), tuple(facts["intents"])
         self._check_stored()
+        self._pool = Pool(self._units, self._labels)
         self._calibrations = calibrations_from(facts["thresholds"], arrays)
         self._finish()
         return self
@@ -547,20 +550,11 @@ class VectorClassifier:
         regression = regression or self._regression
         k = min(max(k, votes), len(self._units))
         found: list[_Found] = []
-        for block in blocks(len(units), len(self._units)):
-            cosines = units[block] @ self._units.T  # (B, P)
-            if is_hidden is not None:
-                cosines[:, is_hidden] = -np.inf
-            rows, best = best_columns(cosines, k, TIE)  # which overwrites them with -inf
+        for block, cosines in self._pool.parts(units, is_hidden):
+            rows, best = cosines.nearest(k)
             logits = None if regression is None else regression.logits(units[block])
             labels, lead = self._decided(rule, votes, rows, best, logits)
-            has_label = self._labels[rows] == labels[:, None]  # (B, k)
-            same = self._labels == labels[:, None]
-            own = np.maximum(np.where(same, cosines, -np.inf).max(axis=1), _best(has_label, best))
-            cosines[same] = -np.inf
-            with np.errstate(invalid="ignore"):  # -inf - -inf where there is no neighbour
-                margins = own - np.maximum(cosines.max(axis=1), _best(~has_label, best))
-            margins[~np.isfinite(margins)] = np.nan
+            margins = cosines.margins(labels, rows, best)
             signs = self._signs(
                 units[block], best[:, 0], logits, None if none_keys is None else none_keys[block]
             )
@@ -642,12 +636,6 @@ def _votes(cosines: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return the weight of each neighbour's vote: its cosine, 0 where that is negative or there is no neighbour."""
     weights: NDArray[np.float32] = np.clip(np.nan_to_num(cosines, nan=0.0, neginf=0.0), 0, 1)
     return weights
-
-
-def _best(among: NDArray[np.bool_], cosines: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the highest of some cosines in each row, (B,); -inf for none."""
-    best: NDArray[np.float32] = np.where(among, cosines, -np.inf).max(axis=1)
-    return best
 
 
 def _joined(found: Sequence[_Found]) -> _Found:

@@ -9,7 +9,7 @@ import pytest
 
 from emu_core import IntentClassifier
 from emu_core.cli import main
-from emu_core.cluster import embed_on_cluster, predict_on_cluster
+from emu_core.cluster import _reason, embed_on_cluster, predict_on_cluster
 from emu_core.errors import DataError
 
 TEXTS = ["Where is the pool?", "Call me a taxi"]
@@ -81,3 +81,9 @@ def test_ray_is_imported_by_nobody_who_does_not_use_it() -> None:
     script = "import sys, emu_core.cluster, emu_core.cli.encoders; print('ray' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+def test_the_last_error_is_the_reason_not_the_advice_that_follows() -> None:
+    text = "Traceback:\nKeyError: 'text'\nThen:\nray.data.Failed.TypeError: no such column\n\nTo change retries: set x."
+    assert str(_reason(RuntimeError(text))) == "Ray failed: ray.data.Failed.TypeError: no such column"
+    assert str(_reason(RuntimeError("the object\nwas lost\n"))) == "Ray failed: was lost"
