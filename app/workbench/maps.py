@@ -28,6 +28,7 @@ from emu_app.shell.widgets import (
 )
 from emu_app.work.tasks import Answer
 from emu_app.work.vectors import weights_of
+from emu_app.workbench.languages import Asked, spoken_marks
 from emu_app.workbench.subject import Space
 from emu_core import charts
 from emu_core.charts.marks import MOST_SHAPED, ColourBy
@@ -42,6 +43,9 @@ from emu_core.evaluation.retrieval import nearest
 MOUSE: dict[str, maps.Drag] = {"Click": "pan", "Lasso": "lasso", "Box": "select"}
 CHART, TRIED = "explore-map", "try-sentence"
 ANSWERS = "try-answers"  # of the session: each encoder's answer to the typed sentence, while there are any
+ASKED = (
+    "asked-in-languages"  # likewise: the sentence in all of its languages, or None if it isn't asked in them
+)
 WITHOUT_TRANSLATIONS = "explore-no-translations"
 PICKED_NEIGHBOURS, TYPED_NEIGHBOURS = 10, 5
 _PICKED, _INSPECTED, _FIRST = "explore-picked", "explore-inspected", "explore-first"
@@ -169,8 +173,14 @@ def _same_intent(points: pd.DataFrame, row: int | None) -> list[int]:
 
 def _marks(space: Space, layouts: Mapping[str, maps.Layout], data_sha: str) -> list[maps.Mark]:
     """Return, for each map, the typed sentence or the picked one with its neighbours; none if there is neither."""
-    intents = space.points["intent"].to_numpy()
-    if cleaned(str(st.session_state.get(TRIED, ""))):
+    intents, is_typed = space.points["intent"].to_numpy(), bool(cleaned(str(st.session_state.get(TRIED, ""))))
+    asked: Asked | None = st.session_state.get(ASKED)
+    if asked is not None:
+        return [
+            _asked_mark(asked, spoken_marks(asked, name, space.vectors[name], layout.places), is_typed)
+            for name, layout in layouts.items()
+        ]
+    if is_typed:
         answers: dict[str, Answer] = st.session_state.get(ANSWERS, {})
         return [
             _typed_mark(space.vectors[name], answers[name], layout.places, intents)
@@ -193,6 +203,11 @@ def _mark(
 ) -> maps.Mark:
     around = tuple((float(places[of, 0]), float(places[of, 1]), bool(is_right[of])) for of in near)
     return maps.Mark(float(places[row, 0]), float(places[row, 1]), typed=False, near=around)
+
+
+def _asked_mark(asked: Asked, spoken: tuple[maps.Spoken, ...], is_typed: bool) -> maps.Mark:
+    own = spoken[asked.number]
+    return maps.Mark(own.x, own.y, is_typed, near=(), spoken=spoken)
 
 
 def _typed_mark(

@@ -1,7 +1,6 @@
 """The maps of the Workbench, their filters, and what is picked on them."""
 
 import json
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,16 +19,15 @@ from emu_core.evaluation.projection import Projection, aligned, project, trustwo
 from emu_core.runs.run import Run
 from tests.support.app_pages import explore, with_frame
 from tests.support.at_once import AtOnce
-from tests.support.workbench_pages import Trained, drawn_rows, figure, figures, is_map, numbers
-
-
-def drawn_places(app: AppTest, axis: str) -> np.ndarray:
-    """The places (N, 2) of a panel's points, in the order of their rows."""
-    traces = [trace for trace in figure(app)["data"] if trace.get("xaxis") == axis and "customdata" in trace]
-    rows, x, y = (
-        np.concatenate([numbers(trace[name]) for trace in traces]) for name in ("customdata", "x", "y")
-    )
-    return np.stack([x, y], axis=1)[np.argsort(rows)]
+from tests.support.workbench_pages import (
+    Trained,
+    drawn_places,
+    drawn_rows,
+    figure,
+    figures,
+    is_map,
+    marks,
+)
 
 
 def vectors(labelled: LabelledSet, run: Run) -> tuple[np.ndarray, np.ndarray]:
@@ -227,13 +225,6 @@ def test_filters_alone() -> None:
     assert is_shown(frame, {}).tolist() == [True, True]
     assert is_shown(frame, {"language": ["de"], "intent": []}).tolist() == [False, True]
     assert is_shown(frame, {"language": ["de"], "intent": ["a"]}).tolist() == [False, False]
-
-
-def marks(app: AppTest) -> list[dict[str, Any]]:
-    """What is pointed at on each map."""
-    components = [json.loads(component.proto.json) for component in app.get("bidi_component")]
-    found: list[dict[str, Any]] = next(data["marks"] for data in components if "marks" in data)
-    return found
 
 
 def test_neighbours_are_marked_where_they_stand(app: AppTest, trained: Trained) -> None:
