@@ -232,5 +232,6 @@ export default function ({ data, parentElement, setTriggerValue }) {
   }
   clearInterval(parentElement.emuTimer)
   parentElement.emuTimer = setInterval(tell, 100) // a new figure arrives some time later
+  tell()
   return () => clearInterval(parentElement.emuTimer)
 }

@@ -117,18 +117,22 @@ def spoken_marks(
     low, span = places.min(axis=0), np.maximum(np.ptp(places, axis=0), 1e-9)
     shares = (at - low) / span
     labels = _labels(shares, asked.table["language"].tolist())
-    return tuple(
-        maps.Spoken(
-            *map(float, at[number]),
-            near=tuple(map(float, places[found[number]])) if found[number] >= 0 else None,
-            right=bool(asked.table[f"{name}_right"].iloc[number]),
-            label=labels[number],
-            is_left=bool(shares[number, 0] > 0.5),
-            hover=hovers[number],
-            row=asked.rows[number],
+    spoken = []
+    for number, (x, y) in enumerate(at.tolist()):
+        near = places[found[number]].tolist() if found[number] >= 0 else None
+        spoken.append(
+            maps.Spoken(
+                x,
+                y,
+                near=None if near is None else (near[0], near[1]),
+                right=bool(asked.table[f"{name}_right"].iloc[number]),
+                label=labels[number],
+                is_left=bool(shares[number, 0] > 0.5),
+                hover=hovers[number],
+                row=asked.rows[number],
+            )
         )
-        for number in range(len(rows))
-    )
+    return tuple(spoken)
 
 
 def _labels(shares: NDArray[np.floating], codes: Sequence[str]) -> list[str]:
