@@ -44,7 +44,7 @@ def draw_inspector(space: Space, now: Context) -> None:
         answers_by_encoder = answers(now, [typed], space.specs) or {}
         st.session_state[ANSWERS] = answers_by_encoder
         with languages:
-            _draw_languages(row_of(now.chosen, typed), space, now, answers_by_encoder)
+            _draw_languages(row_of(space, now.chosen, typed), space, now, answers_by_encoder)
         for name, answer in answers_by_encoder.items():
             draw_answer(space.titles[name], answer.table.iloc[0], answer.facts, f"nearest-{name}")
         return

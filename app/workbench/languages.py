@@ -12,7 +12,7 @@ from emu_app.data.library import ChosenData
 from emu_app.panels import maps
 from emu_app.work.cache import encoded
 from emu_app.work.tasks import Answer
-from emu_app.workbench.subject import Space
+from emu_app.workbench.subject import Space, computed_once
 from emu_core.charts.marks import hover_texts
 from emu_core.data.cleaning import normal_form
 from emu_core.data.labelled import LabelledSet
@@ -41,36 +41,53 @@ class Asked:
 
 def ask(space: Space, chosen: ChosenData, row: int) -> Asked | None:
     """Ask a row of the set in all its languages; None, with progress drawn, while one that is not drawn is encoded."""
-    frame, points = chosen.labelled.frame, space.points
+    frame = chosen.labelled.frame
     rows = translated_rows(frame, row)
-    place_of_row = {number: place for place, number in enumerate(points["row"].tolist())}
-    others = [number for number in rows if number not in place_of_row]
+    drawn = set(space.points["row"].tolist())
+    others = [number for number in rows if number not in drawn]
     fresh = encoded(space.specs, "", frame["text"].iloc[others].tolist()) if others else {}
     if fresh is None:
         return None
-    place_of_row |= {number: len(points) + place for place, number in enumerate(others)}
-    sentences = pd.concat(
-        [points, frame.iloc[others].assign(row=np.array(others, dtype=np.int32))], ignore_index=True
-    )
-    vectors = {
-        name: np.concatenate([drawn, fresh[name]]) if others else drawn
-        for name, drawn in space.vectors.items()
-    }
+    return computed_once("asked", (space, row), lambda: _asked(space, frame, row, rows, others, fresh))
+
+
+def _asked(
+    space: Space,
+    frame: pd.DataFrame,
+    row: int,
+    rows: list[int],
+    others: list[int],
+    fresh: Mapping[str, FloatArray],
+) -> Asked:
+    """Ask some rows of the set, of which the others are not drawn and have fresh vectors (others, dim)."""
+    sentences, vectors, groups = space.points, dict(space.vectors), groups_of(space)
+    if others:
+        added = frame.iloc[others].assign(row=np.array(others, dtype=np.int32))
+        sentences = pd.concat([sentences, added], ignore_index=True)
+        vectors = {name: np.concatenate([known, fresh[name]]) for name, known in vectors.items()}
+        groups = sentence_groups(sentences)
+    place_of_row = {number: place for place, number in enumerate(sentences["row"].tolist())}
     places = [place_of_row[number] for number in rows]
-    groups = groups_of(chosen)[sentences["row"].to_numpy()]
-    table = nearest_by_language(sentences, vectors, places, groups.tolist())
+    table = nearest_by_language(sentences, vectors, places, groups)
     of_languages = {name: of_encoder[places] for name, of_encoder in vectors.items()}
     return Asked(table, tuple(rows), rows.index(row), of_languages)
 
 
-def row_of(chosen: ChosenData, text: str) -> int | None:
+def groups_of(space: Space) -> list[str]:
+    """Return the group of repeats and translations of each sentence on the maps."""
+    return computed_once("groups", space, lambda: sentence_groups(space.points))
+
+
+def row_of(space: Space, chosen: ChosenData, text: str) -> int | None:
     """Return the row of the set that a typed text repeats, one with translations if there is one."""
-    return _known(chosen.sha256, chosen.labelled)[0].get(normal_form(text))
-
-
-def translated(chosen: ChosenData) -> NDArray[np.bool_]:
-    """Return which rows of the set have translations in it, (N,)."""
-    return _known(chosen.sha256, chosen.labelled)[1]
+    place = _known(chosen.sha256, len(space.points), space.points).get(normal_form(text))
+    if place is not None:
+        return int(space.points["row"].iloc[place])
+    if len(space.points) == len(chosen.labelled):
+        return None
+    # The forms of all sentences of a large set would take seconds.
+    same = np.flatnonzero(chosen.labelled.frame["text"].str.casefold() == text.casefold())
+    return int(max(same, key=translated(chosen).__getitem__)) if len(same) else None
 
 
 def nearest_translated(space: Space, chosen: ChosenData, answers: Mapping[str, Answer]) -> int | None:
@@ -79,24 +96,27 @@ def nearest_translated(space: Space, chosen: ChosenData, answers: Mapping[str, A
     rows_with, name = np.flatnonzero(translated(chosen)[rows]), [*answers][-1]
     if not len(rows_with) or name not in space.vectors:
         return None
-    pool = space.vectors[name][rows_with]
-    found = nearest(np.concatenate([pool, answers[name].vectors]), [len(pool)], 1).rows[0, 0]
-    return int(rows[rows_with[found]])
+
+    def place() -> int:
+        pool = space.vectors[name][rows_with]
+        return int(nearest(np.concatenate([pool, answers[name].vectors]), [len(pool)], 1).rows[0, 0])
+
+    return int(rows[rows_with[computed_once("nearest-translated", (space, answers[name]), place)]])
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)
-def _known(sha256: str, _labelled: LabelledSet) -> tuple[dict[str, int], NDArray[np.bool_]]:
-    return known_rows(_labelled.frame), has_translations(_labelled.frame)
+def _known(sha256: str, count: int, _points: pd.DataFrame) -> dict[str, int]:
+    return known_rows(_points)
 
 
-def groups_of(chosen: ChosenData) -> NDArray[np.object_]:
-    """Return the group of repeats and translations of each row of the set, (N,)."""
-    return _groups(chosen.sha256, chosen.labelled)
+def translated(chosen: ChosenData) -> NDArray[np.bool_]:
+    """Return which rows of the set have translations in it, (N,)."""
+    return _translated(chosen.sha256, chosen.labelled)
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)
-def _groups(sha256: str, _labelled: LabelledSet) -> NDArray[np.object_]:
-    return np.array(sentence_groups(_labelled.frame), dtype=object)
+def _translated(sha256: str, _labelled: LabelledSet) -> NDArray[np.bool_]:
+    return has_translations(_labelled.frame)
 
 
 def spoken_marks(

@@ -28,15 +28,14 @@ from emu_app.shell.widgets import (
 )
 from emu_app.work.tasks import Answer
 from emu_app.work.vectors import weights_of
-from emu_app.workbench.languages import Asked, spoken_marks
-from emu_app.workbench.subject import Space
+from emu_app.workbench.languages import Asked, groups_of, spoken_marks
+from emu_app.workbench.subject import Space, computed_once
 from emu_core import charts
 from emu_core.charts.marks import MOST_SHAPED, ColourBy
 from emu_core.data.cleaning import cleaned
 from emu_core.data.labelled.intent_names import spelt_as
 from emu_core.data.labelled.repeats import sentence_groups
 from emu_core.data.wording import counted
-from emu_core.encoders.base import FloatArray
 from emu_core.evaluation.projection import Projection, place_on_map
 from emu_core.evaluation.retrieval import nearest
 
@@ -183,7 +182,7 @@ def _marks(space: Space, layouts: Mapping[str, maps.Layout], data_sha: str) -> l
     if is_typed:
         answers: dict[str, Answer] = st.session_state.get(ANSWERS, {})
         return [
-            _typed_mark(space.vectors[name], answers[name], layout.places, intents)
+            _typed_mark(space, name, answers[name], layout.places)
             for name, layout in layouts.items()
             if name in answers
         ]
@@ -210,13 +209,17 @@ def _asked_mark(asked: Asked, spoken: tuple[maps.Spoken, ...], is_typed: bool) -
     return maps.Mark(own.x, own.y, is_typed, near=(), spoken=spoken)
 
 
-def _typed_mark(
-    vectors: FloatArray, answer: Answer, places: NDArray[np.float32], intents: NDArray[np.object_]
-) -> maps.Mark:
+def _typed_mark(space: Space, name: str, answer: Answer, places: NDArray[np.float32]) -> maps.Mark:
     """Return the mark of a typed sentence; right are the neighbours of the predicted intent, or of the nearest one."""
+    vectors, intents = space.vectors[name], space.points["intent"].to_numpy()
     predicted, typed = answer.table["intent"].iloc[0], answer.vectors
-    found = nearest(np.concatenate([vectors, typed]), [len(vectors)], TYPED_NEIGHBOURS).rows[0]
-    near = found[found >= 0].tolist()
+
+    def find() -> list[int]:
+        found = nearest(np.concatenate([vectors, typed]), [len(vectors)], TYPED_NEIGHBOURS).rows[0]
+        near: list[int] = found[found >= 0].tolist()
+        return near
+
+    near = computed_once(f"typed-{name}", (space, answer), find)
     expected = predicted if predicted in intents else intents[near[0]]
     (x, y), *_ = place_on_map(vectors, places, typed).tolist()
     around = tuple(
@@ -231,13 +234,19 @@ def neighbours_of(space: Space, row: int) -> dict[str, tuple[NDArray[np.int64], 
     Without its translations, unless the session asks for them.
     """
     without = bool(st.session_state.get(WITHOUT_TRANSLATIONS, True))
-    groups = sentence_groups(space.points if without else space.points.assign(id=""))  # never its repeats
-    by_encoder = {}
-    for name, vectors in space.vectors.items():
-        neighbours = nearest(vectors, [row], PICKED_NEIGHBOURS, groups)
-        is_neighbour = neighbours.rows[0] >= 0
-        by_encoder[name] = neighbours.rows[0][is_neighbour], neighbours.cosines[0][is_neighbour]
-    return by_encoder
+
+    def find() -> dict[str, tuple[NDArray[np.int64], NDArray[np.float32]]]:
+        groups = (
+            groups_of(space) if without else sentence_groups(space.points.assign(id=""))
+        )  # never its repeats
+        by_encoder = {}
+        for name, vectors in space.vectors.items():
+            neighbours = nearest(vectors, [row], PICKED_NEIGHBOURS, groups)
+            is_neighbour = neighbours.rows[0] >= 0
+            by_encoder[name] = neighbours.rows[0][is_neighbour], neighbours.cosines[0][is_neighbour]
+        return by_encoder
+
+    return computed_once("neighbours", (space, row, without), find)
 
 
 def _draw_controls() -> tuple[Projection, ColourBy, maps.Drag]:

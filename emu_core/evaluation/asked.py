@@ -15,9 +15,12 @@ from emu_core.evaluation.retrieval import nearest
 
 def has_translations(sentences: pd.DataFrame) -> NDArray[np.bool_]:
     """Return which of N sentences have their id in another language, too, (N,)."""
-    languages = sentences.groupby("id")["language"].nunique()
-    several = languages.index[(languages > 1) & (languages.index != "")]
-    return sentences["id"].isin(several).to_numpy()
+    ids, languages = (pd.factorize(sentences[column])[0] for column in ("id", "language"))
+    first, last = np.full(len(ids), len(ids)), np.full(len(ids), -1)
+    np.minimum.at(first, ids, languages)
+    np.maximum.at(last, ids, languages)
+    several: NDArray[np.bool_] = (first < last)[ids] & (sentences["id"] != "").to_numpy()
+    return several
 
 
 def known_rows(sentences: pd.DataFrame) -> dict[str, int]:
