@@ -22,7 +22,7 @@ from emu_app.workbench.maps import (
     picked,
 )
 from emu_app.workbench.predict import answers, draw_answer, draw_neighbours
-from emu_app.workbench.subject import Space
+from emu_app.workbench.subject import Space, Subject
 from emu_core.charts.style import short
 from emu_core.data.cleaning import cleaned
 from emu_core.data.languages import language_name
@@ -36,7 +36,7 @@ _ABOUT_LANGUAGES = (
 )
 
 
-def draw_inspector(space: Space, now: Context) -> None:
+def draw_inspector(space: Space, subject: Subject | None, now: Context) -> None:
     """Ask for a sentence and draw it, or the one picked on the maps."""
     label, example = "Try a sentence", "In any language"
     if typed := cleaned(st.text_input(label, placeholder=example, max_chars=1_000, key=TRIED, **ADDRESSED)):
@@ -49,7 +49,7 @@ def draw_inspector(space: Space, now: Context) -> None:
             draw_answer(space.titles[name], answer.table.iloc[0], answer.facts, f"nearest-{name}")
         return
     st.session_state[ASKED] = None
-    draw_picked(now)
+    draw_picked(subject, now)
     places = np.flatnonzero(space.points["row"].to_numpy() == inspected(now.chosen.sha256))
     if len(places):
         _draw_picked(int(places[0]), space, now)

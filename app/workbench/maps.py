@@ -29,7 +29,8 @@ from emu_app.shell.widgets import (
 from emu_app.work.tasks import Answer
 from emu_app.work.vectors import weights_of
 from emu_app.workbench.languages import Asked, groups_of, spoken_marks
-from emu_app.workbench.subject import Space, computed_once
+from emu_app.workbench.picked_figures import PREDICTIONS, draw_figures, found_for, with_predictions
+from emu_app.workbench.subject import Space, Subject, computed_once
 from emu_core import charts
 from emu_core.charts.marks import MOST_SHAPED, ColourBy
 from emu_core.data.cleaning import cleaned
@@ -313,7 +314,8 @@ def _draw_filters(
             icon=":material/select_all:",
             on_click=pick,
             args=(now.chosen.sha256, matching),
-            help="Every sentence of the set that passes search and filters, to relabel or drop them together.",
+            help="Every sentence of the set that passes search and filters: accuracy, confusions and predictions of "
+            "just these, and one step to relabel or drop them.",
         )
     return passing(points), {"intent": tuple(filters["intent"]), "language": tuple(filters["language"])}
 
@@ -347,8 +349,8 @@ def _take_from_chart(data_sha: str) -> None:
         pick(data_sha, rows)
 
 
-def draw_picked(now: Context) -> None:
-    """Draw the picked sentences; selecting a row in their table inspects it."""
+def draw_picked(subject: Subject | None, now: Context) -> None:
+    """Draw the picked sentences with figures of just these; selecting a row in their table inspects it."""
     data_sha = now.chosen.sha256
     rows = picked(data_sha)
     if not rows:
@@ -366,6 +368,11 @@ def draw_picked(now: Context) -> None:
     frame = now.chosen.labelled.frame  # a search picks sentences that are not drawn, too
     table = frame.loc[frame.index.isin(rows), list(_COLUMNS)].assign(row=lambda part: part.index)
     shown = [column for column in _COLUMNS if column not in ("split", "id") or (table[column] != "").any()]
+    found = None
+    if subject is not None and subject.is_measured:
+        found = found_for(table, subject)
+        table = with_predictions(table, found)
+        shown[1:1] = list(PREDICTIONS) if len(found) else []
 
     def inspect() -> None:
         chosen = st.session_state[key]["selection"]["rows"]
@@ -382,6 +389,8 @@ def draw_picked(now: Context) -> None:
         row_height=28,
     )
     say_cut(table)
+    if found is not None and subject is not None:
+        draw_figures(found, len(table), subject)
     draw_csv_button(table.drop(columns="row"), "emu-selection.csv", width="stretch")
 
 
