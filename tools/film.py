@@ -1,6 +1,7 @@
 """The film and the pictures of the app in README: `python -m tools.film URL`, of an app with the demo run.
 
-`make app` serves one. A sentence is typed in two languages and lands on both maps, with lines to its neighbours.
+`make app` serves one. A sentence is typed and lands on both maps, with lines to its neighbours; then one of the set is
+typed, and asked in the other languages.
 """
 
 import sys
@@ -13,7 +14,7 @@ from playwright.sync_api import Page, expect, sync_playwright
 from emu_core.cli.doctor import find_browser
 
 DOCS = Path(__file__).parents[1] / "docs"
-SENTENCES = ("Mein Koffer ist noch nicht da.", "タオルをもう一枚ください。")
+SENTENCES = ("Mein Koffer ist noch nicht da.", "Kann ich meinen Pudel bis 18 Uhr waschen lassen?")
 WIDE, HIGH = 1440, 900  # of the window
 SCALE = 2 / 3  # of the film
 _TYPED_MS, _HELD_MS, _LETTERS = 90, 3_500, 3  # a frame has this many more letters
@@ -40,7 +41,8 @@ def main(url: str) -> None:
         (DOCS / "neighbours.png").write_bytes(_small(page.screenshot()))
         page.get_by_role("button", name="Clear", exact=True).click()
         expect(page.get_by_text("Picked:")).to_have_count(0)
-        frames = [frame for sentence in SENTENCES for frame in _ask(page, sentence)]
+        frames = [frame for sentence in SENTENCES for frame in _type(page, sentence)]
+        frames += _ask_in_the_other_languages(page)
         browser.close()
     pictures = [_picture(png) for png, _ in frames]
     pictures[0].save(
@@ -54,7 +56,7 @@ def main(url: str) -> None:
     )
 
 
-def _ask(page: Page, sentence: str) -> list[tuple[bytes, int]]:
+def _type(page: Page, sentence: str) -> list[tuple[bytes, int]]:
     """Return the frames of a sentence that is typed and lands, each with its time in milliseconds."""
     _scroll(page)
     field = page.get_by_label("Try a sentence")
@@ -68,6 +70,14 @@ def _ask(page: Page, sentence: str) -> list[tuple[bytes, int]]:
     page.get_by_text("has the predicted intent").nth(1).wait_for()
     _wait(page)
     return [*frames, (page.screenshot(), _HELD_MS)]
+
+
+def _ask_in_the_other_languages(page: Page) -> list[tuple[bytes, int]]:
+    """Return the frame of the same sentence in all languages of the set."""
+    page.get_by_text("Ask it in the other languages").click()
+    page.get_by_role("table", name="The right intent is").wait_for()
+    _wait(page)
+    return [(page.screenshot(), 2 * _HELD_MS)]
 
 
 def _wait(page: Page) -> None:

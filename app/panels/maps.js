@@ -6,9 +6,13 @@ const NARROW = 640 // pixels
 const FEW_NAMES = 6 // on a narrow map
 const WAYS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }
 
+const MARK = 'emu mark'
+// What of a trace can be picked. The marks of sentences can be clicked, too, but stand on points that are drawn already.
+const rowsOf = trace => (trace && trace.name !== MARK ? trace.customdata : undefined)
+
 // Every visible point that can be picked, with its pixels in the graph.
 const pointsOf = graph => graph._fullData.flatMap(trace => {
-  if (!trace.customdata || trace.visible !== true) return []
+  if (!rowsOf(trace) || trace.visible !== true) return []
   const [across, up] = ['x', 'y'].map(axis => graph._fullLayout[`${axis}axis${trace[`${axis}axis`].slice(1)}`])
   return Array.from(trace.customdata, (row, place) => ({
     row: Number(row), text: trace.text?.[place] ?? trace.name,
@@ -102,7 +106,6 @@ const paint = (graph, figure) => {
 }
 
 // The sentences that are pointed at, each with lines to its neighbours: a trace for each kind, which `unmarked` removes.
-const MARK = 'emu mark'
 const RIGHT = { colour: '#009E73', symbol: 'circle-open' }
 const WRONG = { colour: '#D55E00', symbol: 'square-open' }
 const FOCUS = 'emu focus'
@@ -124,11 +127,38 @@ const markTraces = (marks, ink) => marks.flatMap((mark, panel) => {
         { mode: 'markers', marker: { symbol, size: 15, color: colour, line: { width: 3, color: colour } } }),
     ]
   })
-  const look = mark.typed
-    ? { symbol: 'star', size: 20, color: '#D55E00', line: { width: 2, color: ink } }
-    : { symbol: 'circle-open', size: 24, color: ink, line: { width: 3, color: ink } }
-  return [...traces, trace([mark.x], [mark.y], { mode: 'markers', marker: look })]
+  if (!mark.spoken.length) {
+    const look = mark.typed
+      ? { symbol: 'star', size: 20, color: '#D55E00', line: { width: 2, color: ink } }
+      : { symbol: 'circle-open', size: 24, color: ink, line: { width: 3, color: ink } }
+    return [...traces, trace([mark.x], [mark.y], { mode: 'markers', marker: look })]
+  }
+  // The same sentence in several languages: right ones are diamonds, wrong ones crosses.
+  return [[true, RIGHT, 'solid', 'diamond'], [false, WRONG, 'dot', 'x']].flatMap(
+    ([kind, { colour }, dash, symbol]) => {
+      const spoken = mark.spoken.filter(({ right }) => right === kind)
+      const ends = spoken.filter(({ near }) => near)
+      return spoken.length ? [
+        trace(ends.flatMap(({ x, near }) => [x, near[0], null]), ends.flatMap(({ y, near }) => [y, near[1], null]),
+          { mode: 'lines', line: { width: 2, color: colour, dash } }),
+        trace(spoken.map(({ x }) => x), spoken.map(({ y }) => y), {
+          mode: 'markers', customdata: spoken.map(({ row }) => row),
+          hoverinfo: 'text', hovertext: spoken.map(({ hover }) => hover),
+          marker: { symbol, size: 14, color: colour, line: { width: 1.5, color: ink } },
+        }),
+      ] : []
+    },
+  )
 })
+
+// Their languages, which `unmarked` removes, too: notes stand above all points.
+const markNotes = (marks, ink) => marks.flatMap((mark, panel) => (mark?.spoken ?? []).filter(({ label }) => label).map(
+  ({ x, y, label, is_left: isLeft }) => ({
+    name: MARK, xref: `x${panel ? panel + 1 : ''}`, yref: `y${panel ? panel + 1 : ''}`, x, y, showarrow: false,
+    text: `<b>${label}</b>`, xanchor: isLeft ? 'right' : 'left', xshift: isLeft ? -12 : 12, borderpad: 2,
+    font: { size: 14, color: ink }, bgcolor: getComputedStyle(document.querySelector('.stApp')).backgroundColor,
+  }),
+))
 
 // The points of the rows in focus, over their grey ones; those whose group has no colour are blue.
 const COLOURLESS = { '#8A8A8A': '#0072B2' }
@@ -184,7 +214,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     // A new figure that has all this already is not redrawn, since a click at that moment would be lost.
     if (!room && !before && !rows.size && !data.marks.length && dragmode === data.drag && clicks === clickmode) return
     const picked = graph.data.map((_, index) => {
-      const drawn = graph._fullData.find(full => full.index === index)?.customdata
+      const drawn = rowsOf(graph._fullData.find(full => full.index === index))
       return drawn && Array.from(drawn, Number).flatMap((row, place) => (rows.has(row) ? [place] : []))
     })
     const any = picked.some(places => places?.length) // if a filter hides all picked points, none fades
@@ -193,12 +223,15 @@ export default function ({ data, parentElement, setTriggerValue }) {
     ))
     const focused = any ? focusTraces(graph._fullData, focus) : []
     graph.data = [...unmarked(traces), ...focused, ...markTraces(data.marks, data.ink)]
-    graph.layout = { ...(room ?? graph.layout), dragmode: data.drag, clickmode, selections: [] }
+    const layout = room ?? graph.layout
+    const annotations = [...unmarked(layout.annotations ?? []), ...markNotes(data.marks, data.ink)]
+    graph.layout = { ...layout, annotations, dragmode: data.drag, clickmode, selections: [] }
     graph.emit('plotly_restyle', [])
     // So that the same points can be picked again: the chart never reports a selection twice.
     if (before && !rows.size) graph.emit('plotly_deselect')
   }
   clearInterval(parentElement.emuTimer)
   parentElement.emuTimer = setInterval(tell, 100) // a new figure arrives some time later
+  tell()
   return () => clearInterval(parentElement.emuTimer)
 }

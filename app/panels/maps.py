@@ -202,6 +202,22 @@ def say_trust(maps: Mapping[str, Layout]) -> None:
 
 
 @dataclass(frozen=True)
+class Spoken:
+    """A sentence in one of several languages, with a line to its nearest neighbour on a map."""
+
+    x: float
+    y: float
+    near: tuple[float, float] | None  # the neighbour's place
+    right: bool  # whether that is a right one
+    label: (
+        str  # written beside it, to its right or left: its language and those of the sentences in its place
+    )
+    is_left: bool
+    hover: str  # as plotly shows it
+    row: int  # of the set, as a selection returns it
+
+
+@dataclass(frozen=True)
 class Mark:
     """A sentence that is pointed at on a map, with lines to its neighbours there."""
 
@@ -209,6 +225,7 @@ class Mark:
     y: float
     typed: bool  # and no point of the map: it is drawn as a star
     near: tuple[tuple[float, float, bool], ...]  # of each neighbour, its place and whether it is a right one
+    spoken: tuple[Spoken, ...] = ()  # the sentence in all of its languages, if it is asked in them
 
 
 def draw_emphasis(

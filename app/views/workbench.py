@@ -47,7 +47,7 @@ def page() -> None:
     with maps:
         space = _space(points, specs, now, is_verdict_awaited=is_awaited)
         if space is not None:
-            st.fragment(_draw_maps)(space, now)
+            st.fragment(_draw_maps)(space, subject, now)
         elif specs:
             middle, right = st.columns([2, 1], gap="small")
             middle.container(border=True, height=HEIGHT_PX, key="maps-to-come").caption(
@@ -59,13 +59,13 @@ def page() -> None:
             draw_drawer(space, subject, now)
 
 
-def _draw_maps(space: Space, now: Context) -> None:
+def _draw_maps(space: Space, subject: Subject | None, now: Context) -> None:
     wait_anew()
     with st.container(key="space"):
         settings = st.container(key="map-settings", horizontal=True, vertical_alignment="bottom", gap="small")
         middle, right = st.columns([2, 1], gap="small")
     with right:  # first, since the maps show what it predicts
-        draw_inspector(space, now)
+        draw_inspector(space, subject, now)
     draw_space(space, now, settings, middle)
 
 

@@ -29,20 +29,24 @@ from emu_app.shell.widgets import (
 )
 from emu_app.work.tasks import Answer
 from emu_app.work.vectors import weights_of
-from emu_app.workbench.subject import Space
+from emu_app.workbench.languages import Asked, groups_of, spoken_marks
+from emu_app.workbench.picked_figures import PREDICTIONS, draw_figures, found_for, with_predictions
+from emu_app.workbench.subject import Space, Subject, computed_once
 from emu_core import charts
 from emu_core.charts.marks import MOST_SHAPED, ColourBy
 from emu_core.data.cleaning import cleaned
 from emu_core.data.labelled.intent_names import spelt_as
 from emu_core.data.labelled.repeats import sentence_groups
 from emu_core.data.wording import counted
-from emu_core.encoders.base import FloatArray
 from emu_core.evaluation.projection import Projection, place_on_map
 from emu_core.evaluation.retrieval import nearest
 
 MOUSE: dict[str, maps.Drag] = {"Click": "pan", "Lasso": "lasso", "Box": "select"}
 CHART, TRIED = "explore-map", "try-sentence"
 ANSWERS = "try-answers"  # of the session: each encoder's answer to the typed sentence, while there are any
+ASKED = (
+    "asked-in-languages"  # likewise: the sentence in all of its languages, or None if it isn't asked in them
+)
 WITHOUT_TRANSLATIONS = "explore-no-translations"
 PICKED_NEIGHBOURS, TYPED_NEIGHBOURS = 10, 5
 _PICKED, _INSPECTED, _FIRST = "explore-picked", "explore-inspected", "explore-first"
@@ -175,11 +179,17 @@ def _same_intent(points: pd.DataFrame, row: int | None) -> list[int]:
 
 def _marks(space: Space, layouts: Mapping[str, maps.Layout], data_sha: str) -> list[maps.Mark]:
     """Return, for each map, the typed sentence or the picked one with its neighbours; none if there is neither."""
-    intents = space.points["intent"].to_numpy()
-    if cleaned(str(st.session_state.get(TRIED, ""))):
+    intents, is_typed = space.points["intent"].to_numpy(), bool(cleaned(str(st.session_state.get(TRIED, ""))))
+    asked: Asked | None = st.session_state.get(ASKED)
+    if asked is not None:
+        return [
+            _asked_mark(asked, spoken_marks(asked, name, space.vectors[name], layout.places), is_typed)
+            for name, layout in layouts.items()
+        ]
+    if is_typed:
         answers: dict[str, Answer] = st.session_state.get(ANSWERS, {})
         return [
-            _typed_mark(space.vectors[name], answers[name], layout.places, intents)
+            _typed_mark(space, name, answers[name], layout.places)
             for name, layout in layouts.items()
             if name in answers
         ]
@@ -201,13 +211,22 @@ def _mark(
     return maps.Mark(float(places[row, 0]), float(places[row, 1]), typed=False, near=around)
 
 
-def _typed_mark(
-    vectors: FloatArray, answer: Answer, places: NDArray[np.float32], intents: NDArray[np.object_]
-) -> maps.Mark:
+def _asked_mark(asked: Asked, spoken: tuple[maps.Spoken, ...], is_typed: bool) -> maps.Mark:
+    own = spoken[asked.number]
+    return maps.Mark(own.x, own.y, is_typed, near=(), spoken=spoken)
+
+
+def _typed_mark(space: Space, name: str, answer: Answer, places: NDArray[np.float32]) -> maps.Mark:
     """Return the mark of a typed sentence; right are the neighbours of the predicted intent, or of the nearest one."""
+    vectors, intents = space.vectors[name], space.points["intent"].to_numpy()
     predicted, typed = answer.table["intent"].iloc[0], answer.vectors
-    found = nearest(np.concatenate([vectors, typed]), [len(vectors)], TYPED_NEIGHBOURS).rows[0]
-    near = found[found >= 0].tolist()
+
+    def find() -> list[int]:
+        found = nearest(np.concatenate([vectors, typed]), [len(vectors)], TYPED_NEIGHBOURS).rows[0]
+        near: list[int] = found[found >= 0].tolist()
+        return near
+
+    near = computed_once(f"typed-{name}", (space, answer), find)
     expected = predicted if predicted in intents else intents[near[0]]
     (x, y), *_ = place_on_map(vectors, places, typed).tolist()
     around = tuple(
@@ -222,13 +241,19 @@ def neighbours_of(space: Space, row: int) -> dict[str, tuple[NDArray[np.int64], 
     Without its translations, unless the session asks for them.
     """
     without = bool(st.session_state.get(WITHOUT_TRANSLATIONS, True))
-    groups = sentence_groups(space.points if without else space.points.assign(id=""))  # never its repeats
-    by_encoder = {}
-    for name, vectors in space.vectors.items():
-        neighbours = nearest(vectors, [row], PICKED_NEIGHBOURS, groups)
-        is_neighbour = neighbours.rows[0] >= 0
-        by_encoder[name] = neighbours.rows[0][is_neighbour], neighbours.cosines[0][is_neighbour]
-    return by_encoder
+
+    def find() -> dict[str, tuple[NDArray[np.int64], NDArray[np.float32]]]:
+        groups = (
+            groups_of(space) if without else sentence_groups(space.points.assign(id=""))
+        )  # never its repeats
+        by_encoder = {}
+        for name, vectors in space.vectors.items():
+            neighbours = nearest(vectors, [row], PICKED_NEIGHBOURS, groups)
+            is_neighbour = neighbours.rows[0] >= 0
+            by_encoder[name] = neighbours.rows[0][is_neighbour], neighbours.cosines[0][is_neighbour]
+        return by_encoder
+
+    return computed_once("neighbours", (space, row, without), find)
 
 
 def _draw_controls() -> tuple[Projection, ColourBy, maps.Drag]:
@@ -295,7 +320,8 @@ def _draw_filters(
             icon=":material/select_all:",
             on_click=pick,
             args=(now.chosen.sha256, matching),
-            help="Every sentence of the set that passes search and filters, to relabel or drop them together.",
+            help="Every sentence of the set that passes search and filters: accuracy, confusions and predictions of "
+            "just these, and one step to relabel or drop them.",
         )
     return passing(points), {"intent": tuple(filters["intent"]), "language": tuple(filters["language"])}
 
@@ -329,8 +355,8 @@ def _take_from_chart(data_sha: str) -> None:
         pick(data_sha, rows)
 
 
-def draw_picked(now: Context) -> None:
-    """Draw the picked sentences; selecting a row in their table inspects it."""
+def draw_picked(subject: Subject | None, now: Context) -> None:
+    """Draw the picked sentences with figures of just these; selecting a row in their table inspects it."""
     data_sha = now.chosen.sha256
     rows = picked(data_sha)
     if not rows:
@@ -348,6 +374,11 @@ def draw_picked(now: Context) -> None:
     frame = now.chosen.labelled.frame  # a search picks sentences that are not drawn, too
     table = frame.loc[frame.index.isin(rows), list(_COLUMNS)].assign(row=lambda part: part.index)
     shown = [column for column in _COLUMNS if column not in ("split", "id") or (table[column] != "").any()]
+    found = None
+    if subject is not None and subject.is_measured:
+        found = found_for(table, subject)
+        table = with_predictions(table, found)
+        shown[1:1] = list(PREDICTIONS) if len(found) else []
 
     def inspect() -> None:
         chosen = st.session_state[key]["selection"]["rows"]
@@ -364,6 +395,8 @@ def draw_picked(now: Context) -> None:
         row_height=28,
     )
     say_cut(table)
+    if found is not None and subject is not None:
+        draw_figures(found, len(table), subject)
     draw_csv_button(table.drop(columns="row"), "emu-selection.csv", width="stretch")
 
 

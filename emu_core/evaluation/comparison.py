@@ -10,10 +10,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from emu_core.data.cleaning import normal_form
 from emu_core.data.labelled.repeats import sentence_groups
-from emu_core.data.wording import counted
+from emu_core.data.wording import counted, shown
 from emu_core.errors import DataError
 from emu_core.evaluation.arrays import Vectors, pair_name
+from emu_core.evaluation.asked import known_rows, nearest_by_language, translated_rows
 from emu_core.evaluation.guard import LanguageChange, guard, language_change
 from emu_core.evaluation.leakage import Leakage, LeakageChange, language_leakage
 from emu_core.evaluation.leave_one_out import LeaveOneOut, leave_one_out
@@ -320,6 +322,33 @@ class Comparison:
             table[f"{name}_cosine"] = cosines
             table[f"{name}_row"] = rows
         return table
+
+    def ask(self, text: str) -> pd.DataFrame:
+        """Return what both encoders find for one of the sentences and its translations, a row for each language.
+
+        The columns are those of `nearest_by_language`, with the encoders' names `base` and `other`.
+
+        Args:
+            text: one of the sentences, in any of their languages.
+
+        Raises:
+            DataError: it is none of them.
+
+        Examples:
+            >>> import emu_core
+            >>> comparison = emu_core.compare("demo", "runs/hotel")
+            >>> table = comparison.ask("Can I have my poodle washed by 6 pm?")
+            >>> table["language"].tolist()
+            ['en', 'de', 'es', 'fr', 'ja', 'zh']
+        """
+        row = known_rows(self.sentences).get(normal_form(text))
+        if row is None:
+            raise DataError(
+                f"'{shown(text, 60)}' is none of the {counted(len(self.sentences), 'sentence')} that are compared, so "
+                "its translations aren't known; take one of `sentences['text']`"
+            )
+        vectors = {"base": self.base, "other": self.other}
+        return nearest_by_language(self.sentences, vectors, translated_rows(self.sentences, row))
 
     def change_counts(self, pool: str | None = None) -> pd.DataFrame:
         """Return the number of sentences of each `language` with each `Change`; see `changes`."""

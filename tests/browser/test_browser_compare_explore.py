@@ -14,7 +14,16 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Download, Page, expect
 
 from emu_app.workbench.drawer import GROUPS
-from tests.support.browser import Small, go_to, new_window, see, see_address, settle, visit
+from tests.support.browser import (
+    Small,
+    ask_in_the_other_languages,
+    go_to,
+    new_window,
+    see,
+    see_address,
+    settle,
+    visit,
+)
 
 pytestmark = pytest.mark.browser
 
@@ -398,6 +407,32 @@ def test_a_link_restores_colour_filters_search_and_what_is_picked_or_typed(
     typed.fill("Kann ich meinen Hund mitbringen?")
     typed.press("Enter")
     see_address(opened, **{"try-sentence": "Kann ich meinen Hund mitbringen?"})
+    until_drawn(
+        opened, "g._fullData.filter(t => t.name === 'emu mark' && t.marker?.symbol === 'star').length === 2"
+    )
+
+
+def test_a_sentence_is_asked_in_the_other_languages_on_both_maps(opened: Page, small: Small) -> None:
+    ask_in_the_other_languages(opened, small)
+    see_address(opened, **{"ask-languages": "true"})
+    marks = "g._fullData.filter(t => t.name === 'emu mark' && t.customdata && t.xaxis === argument)"
+    notes = "g._fullLayout.annotations.filter(note => note.name === 'emu mark' && note.xref === argument)"
+    written = f"{notes}.flatMap(note => note.text.match(/\\b(de|en|ja)\\b/g)).sort()"
+
+    def until_marked(page: Page) -> None:
+        for axis in ("x", "x2"):
+            until_drawn(page, f"{marks}.reduce((sum, t) => sum + t.x.length, 0) === 3", axis)
+            until_drawn(page, f"String({written}) === 'de,en,ja'", axis)
+
+    until_marked(opened)
+    press(opened, "language")  # another figure, on which they stay
+    until_drawn(opened, "g._fullData.some(t => t.legendgroup === 'ja')")
+    until_marked(opened)
+    opened.reload()  # as by a link
+    see(opened, re.compile(r"^B is right in \d of 3 languages"))
+    until_marked(opened)
+    opened.get_by_text("Ask it in the other languages").click()
+    until_drawn(opened, "!g._fullLayout.annotations.some(note => note.name === 'emu mark')")
     until_drawn(
         opened, "g._fullData.filter(t => t.name === 'emu mark' && t.marker?.symbol === 'star').length === 2"
     )

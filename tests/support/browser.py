@@ -71,3 +71,12 @@ def go_to(page: Page, name: str) -> None:
     link.click()
     page.get_by_role("heading", name=name, level=1, exact=True).wait_for()
     settle(page)
+
+
+def ask_in_the_other_languages(page: Page, small: Small) -> None:
+    """Type a sentence of the set on the workbench, and ask its translations, too."""
+    field = page.get_by_label("Try a sentence")
+    field.fill(small.labelled.frame["text"].iloc[0])
+    field.press("Enter")
+    page.get_by_text("Ask it in the other languages").click()
+    expect(page.get_by_role("table", name="The right intent is").get_by_role("row")).to_have_count(4)

@@ -59,3 +59,19 @@ def drawn_rows(app: AppTest, axis: str) -> list[int]:
     """The rows whose points are in a panel."""
     traces = [trace for trace in figure(app)["data"] if trace.get("xaxis") == axis and "customdata" in trace]
     return sorted(int(row) for trace in traces for row in numbers(trace["customdata"]))
+
+
+def drawn_places(app: AppTest, axis: str) -> np.ndarray:
+    """The places (N, 2) of a panel's points, in the order of their rows."""
+    traces = [trace for trace in figure(app)["data"] if trace.get("xaxis") == axis and "customdata" in trace]
+    rows, x, y = (
+        np.concatenate([numbers(trace[name]) for trace in traces]) for name in ("customdata", "x", "y")
+    )
+    return np.stack([x, y], axis=1)[np.argsort(rows)]
+
+
+def marks(app: AppTest) -> list[dict[str, Any]]:
+    """What is pointed at on each map."""
+    components = [json.loads(component.proto.json) for component in app.get("bidi_component")]
+    found: list[dict[str, Any]] = next(data["marks"] for data in components if "marks" in data)
+    return found

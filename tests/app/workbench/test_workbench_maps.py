@@ -1,7 +1,6 @@
 """The maps of the Workbench, their filters, and what is picked on them."""
 
 import json
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,20 +15,20 @@ from emu_core.charts.style import PALETTE
 from emu_core.data.labelled import LabelledSet
 from emu_core.encoders.registry import load_encoder
 from emu_core.errors import Message
+from emu_core.evaluation.comparison import Comparison
 from emu_core.evaluation.projection import Projection, aligned, project, trustworthiness
 from emu_core.runs.run import Run
 from tests.support.app_pages import explore, with_frame
 from tests.support.at_once import AtOnce
-from tests.support.workbench_pages import Trained, drawn_rows, figure, figures, is_map, numbers
-
-
-def drawn_places(app: AppTest, axis: str) -> np.ndarray:
-    """The places (N, 2) of a panel's points, in the order of their rows."""
-    traces = [trace for trace in figure(app)["data"] if trace.get("xaxis") == axis and "customdata" in trace]
-    rows, x, y = (
-        np.concatenate([numbers(trace[name]) for trace in traces]) for name in ("customdata", "x", "y")
-    )
-    return np.stack([x, y], axis=1)[np.argsort(rows)]
+from tests.support.workbench_pages import (
+    Trained,
+    drawn_places,
+    drawn_rows,
+    figure,
+    figures,
+    is_map,
+    marks,
+)
 
 
 def vectors(labelled: LabelledSet, run: Run) -> tuple[np.ndarray, np.ndarray]:
@@ -135,6 +134,40 @@ def test_picked_sentences_fill_the_table_until_they_are_cleared(app: AppTest, tr
     assert not app.dataframe
 
 
+def test_accuracy_confusions_and_predictions_of_just_the_picked_sentences(
+    app: AppTest, trained: Trained
+) -> None:
+    run, labelled, _ = trained
+    frame = labelled.frame
+    measured = np.flatnonzero(frame["split"] == "test")
+    rows = (*np.flatnonzero((frame["split"] == "test") & (frame["language"] == "ja")).tolist(), 0)
+    assert frame["split"].iloc[0] == "train"
+    explore(app, **{"explore-picked": (labelled.sha256(), rows)})
+    comparison = Comparison(frame.iloc[measured], *(part[measured] for part in vectors(labelled, run)))
+    changes = comparison.changes().set_axis(measured)
+    of_these = changes.loc[list(rows[:-1])]
+    table = app.dataframe[0].value
+    right = []
+    for name, side in (("A", "base"), ("B", "other")):
+        by_row = table.set_index("Sentence")[f"{name} finds"]
+        assert by_row[frame["text"].iloc[list(rows[:-1])]].tolist() == of_these[f"{side}_intent"].tolist()
+        assert by_row[frame["text"].iloc[0]] == ""  # it isn't measured
+        right += [
+            (part[f"{side}_intent"] == part["intent"]).sum() / len(part) * 100 for part in (of_these, changes)
+        ]
+    said = (
+        f"A **{right[0]:.0f} %**, B **{right[2]:.0f} %**; of all {len(changes)} sentences: "
+        f"A {right[1]:.0f} %, B {right[3]:.0f} %. {len(rows) - 1} of them are measured."
+    )
+    assert any(line.value.endswith(said) for line in app.markdown)
+    confused = app.dataframe[1].value
+    for _, line in confused.iterrows():
+        pair = of_these[of_these["intent"] == line["Intent"]]
+        assert line["By B"] == (pair["other_intent"] == line["Taken for"]).sum()
+        assert line["By A"] == (pair["base_intent"] == line["Taken for"]).sum()
+    assert confused["By B"].sum() == (of_these["other_intent"] != of_these["intent"]).sum()
+
+
 def test_one_picked_sentence_has_its_neighbours_by_both_encoders(app: AppTest, trained: Trained) -> None:
     run, labelled, _ = trained
     row = 7
@@ -230,13 +263,6 @@ def test_filters_alone() -> None:
     assert is_shown(frame, {}).tolist() == [True, True]
     assert is_shown(frame, {"language": ["de"], "intent": []}).tolist() == [False, True]
     assert is_shown(frame, {"language": ["de"], "intent": ["a"]}).tolist() == [False, False]
-
-
-def marks(app: AppTest) -> list[dict[str, Any]]:
-    """What is pointed at on each map."""
-    components = [json.loads(component.proto.json) for component in app.get("bidi_component")]
-    found: list[dict[str, Any]] = next(data["marks"] for data in components if "marks" in data)
-    return found
 
 
 def test_neighbours_are_marked_where_they_stand(app: AppTest, trained: Trained) -> None:
