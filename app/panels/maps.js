@@ -155,7 +155,7 @@ const markTraces = (marks, ink) => marks.flatMap((mark, panel) => {
 const markNotes = (marks, ink) => marks.flatMap((mark, panel) => (mark?.spoken ?? []).filter(({ label }) => label).map(
   ({ x, y, label, is_left: isLeft }) => ({
     name: MARK, xref: `x${panel ? panel + 1 : ''}`, yref: `y${panel ? panel + 1 : ''}`, x, y, showarrow: false,
-    text: `<b>${label}</b>`, xanchor: isLeft ? 'right' : 'left', xshift: isLeft ? -12 : 12, borderpad: 2,
+    text: `<b>${label}</b>`, xanchor: isLeft ? 'right' : 'left', xshift: isLeft ? -12 : 12, borderpad: 0,
     font: { size: 14, color: ink }, bgcolor: getComputedStyle(document.querySelector('.stApp')).backgroundColor,
   }),
 ))

@@ -391,6 +391,8 @@ def draw_picked(subject: Subject | None, now: Context) -> None:
         on_select=inspect,
         selection_mode="single-row",
         key=key,
+        column_config={"Sentence": st.column_config.TextColumn(width=175)}
+        | {title: st.column_config.TextColumn(width=100) for title in PREDICTIONS},
         height="auto" if len(table) <= 6 else 240,
         row_height=28,
     )

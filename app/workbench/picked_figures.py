@@ -35,10 +35,10 @@ def draw_figures(found: pd.DataFrame, picked_count: int, subject: Subject) -> No
         st.caption("None of them is among the measured sentences; see *Measured on*.")
         return
     of_these, of_all = _right(found), _right(everything)
-    some = f" {len(found):,} of them are measured." if len(found) < picked_count else ""
+    these = "these" if len(found) == picked_count else f"the {len(found):,} of them that are measured"
     st.markdown(
-        f"Right intents of these: A **{of_these[0]:.0f} %**, B **{of_these[1]:.0f} %**; "
-        f"of all {counted(len(everything), 'sentence')}: A {of_all[0]:.0f} %, B {of_all[1]:.0f} %.{some}",
+        f"Right intents of {these}: A **{of_these[0]:.0f} %**, B **{of_these[1]:.0f} %**; of all "
+        f"{counted(len(everything), 'sentence')}: A {of_all[0]:.0f} %, B {of_all[1]:.0f} %.",
         help="A sentence is right if the one most like it, among the measured ones of all languages, has its intent.",
     )
     pairs = _confused(found)
