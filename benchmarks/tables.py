@@ -281,7 +281,8 @@ def few_shot_table(data: str) -> list[str]:
 
     A peer has the learning rate that is better with that number of labels.
     """
-    measured = few_shot_draws().query("data == @data and system != 'base'")
+    draws = few_shot_draws()
+    measured = draws[(draws["data"] == data) & (draws["system"] != "base")]
     lines = []
     numbers = sorted(measured["labels"].unique())
     for system, label in LABELS.items():
