@@ -87,8 +87,8 @@ def reliability(x: Matrix, classes: Classes, group: Classes) -> float:
     It is one minus the shrinkage intensity of Ledoit and Wolf (2004, "A well-conditioned estimator for
     large-dimensional covariance matrices"). Their estimate is of independent rows: so translations and repeats, which
     `group` numbers alike, count as one sentence, their mean, and each further sentence of an intent is compared with
-    the mean of those before it (Helmert contrasts), which leaves n - 1 independent rows of n sentences. It is 0 if no
-    intent has two such sentences.
+    the mean of those before it (Helmert contrasts), which leaves n - 1 independent rows of n sentences. It is 0 with
+    fewer than two rows: the estimate is of how much they vary, and it takes a single one for no accident at all.
     """
     from sklearn.covariance import ledoit_wolf_shrinkage
 
@@ -100,7 +100,9 @@ def reliability(x: Matrix, classes: Classes, group: Classes) -> float:
         before = np.arange(1, len(rows))[:, None]  # sentences
         contrasts.append((np.cumsum(rows[:-1], axis=0) / before - rows[1:]) * np.sqrt(before / (before + 1)))
     independent = np.concatenate(contrasts)
-    return 1 - float(ledoit_wolf_shrinkage(independent, assume_centered=True)) if len(independent) else 0.0
+    if len(independent) < 2:
+        return 0.0
+    return 1 - float(ledoit_wolf_shrinkage(independent, assume_centered=True))
 
 
 def means(x: Matrix, classes: Classes) -> Matrix:

@@ -82,6 +82,7 @@ def test_two_sentences_an_intent_are_no_reason_for_warnings() -> None:
     x, labels = classes(8, 4, 6)
     head = fit_head(Examples(x.astype(np.float32), labels), FULL)
     assert head(torch.from_numpy(x).float()).isfinite().all()
+    fit_head(Examples(np.eye(3, 6, dtype=np.float32), [0, 0, 1]), FULL)  # a single pair
 
 
 def test_as_few_sentences_as_intents_are_enough() -> None:
