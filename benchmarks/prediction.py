@@ -139,7 +139,11 @@ def search(data: Path, encoder: Encoder, size: int) -> dict[str, object]:
     rows = list(pool)[:size]
     labels = [pool[text] for text in rows]
     fitted = VectorClassifier().fit(np.asarray(encoder.encode(rows)), labels, [""] * len(rows))
-    vectors, times, least = np.asarray(encoder.encode(queries)), np.empty((TURNS, 3)), pool_search.BYTES_FROM
+    vectors, times, least = (
+        np.asarray(encoder.encode(queries)),
+        np.empty((TURNS, 3)),
+        pool_search.ROUNDED_FROM,
+    )
     steps = len(queries) // TURNS
     answers: dict[int, list[Answers]] = {least: [], size + 1: []}
     for turn in range(TURNS):
@@ -147,18 +151,18 @@ def search(data: Path, encoder: Encoder, size: int) -> dict[str, object]:
         began = time.process_time()
         encoder.encode(queries[part])
         times[turn, 0] = time.process_time() - began
-        for column, pool_search.BYTES_FROM in enumerate(answers, start=1):
+        for column, pool_search.ROUNDED_FROM in enumerate(answers, start=1):
             began = time.process_time()
-            answers[pool_search.BYTES_FROM].append(fitted.predict(vectors[part], 3))
+            answers[pool_search.ROUNDED_FROM].append(fitted.predict(vectors[part], 3))
             times[turn, column] = time.process_time() - began
-    pool_search.BYTES_FROM = least
+    pool_search.ROUNDED_FROM = least
     pairs = list(zip(*answers.values(), strict=True))
     encoding, searching, exact = (1e3 * np.median(times, axis=0) / steps).round(3).tolist()
     return {
         "pool": size,
         "intents": len(fitted.intents_),
         "rule": fitted.rule_.value,
-        "in_bytes": pool_search.multiplies_bytes(),
+        "is_rounded": pool_search.multiplies_bfloat16(),
         "encoding_ms": encoding,
         "search_ms": searching,
         "search_float32_ms": exact,

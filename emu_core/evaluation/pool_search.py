@@ -1,8 +1,8 @@
-"""The nearest sentences of a labelled pool, and the margin between intents: exact, also where bytes are multiplied.
+"""The nearest sentences of a labelled pool, and the margin between intents: exact, also where bfloat16 is multiplied.
 
 A product of float32 vectors with a large pool takes longer than it takes to encode them. Processors with instructions
-for bytes (VNNI) multiply rounded vectors more than twice as fast. Rounding changes no cosine by more than a bound, so
-that the rounded product tells which few rows can be the nearest; the cosines of these are computed in float32.
+for bfloat16 multiply rounded vectors twice as fast. Rounding changes no cosine by more than a bound, so that the
+rounded product tells which few rows can be the nearest; the cosines of these are computed in float32.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,13 +16,12 @@ from numpy.typing import NDArray
 from emu_core.evaluation.arrays import COPIED
 from emu_core.evaluation.retrieval import TIE, best_columns, best_of, blocks, near_columns, padded
 
-BYTES_FROM = 4_096
-"""Rows of a pool from which vectors are multiplied as bytes."""
-_LEAST_QUERIES = 64  # that are multiplied as bytes
+ROUNDED_FROM = 4_096
+"""Rows of a pool from which rounded vectors are multiplied first."""
+_LEAST_QUERIES = 64  # that are rounded
 _PRODUCT_ROWS, _PRODUCT = 256, 2**26  # fewer rows make a product slow; cosines in memory at once (256 MB)
 _CANDIDATES = 512  # of a query, on average: cosines of more are faster computed with the whole pool
-_LARGEST = 127
-_LOWEST = np.iinfo(np.int32).min
+_ROUNDING = 2.0**-8  # of a cosine in bfloat16, which is at most half of it, and of the sums of its product
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,18 +75,14 @@ class Cosines:
 
 
 @dataclass(frozen=True, eq=False)
-class _ByteCosines(Cosines):
-    """The same with integers as `scores`: a cosine is `unit` (B, 1) times that, to within `error` (B, 1).
+class _RoundedCosines(Cosines):
+    """The same with scores that are off by at most `error` (B, 1); `rows_of` has the rows with each label."""
 
-    `rows_of` has the rows of the pool with each label.
-    """
-
-    unit: NDArray[np.float64]
-    error: NDArray[np.float64]
+    error: NDArray[np.float32]
     rows_of: Sequence[NDArray[np.int64]]
 
     def part(self, rows: slice) -> Self:
-        return replace(super().part(rows), unit=self.unit[rows], error=self.error[rows])
+        return replace(super().part(rows), error=self.error[rows])
 
     def nearest(self, k: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         return best_of(*self._candidates(np.arange(len(self.units)), self.scores, k), k, TIE)
@@ -98,25 +93,24 @@ class _ByteCosines(Cosines):
         if not is_kind and len(self.rows_of) == 1:
             return np.full(len(queries), -np.inf, dtype=np.float32)
         scores = self.scores[queries]
-        met = np.full_like(scores, _LOWEST) if is_kind else scores
+        met = np.full_like(scores, -np.inf) if is_kind else scores
         for query, label in enumerate(labels.tolist()):
             rows = self.rows_of[label]
-            met[query, rows] = scores[query, rows] if is_kind else _LOWEST
+            met[query, rows] = scores[query, rows] if is_kind else -np.inf
         highest: NDArray[np.float32] = self._candidates(queries, met, 1)[1].max(axis=1)
         return highest
 
     def _candidates(
-        self, queries: NDArray[np.int64], scores: NDArray[np.int32], k: int
+        self, queries: NDArray[np.int64], scores: NDArray[np.float32], k: int
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Return what may be the k nearest rows of n queries by scores (n, P), and their cosines, as `padded` does."""
         units = self.units[queries]
         # The k-th nearest may be rated too high by the error, and a nearer one too low; float32 is not exact either.
-        slack = 2 * (self.error[queries] + TIE) / self.unit[queries]
-        rows, columns, _ = near_columns(scores, k, slack)
-        is_met = scores[rows, columns] > _LOWEST
+        rows, columns, _ = near_columns(scores, k, 2 * (self.error[queries] + TIE))
+        is_met = scores[rows, columns] > -np.inf
         rows, columns = rows[is_met], columns[is_met]
         if len(rows) > _CANDIDATES * len(units):
-            cosines = np.where(scores > _LOWEST, units @ self.pool.T, np.float32(-np.inf))
+            cosines = np.where(scores > -np.inf, units @ self.pool.T, np.float32(-np.inf))
             rows, columns, _ = near_columns(cosines, k, TIE)
             return padded(len(units), rows, columns, cosines[rows, columns])
         return padded(
@@ -128,27 +122,20 @@ class _ByteCosines(Cosines):
 
 
 @dataclass(frozen=True, eq=False)
-class _Bytes:
-    """Unit vectors (N, d), rounded: `numbers`, int8, times `scale` (N, 1), are at most `errors` (N, 1) away."""
+class _Memory:
+    """Room for the products of B queries with P rows, and for those in bfloat16 that become these."""
 
-    numbers: Any  # a tensor
-    scale: NDArray[np.float32]
-    errors: NDArray[np.float32]
+    products: NDArray[np.float32]
+    rounded: Any = None
 
     @classmethod
-    def of(cls, units: NDArray[np.float32], largest: NDArray[np.float32]) -> "_Bytes":
-        """Round vectors; no absolute number in them is larger than `largest` (N, 1)."""
+    def of(cls, queries: int, rows: int, is_rounded: bool) -> "_Memory":
+        products = np.empty((queries, rows), dtype=np.float32)
+        if not is_rounded:
+            return cls(products)
         import torch
 
-        scale = largest / np.float32(_LARGEST)
-        numbers, errors = np.empty(units.shape, dtype=np.int8), np.empty_like(scale)
-        step = max(1, COPIED // units.shape[1])
-        for start in range(0, len(units), step):
-            part = slice(start, start + step)
-            rounded = np.rint(units[part] / scale[part])
-            numbers[part] = rounded
-            errors[part] = np.linalg.norm(units[part] - rounded * scale[part], axis=1, keepdims=True)
-        return cls(torch.from_numpy(numbers), scale, errors)
+        return cls(products, torch.empty(products.shape, dtype=torch.bfloat16))
 
 
 class Pool:
@@ -157,7 +144,7 @@ class Pool:
     def __init__(self, units: NDArray[np.float32], labels: NDArray[np.int64]) -> None:
         """Take unit vectors (P, d) and the numbers of their intents (P,)."""
         self._units, self._labels = units, labels.astype(np.int32)
-        self._bytes: _Bytes | None = None  # made when it is needed
+        self._rounded: tuple[Any, NDArray[np.float32]] | None = None  # made when it is needed
         self._rows_of: list[NDArray[np.int64]] = []
 
     def parts(
@@ -170,14 +157,14 @@ class Pool:
             is_hidden: (P,) rows of the pool that are not met.
         """
         size = len(self._units)
-        in_bytes = is_hidden is None and size >= BYTES_FROM and len(units) >= _LEAST_QUERIES
-        in_bytes = in_bytes and multiplies_bytes()
-        memory: NDArray[Any] | None = None  # is used again, since the system takes long to hand it out
+        is_rounded = is_hidden is None and size >= ROUNDED_FROM and len(units) >= _LEAST_QUERIES
+        is_rounded = is_rounded and multiplies_bfloat16()
+        memory: _Memory | None = None  # is used again, since the system takes long to hand it out
         for many in blocks(len(units), size, least=min(_PRODUCT_ROWS, _PRODUCT // size)):
             queries = units[many]
             if memory is None:
-                memory = np.empty((len(queries), size), dtype=np.int32 if in_bytes else np.float32)
-            cosines = (self._rounded if in_bytes else self._exact)(queries, memory[: len(queries)])
+                memory = _Memory.of(len(queries), size, is_rounded)
+            cosines = (self._near if is_rounded else self._exact)(queries, memory)
             if is_hidden is not None:
                 cosines.scores[:, is_hidden] = -np.inf
             # What follows takes several passes, which are faster over few rows that stay in the cache.
@@ -186,30 +173,44 @@ class Pool:
                 start = many.start + few.start
                 yield slice(start, start + len(part.units)), part
 
-    def _exact(self, queries: NDArray[np.float32], products: NDArray[np.float32]) -> Cosines:
+    def _exact(self, queries: NDArray[np.float32], memory: _Memory) -> Cosines:
+        products = memory.products[: len(queries)]
         np.matmul(queries, self._units.T, out=products)
         return Cosines(queries, self._units, self._labels, products)
 
-    def _rounded(self, queries: NDArray[np.float32], products: NDArray[np.int32]) -> Cosines:
+    def _near(self, queries: NDArray[np.float32], memory: _Memory) -> Cosines:
         import torch
 
-        if self._bytes is None:
-            # With one scale for all rows, the products of a query compare as its cosines do.
-            largest = max(self._units.max(), -self._units.min())
-            self._bytes = _Bytes.of(self._units, np.full((len(self._units), 1), largest, dtype=np.float32))
+        if self._rounded is None:
+            self._rounded = _rounded(self._units)
             ends = np.cumsum(np.bincount(self._labels))[:-1]
             self._rows_of = np.split(np.argsort(self._labels, kind="stable"), ends)
-        pool, asked = self._bytes, _Bytes.of(queries, np.abs(queries).max(axis=1, keepdims=True))
-        torch._int_mm(asked.numbers, pool.numbers.T, out=torch.from_numpy(products))
-        unit = asked.scale.astype(np.float64) * pool.scale[0]
+        (pool, pool_error), (asked, asked_error) = self._rounded, _rounded(queries)
+        products, rounded = memory.products[: len(queries)], memory.rounded[: len(queries)]
+        torch.from_numpy(products).copy_(torch.mm(asked, pool.T, out=rounded))
         # |qp - q'p'| <= |q - q'| |p| + |q'| |p - p'|, where q' and p' are the rounded ones, and |q| = |p| = 1.
-        error = asked.errors + (1 + asked.errors.astype(np.float64)) * pool.errors.max()
-        return _ByteCosines(queries, self._units, self._labels, products, unit, error, self._rows_of)
+        error = asked_error + (1 + asked_error) * pool_error.max() + np.float32(_ROUNDING)
+        return _RoundedCosines(queries, self._units, self._labels, products, error, self._rows_of)
+
+
+def _rounded(units: NDArray[np.float32]) -> tuple[Any, NDArray[np.float32]]:
+    """Return vectors (N, d) as a tensor in bfloat16, and how far that is from each, (N, 1)."""
+    import torch
+
+    rounded, errors = torch.empty(units.shape, dtype=torch.bfloat16), np.empty((len(units), 1), np.float32)
+    step = max(1, COPIED // units.shape[1])
+    for start in range(0, len(units), step):
+        part = units[start : start + step]
+        rounded[start : start + step] = torch.tensor(part)
+        away = part - rounded[start : start + step].float().numpy()
+        errors[start : start + step] = np.linalg.norm(away, axis=1, keepdims=True)
+    return rounded, errors
 
 
 @cache
-def multiplies_bytes() -> bool:
-    """Whether the processor has the instructions for products of bytes, without which these are slow."""
+def multiplies_bfloat16() -> bool:
+    """Whether the processor has instructions for products in bfloat16, without which these are slow."""
     import torch
 
-    return torch.backends.cpu.get_cpu_capability() == "AVX512" and torch.cpu._is_vnni_supported()
+    has = torch.cpu.get_capabilities()
+    return bool(has.get("avx512_bf16") or has.get("amx_bf16"))

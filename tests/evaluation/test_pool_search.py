@@ -1,4 +1,4 @@
-"""The search of a pool against plain loops in float64, as float32 and as bytes, among repeated sentences."""
+"""The search of a pool against plain loops in float64, in float32 and rounded first, among repeated sentences."""
 
 import math
 
@@ -7,11 +7,13 @@ import pytest
 from numpy.typing import NDArray
 
 from emu_core.evaluation import pool_search, retrieval
-from emu_core.evaluation.pool_search import Pool, multiplies_bytes
+from emu_core.evaluation.pool_search import Pool, multiplies_bfloat16
 from emu_core.evaluation.retrieval import TIE, best_columns
 
 Units = NDArray[np.float32]
-needs_bytes = pytest.mark.skipif(not multiplies_bytes(), reason="the processor can't multiply bytes quickly")
+needs_bfloat16 = pytest.mark.skipif(
+    not multiplies_bfloat16(), reason="the processor can't multiply bfloat16 quickly"
+)
 
 
 def ranked(scores: list[float], k: int, tolerance: float) -> list[int]:
@@ -51,12 +53,12 @@ def test_the_best_columns_are_those_of_plain_loops(width: int, k: int) -> None:
         assert best[row].tolist() == [*scores[row, expected], *[-np.inf] * (k - len(expected))]
 
 
-@pytest.mark.parametrize("in_bytes", [False, pytest.param(True, marks=needs_bytes)])
+@pytest.mark.parametrize("is_rounded", [False, pytest.param(True, marks=needs_bfloat16)])
 @pytest.mark.parametrize(("size", "labels", "k"), [(600, 5, 10), (600, 1, 3), (600, 200, 1), (90, 4, 90)])
 def test_nearest_and_margins_are_those_of_plain_loops(
-    in_bytes: bool, size: int, labels: int, k: int, monkeypatch: pytest.MonkeyPatch
+    is_rounded: bool, size: int, labels: int, k: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pool_search, "BYTES_FROM", 1 if in_bytes else size + 1)
+    monkeypatch.setattr(pool_search, "ROUNDED_FROM", 1 if is_rounded else size + 1)
     monkeypatch.setattr(retrieval, "BLOCK", 11 * size)
     monkeypatch.setattr(pool_search, "_PRODUCT_ROWS", 30)
     draw = np.random.default_rng(size + labels)
@@ -65,7 +67,7 @@ def test_nearest_and_margins_are_those_of_plain_loops(
     wanted, done = draw.integers(labels, size=80), 0
     numbers[:labels] = np.arange(labels)
     for block, cosines in Pool(pool, numbers).parts(queries):
-        assert (block.start, cosines.scores.dtype.kind) == (done, "i" if in_bytes else "f")
+        assert (block.start, hasattr(cosines, "error")) == (done, is_rounded)
         rows, values = cosines.nearest(k)
         margins = cosines.margins(wanted[block], rows, values)
         for query, number, *answer in zip(queries[block], wanted[block], rows, values, margins, strict=True):
@@ -79,13 +81,13 @@ def test_nearest_and_margins_are_those_of_plain_loops(
     assert done == 80
 
 
-@needs_bytes
+@needs_bfloat16
 def test_a_pool_of_one_sentence_again_and_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool_search, "BYTES_FROM", 1)
+    monkeypatch.setattr(pool_search, "ROUNDED_FROM", 1)
     pool = np.repeat(sentences(2, 3), 2000, axis=0)  # more equals than are looked at one by one
     numbers = np.arange(len(pool)) % 2
     ((_, cosines),) = Pool(pool, numbers).parts(np.repeat(pool[2000:2001], 70, axis=0))
-    assert cosines.scores.dtype.kind == "i"
+    assert hasattr(cosines, "error")
     rows, values = cosines.nearest(3)
     assert (rows == [2000, 2001, 2002]).all()
     assert values == pytest.approx(1)
