@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from emu_core.api.embed import UNDETERMINED, in_parts, sentence_rows, writing
 from emu_core.api.inputs import encoder_title, labelled_set, languages_of, reading_notes, runs_of
-from emu_core.api.labelled_texts import WITHOUT_INTENTS, labelled_texts
+from emu_core.api.labelled_texts import WITHOUT_INTENTS, labelled_texts, spoken_codes
 from emu_core.data.collections.in_memory import Sources, Texts, are_sentences, texts_of
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.columns import ColumnMapping
@@ -320,7 +320,7 @@ class IntentClassifier(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         vectors = self._vectors(X)
-        answers = self.classifier_.predict(vectors, 1, _spoken(languages, len(vectors)))
+        answers = self.classifier_.predict(vectors, 1, spoken_codes(languages, len(vectors)))
         labels = self.classes_[self._class_numbers[answers.labels]]
         is_text_for_numbers = labels.dtype.kind in "biuf" and isinstance(self.reject_option, str)
         if answers.is_known.all() or self.reject_option is None or is_text_for_numbers:
@@ -403,7 +403,7 @@ class IntentClassifier(ClassifierMixin, BaseEstimator):
             return pd.DataFrame(columns=["text", *_columns(count)])
         if vectors is None:
             vectors = self._encode(texts)
-        spoken = _spoken(languages, len(texts))
+        spoken = spoken_codes(languages, len(texts))
         answers = self.classifier_.predict(vectors, count, spoken)
         is_known = answers.is_known | (self.reject_option is None)
         intents = self.classes_[self._class_numbers].astype(object)
@@ -490,17 +490,6 @@ def _columns(count: int) -> list[str]:
 
 def _column(rank: int, what: str) -> str:
     return f"nearest_{rank}" + ("" if what == "text" else f"_{what}")
-
-
-def _spoken(languages: str | Sequence[str], count: int) -> list[str]:
-    """Return the code of the language of each of `count` sentences, "" for an unknown one."""
-    named = [languages] * count if isinstance(languages, str) else list(languages)
-    if named and len(named) != count:
-        raise InputError(
-            f"there are {count:,} sentences and {len(named):,} languages; give each sentence its own"
-        )
-    codes = {name: language_code(name) or "" for name in dict.fromkeys(named)}
-    return [codes[name] for name in named]
 
 
 def _known_languages(languages: "pd.Series[str]") -> list[str]:

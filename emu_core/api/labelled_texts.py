@@ -14,7 +14,7 @@ from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.audit import audit_rows
 from emu_core.data.labelled.columns import LABELLED_COLUMNS
 from emu_core.data.labelled.load import located
-from emu_core.data.languages import checked_language
+from emu_core.data.languages import checked_language, language_code
 from emu_core.data.wording import shown
 from emu_core.errors import DataError, InputError
 
@@ -101,6 +101,19 @@ def labelled_texts(
     return LabelledTexts(labelled, positions, classes, class_of)
 
 
+def spoken_codes(languages: str | Sequence[str], count: int) -> list[str]:
+    """Return the code of the language of each of `count` sentences, "" for an unknown one; [] for no languages.
+
+    Raises:
+        InputError: there are languages, but not as many.
+    """
+    named = [languages] * count if isinstance(languages, str) else list(languages)
+    if named:
+        _check_length(named, range(count), "languages")
+    codes = {name: language_code(name) or "" for name in dict.fromkeys(named)}
+    return [codes[name] for name in named]
+
+
 def _codes(languages: str | Sequence[str] | None, texts: Sequence[str]) -> list[str]:
     """Return the language code of each text; English stands for an unknown one, since an audit asks for one."""
     named = (
@@ -118,7 +131,7 @@ def _codes(languages: str | Sequence[str] | None, texts: Sequence[str]) -> list[
     return [codes[name] for name in named]
 
 
-def _check_length(values: Sequence[Any] | NDArray[Any], texts: Sequence[str], name: str) -> None:
+def _check_length(values: Sequence[Any] | NDArray[Any], texts: Sequence[Any], name: str) -> None:
     if len(values) != len(texts):
         raise InputError(
             f"there are {len(texts):,} sentences and {len(values):,} {name}; give each sentence its own"

@@ -157,9 +157,8 @@ def test_a_covariance_is_the_more_reliable_the_more_sentences_it_is_measured_fro
     assert values == sorted(values) and values[0] < whitening.RELIABLE < values[-1]
     alone = np.eye(3)
     assert whitening.reliability(alone, np.arange(3), np.arange(3)) == 0
-    assert (
-        whitening.reliability(alone, np.array([0, 0, 1]), np.arange(3)) == 0
-    )  # one difference, of nothing to compare
+    a_pair = np.array([0, 0, 1])
+    assert whitening.reliability(alone, a_pair, np.arange(3)) == 0
 
 
 def test_translations_make_a_covariance_no_more_reliable() -> None:
