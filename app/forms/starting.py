@@ -8,7 +8,6 @@ from typing import TypeVar
 import streamlit as st
 
 from emu_app.shell.address import draw_link, keep, linked
-from emu_app.shell.glossary import Word, help_on
 from emu_app.shell.state import config_of, facts_of_run, make_mine, runs_root, status_of
 from emu_app.shell.widgets import ADDRESSED, KEPT, choose, then_rerun
 from emu_app.shell.wording import literal, sentence
@@ -47,14 +46,7 @@ def draw_method_or_preset(key: str, *needs: Needs) -> Method | Preset:
 
 
 def _draw_choice(key: str, known: Mapping[str, _Choice]) -> _Choice:
-    name = linked(
-        key,
-        "Method",
-        list(known),
-        key=key,
-        format_func=lambda name: known[name].title,
-        help=help_on(Word.SPECIALISE),
-    )
+    name = linked(key, "Method", list(known), key=key, format_func=lambda name: known[name].title)
     st.caption(known[name].summary)
     return known[name]
 

@@ -278,7 +278,9 @@ def _draw_gain(run: Run) -> None:
             "Right intents after",
             f"{specialised:.1f} %",
             delta=f"{specialised - base:+.1f} points",
-            help=help_on(Word.ACCURACY, text=f"The mean over the {literal(metrics.mean_over)}."),
+            help=help_on(
+                Word.ACCURACY, Word.SPECIALISE, text=f"The mean over the {literal(metrics.mean_over)}."
+            ),
         )
         if metrics.parts is not None:
             st.caption("Of the meaning embedding, which was trained on translations and not on intents.")

@@ -134,7 +134,7 @@ def test_the_address_holds_the_view(opened: Page, small: Small) -> None:
     open_tab(opened, "Similarity")
     opened.get_by_test_id("stMain").evaluate("main => main.scrollTo(0, 0)")  # scrolling closes a list
     opened.get_by_role("combobox", name="Measured on").click()
-    opened.get_by_role("option", name="split train", exact=True).click()
+    opened.get_by_role("option", name="train sentences", exact=True).click()
     see(opened, "seen in training")
     settle(opened)
     see_address(opened, a="use", b=f"run:{small.run}", on="train", tab="Similarity")
@@ -142,7 +142,7 @@ def test_the_address_holds_the_view(opened: Page, small: Small) -> None:
     expect(opened.get_by_role("combobox", name="Measured on")).to_have_value("test sentences")
     settle(opened)
     opened.go_forward()
-    expect(opened.get_by_role("combobox", name="Measured on")).to_have_value("split train")
+    expect(opened.get_by_role("combobox", name="Measured on")).to_have_value("train sentences")
 
 
 def test_tables_go_out_as_csv(opened: Page, small: Small) -> None:
