@@ -327,7 +327,9 @@ def _row_count(file: str | Path) -> int:
 
 
 def _run(ray: Any, step: _Step, folder: Path, device: str) -> None:
-    gpus = device != "cpu" and ray.cluster_resources().get("GPU", 0)
+    resources = ray.cluster_resources()
+    gpus = 0 if device == "cpu" else int(resources.get("GPU", 0))
+    workers = gpus or int(resources.get("CPU", 1)) - 1  # a core reads
     sentences, sent = step.sentences, ray.put(step)  # held until the end, for workers that start late
     rows = ray.data.read_parquet(
         list(sentences.files), partitioning=None, include_paths=bool(sentences.stated), file_extensions=None
@@ -338,7 +340,11 @@ def _run(ray: Any, step: _Step, folder: Path, device: str) -> None:
         fn_constructor_args=(sent,),
         batch_size=PART,
         batch_format="pyarrow",
-        compute=ray.data.ActorPoolStrategy(min_size=1),
+        compute=ray.data.ActorPoolStrategy(
+            min_size=1,  # a cluster that lost machines goes on
+            # Ray adds workers late, or never: without this, one of them did all of it.
+            initial_size=max(1, min(workers, -(-sentences.count // PART))),
+        ),
         **({"num_gpus": 1} if gpus else {"num_cpus": 1}),
     ).write_parquet(str(folder))
 
