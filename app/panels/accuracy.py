@@ -29,7 +29,7 @@ _CHANCE_POINTS = 1.0  # by which the leakage of a few hundred sentences varies b
 _COLUMNS: tuple[Literal["base", "other", "difference"], ...] = ("base", "other", "difference")
 _DRAW = {Verdict.LOSES: st.error, Verdict.MAY_LOSE: st.warning}
 _LEAKAGE = {
-    "probe": "The vector tells the language",
+    "probe": "The language is predicted from the vector",
     "neighbours": "The nearest sentence is in the same language",
 }
 

@@ -47,7 +47,7 @@ _ENDING = "copy the folder again, or fit and save the estimator again"
 
 @dataclass(frozen=True)
 class Stored:
-    """What a folder has of an estimator.
+    """The contents of an estimator's folder.
 
     Attributes:
         folder: where it is.
@@ -65,7 +65,7 @@ class Stored:
 
 
 class StoredEstimator(BaseEstimator, ABC):
-    """What the estimators of `emu_core.sklearn` have in common: they are saved in a folder, and opened from it."""
+    """An estimator of `emu_core.sklearn`, which is saved in a folder and opened from it."""
 
     def save(self, folder: str | Path) -> Path:
         """Write the fitted estimator to a folder, without pickle; `load` opens it on any machine.

@@ -21,4 +21,4 @@ def test_a_help_leads_to_its_word_in_the_glossary(page: Page, app_url: str) -> N
     glossary = opened.value
     expect(glossary.get_by_role("heading", name="Held out, new sentences")).to_be_in_viewport()
     expect(glossary).to_have_title(re.compile("Glossary"))
-    assert page.url == address  # the page is as it was
+    expect(page).to_have_url(address)  # the page is as it was

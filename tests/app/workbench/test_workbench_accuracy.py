@@ -44,7 +44,7 @@ def test_accuracy_is_what_the_run_itself_measured(app: AppTest, trained: Trained
     guarded, (base, *_), (new, *_), (difference, *_) = charts
     points = {point for trace in guarded for point in numbers(trace["x"])}
     assert points == {change.difference for change in measured.guard.values()}
-    probe = next(metric for metric in app.metric if metric.label.startswith("The vector tells"))
+    probe = next(metric for metric in app.metric if metric.label.startswith("The language is predicted"))
     leakage = measured.leakage
     assert probe.value == f"{leakage.specialised.probe:.1f} %" and "chance 33.3 %" in probe.label
     assert probe.delta.endswith(f"points from {leakage.base.probe:.1f}")
