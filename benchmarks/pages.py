@@ -1,4 +1,4 @@
-"""Measure how long one user waits in a browser for pages, the workbench's maps, and a change of colour or filter.
+"""Measure how long one user waits in a browser for pages, the workbench's maps, a colour, a filter, a typed sentence.
 
     python -m benchmarks.pages RUNS [--data FILE] [--all] [--times 3]
 
@@ -30,11 +30,18 @@ PATIENCE_MS = 600_000
 GRAPH = "document.querySelector('.st-key-explore-map:not([data-retained]) .js-plotly-plot')"
 POINTS = f"{GRAPH}?._fullData?.some(trace => trace.customdata?.length)"
 REFINED = (
-    "!document.querySelector('[data-testid=stProgress]') && /Trustworthiness/.test(document.body.innerText)"
+    "!document.querySelector('[data-testid=stProgress]') && /Trust in the maps/.test(document.body.innerText)"
 )
 # The number of points on both maps.
 DRAWN = f"({GRAPH}?._fullData ?? []).reduce((sum, trace) => sum + (trace.customdata?.length ?? 0), 0)"
 COLOURS = f"JSON.stringify({GRAPH}._fullData.map(trace => trace.name))"
+# The typed sentence stands on both maps.
+STARS = (
+    f"JSON.stringify(({GRAPH}?._fullData ?? []).filter(t => t.name === 'emu mark' && t.marker?.symbol === 'star')"
+    ".map(t => [t.x[0], t.y[0]]))"
+)
+ANSWERED = f"before => {STARS} !== before && JSON.parse({STARS}).length === 2"
+TYPED = ("Kann ich meinen Hund mitbringen?", "Where is the pool?", "¿A qué hora es el desayuno?", "駅はどこですか")
 # A chart of other places takes the place of the last one: for a moment there is none.
 CHANGED = f"before => {GRAPH}?._fullData && {COLOURS} !== before"
 
@@ -75,6 +82,15 @@ def measure(page: Page, address: str, workbench: str, times: int) -> dict[str, f
             search.press("Enter")
             page.wait_for_function(CHANGED, arg=before)
             found.setdefault("another filter", []).append(time.perf_counter() - start)
+        field = page.get_by_label("Try a sentence")
+        for number, sentence in enumerate(TYPED):  # the first one fits the classifiers
+            before = page.evaluate(STARS)
+            field.fill(sentence)
+            start = time.perf_counter()
+            field.press("Enter")
+            page.wait_for_function(ANSWERED, arg=before)
+            if number:
+                found.setdefault("a typed sentence", []).append(time.perf_counter() - start)
     return {name: statistics.median(taken) for name, taken in found.items()}
 
 

@@ -5,6 +5,7 @@ import json
 import os
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -86,6 +87,7 @@ def _cached(name: str) -> list[str]:
     return [path for path in paths if isinstance(path, str)]
 
 
+@cache  # reading it takes a millisecond, and a run of the page asks many times
 def _version(package: str) -> str:
     try:
         return version(package)

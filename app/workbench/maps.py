@@ -138,11 +138,14 @@ def draw_space(space: Space, now: Context, settings: Any, middle: Any) -> None:
 @st.cache_resource(max_entries=8, show_spinner=False)
 def _figure(key: str, panels: _Panels, _points: pd.DataFrame, ink: str, look: _Look) -> go.Figure:
     """Return the figure of the maps, drawn once for all sessions; the key identifies the points."""
-    return charts.sentence_maps(panels, _points, ink=ink, **look).update_layout(
+    figure = charts.sentence_maps(panels, _points, ink=ink, **look).update_layout(
         # Names on the clusters and the filter stand for the legend of intents.
         height=HEIGHT_PX,
         legend={"visible": look["colour_by"] != "intent"},
     )
+    made = figure.to_dict()
+    figure.to_dict = lambda: made  # Streamlit asks for it at every run of the page
+    return figure
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
