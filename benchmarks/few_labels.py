@@ -5,6 +5,8 @@ sentences. `baseline` is the encoder's vector with a logistic regression's proba
 tenths of the squared length. Labels are English; accuracies are the mean Acc@1 of the directions with English, of held
 out sentences whose intents have labels (`known`) and, with labels of a random half of the intents, of the others
 (`new`). For Home Assistant, it is the change against the English pool, the mean over the other languages and the worst.
+Of the real sets, the drawn sentences are the pool, too: `known` is the mean over the languages that are asked, and
+`regression` has a logistic regression's probabilities as vectors, and the answers of its classifier.
 
 Settings of the method that are named add figures of their own. `--reliable` replaces the share of the covariance within
 intents from which on the whitening is as strong as its setting says (`emu_core.methods.posterior.whitening`).
@@ -13,6 +15,7 @@ intents from which on the whitening is as strong as its setting says (`emu_core.
 import argparse
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import emu_core  # noqa: F401  - first: it sets how OpenMP threads wait, before torch starts them
@@ -36,13 +39,19 @@ from benchmarks.default_method import (
     posterior,
     unit,
 )
+from benchmarks.published import classified, nearest, peer
+from benchmarks.sets import Part, frame_of, parts_of
+from emu_core.bench.peers import Peer
 from emu_core.evaluation.classifier import regression
 from emu_core.evaluation.intent_regression import weights
 from emu_core.methods.posterior import whitening
 from emu_core.methods.posterior.fit import Examples
 from emu_core.methods.registry import configure
 
-LABELS = {"sib": (2, 4, 8, 16, 32), "demo": (2, 4, 8, 14), "home": (2, 4, 8)}  # an intent
+REAL = ("xsid", "faq", "lu", "banking77", "clinc150")
+LABELS = {"sib": (2, 4, 8, 16, 32), "demo": (2, 4, 8, 14), "home": (2, 4, 8)} | dict.fromkeys(
+    REAL, (2, 4, 8, 16)
+)
 HELD_OUT = 175  # ids of SIB-200's training split, a quarter
 SHARE, INVERSE_PENALTY = 0.3, 10.0  # of the baseline
 
@@ -93,10 +102,25 @@ def measure(name: str, data: Labelled, labels: int, seed: int, fit: Fit, vault: 
     return {"known": known, "new": new}
 
 
+def measure_real(
+    part: Part, data: Labelled, labels: int, seed: int, fit: Fit, vault: Vault
+) -> dict[str, float]:
+    """Return the figures of a draw from a set's pool; the drawn sentences are the pool that is asked."""
+    rows = drawn(data, part.train, labels, np.random.default_rng(seed))
+    part, apply = part._replace(train=rows), fit(data.labels(rows, vault.reference))
+    right = {"known": nearest(part, data, apply).correct}
+    if hasattr(apply, "classify"):
+        right["classifier"] = classified(part, data, apply)
+    return {
+        name: 100 * float(np.mean([of.mean() for of in by_language.values()]))
+        for name, by_language in right.items()
+    }
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("data", type=Path, help="a folder with sib200 and home_assistant")
+    parser.add_argument("data", type=Path, help="a folder with sib200, home_assistant and native")
     parser.add_argument("--vectors", type=Path, required=True, help="folder to store vectors in")
     parser.add_argument("--encoder", default="use")
     parser.add_argument("--seeds", type=int, nargs="+", default=[*range(1010, 1016)], help="of the draws")
@@ -114,11 +138,18 @@ def main() -> None:
     for changes in changed_settings(options):
         systems[json.dumps(changes)] = posterior(configure("posterior", options.encoder, **changes))
     for name, counts in ((name, LABELS[name]) for name in options.sets):
-        data = Labelled(*getattr(vault, name))
+        if name in REAL:
+            frame = frame_of(name, options.data)
+            data = Labelled(frame, vault.vectors(name, frame["text"].tolist))
+            draw = partial(measure_real, next(parts_of(name, frame)), data)
+            asked = systems | {"regression": peer(Peer.LOGISTIC)}
+        else:
+            data = Labelled(*getattr(vault, name))
+            draw, asked = partial(measure, name, data), systems
         for labels in counts:
             figures = {
-                system: [measure(name, data, labels, seed, fit, vault) for seed in options.seeds]
-                for system, fit in systems.items()
+                system: [draw(labels, seed, fit, vault) for seed in options.seeds]
+                for system, fit in asked.items()
             }
             means = {
                 system: {key: round(float(np.mean([draw[key] for draw in draws])), 1) for key in draws[0]}

@@ -5,7 +5,7 @@
     python -m benchmarks.few_shot demo=bench/demo sib=bench/sib
 
 A row is the Acc@1 in percent of one system, trained on one draw of the labels: the mean over the benchmark's
-directions. Of a benchmark that is not finished, the finished cells are taken.
+directions. Of a benchmark that is not finished, the finished cells are taken. Rows of sets that are not named stay.
 """
 
 import argparse
@@ -56,9 +56,12 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("folders", nargs="+", metavar="SET=FOLDER", help="benchmarks, each of a set")
-    named = (item.partition("=") for item in parser.parse_args().folders)
-    rows = [row for data, _, folder in named for row in rows_of(data, Path(folder))]
-    pd.DataFrame(rows, columns=COLUMNS).to_csv(RESULTS / "few_shot.csv", index=False)
+    named = dict(item.split("=", 1) for item in parser.parse_args().folders)
+    rows = [row for data, folder in named.items() for row in rows_of(data, Path(folder))]
+    path = RESULTS / "few_shot.csv"
+    kept = pd.read_csv(path, keep_default_na=False)
+    kept = kept[~kept["data"].isin(named)]
+    pd.concat([kept, pd.DataFrame(rows, columns=COLUMNS)]).to_csv(path, index=False)
 
 
 if __name__ == "__main__":
