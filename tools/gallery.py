@@ -5,6 +5,7 @@ import re
 from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from PIL import Image
 
@@ -21,6 +22,17 @@ def lines() -> list[tuple[str, str]]:
     return LINE.findall(PAGE.read_text("utf-8"))
 
 
+def ended(figure: dict[str, Any]) -> dict[str, Any]:
+    """Return a figure as it is after its last frame, if it plays."""
+    if frames := figure.pop("frames", None):
+        for number, changed in zip(frames[-1]["traces"], frames[-1]["data"], strict=True):
+            figure["data"][number] |= changed
+        figure["layout"] |= frames[-1].get("layout", {})
+        [slider] = figure["layout"]["sliders"]
+        slider["active"] = len(slider["steps"]) - 1
+    return figure
+
+
 def main() -> None:
     """Train, draw and write."""
     import emu_core
@@ -32,7 +44,7 @@ def main() -> None:
         run = emu_core.train(data, out=Path(folder) / "run", method="emu", config=settings, snapshots=True)
         known = {"charts": charts, "comparison": emu_core.compare(data, run), "audit": audit, "run": run}
         found = lines()
-        figures = [json.loads(eval(line, known).to_json()) for line, _ in found]  # noqa: S307 - the page is ours
+        figures = [ended(json.loads(eval(line, known).to_json())) for line, _ in found]  # noqa: S307 - the page is ours
     FOLDER.mkdir(exist_ok=True)
     for (_, name), picture in zip(found, pictures(figures), strict=True):
         drawn = Image.open(BytesIO(picture)).convert("RGBA")

@@ -30,6 +30,7 @@ from emu_app.shell.widgets import (
 from emu_app.work.tasks import Answer
 from emu_app.work.vectors import weights_of
 from emu_app.workbench.languages import Asked, groups_of, spoken_marks
+from emu_app.workbench.morphing import draw_morph, draw_toggle
 from emu_app.workbench.picked_figures import PREDICTIONS, draw_figures, found_for, with_predictions
 from emu_app.workbench.subject import Space, Subject, computed_once
 from emu_core import charts
@@ -92,6 +93,9 @@ def draw_space(space: Space, now: Context, settings: Any, middle: Any) -> None:
             f"{space.titles[name]}{when}, {maps.PROJECTION_NAMES[method]}": layout.places
             for (name, layout), when in zip(layouts.items(), _when(now), strict=False)
         }
+        drawn, below = st.container(), st.container(horizontal=True, vertical_alignment="center")
+        with below:
+            morphs = draw_toggle(space)
         seen = _seen(points, now)
         places = (f"{sha}:{'trained' in seen}", panels, seen, maps.ink())
         look: _Look = {
@@ -101,8 +105,14 @@ def draw_space(space: Space, now: Context, settings: Any, middle: Any) -> None:
             "shape_languages": shape_languages,
             "density": density,
         }
-        drawn = tuple((layout.key, layout.progress) for layout in layouts.values())
-        first = _figure(*places, _first_look((places[0], *panels, maps.ink(), drawn), look))
+        progress = tuple((layout.key, layout.progress) for layout in layouts.values())
+    if morphs:
+        with drawn:
+            draw_morph(space, seen, panels, kept, sha, below)
+            maps.say_trust(layouts)
+        return
+    with drawn:
+        first = _figure(*places, _first_look((places[0], *panels, maps.ink(), progress), look))
         st.plotly_chart(
             first,
             key=CHART,
@@ -122,7 +132,7 @@ def draw_space(space: Space, now: Context, settings: Any, middle: Any) -> None:
             _same_intent(points, inspected(sha)),
         )
         maps.say_trust(layouts)
-    with middle, st.popover("Download the maps", icon=":material/download:"):
+    with below, st.popover("Download the maps", icon=":material/download:"):
         maps.draw_downloads(
             panels,
             points,

@@ -22,6 +22,7 @@ from emu_core.errors import DataError, Fix
 from emu_core.evaluation.arrays import DistinctTexts
 from emu_core.evaluation.comparison import Comparison
 from emu_core.evaluation.film import Film
+from emu_core.evaluation.neighbour_changes import Morph
 from emu_core.evaluation.projection import aligned, project, stratified_sample
 from emu_core.evaluation.run_metrics import Metrics
 from emu_core.runs.data_facts import LabelledFacts
@@ -119,6 +120,15 @@ class RunComparison(Comparison):
             maps = dict(zip(self.names, (base, aligned(other, base)), strict=True))
             self._layouts[key] = maps, part
         return self._layouts[key]
+
+    def morphed(self, method: str = "tsne", sentences: int = MOST_ON_MAP) -> Morph:
+        """Return the maps of `layout`, and how the nearest neighbour of each of their sentences changed.
+
+        The arguments and errors are those of `layout`.
+        """
+        maps, points = self.layout(method, sentences)
+        changes = self.changes()["change"].to_numpy(dtype=str)[points["row"]]
+        return Morph(points, self.names, np.stack(list(maps.values())), changes)
 
     @cached_property
     def _layouts(self) -> dict[tuple[str, int], tuple[dict[str, NDArray[np.float32]], pd.DataFrame]]:

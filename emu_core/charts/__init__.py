@@ -23,5 +23,6 @@ from emu_core.charts.heat_maps import similarity_matrix as similarity_matrix
 from emu_core.charts.intervals import forgetting_intervals as forgetting_intervals
 from emu_core.charts.intervals import guard_intervals as guard_intervals
 from emu_core.charts.intervals import system_gains as system_gains
+from emu_core.charts.morph import morph as morph
 from emu_core.charts.scatter import sentence_maps as sentence_maps
 from emu_core.charts.scatter import word_map as word_map

@@ -1,6 +1,6 @@
 """An animated map: the same sentences after each epoch, beside the accuracy of each language."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import plotly.graph_objects as go
@@ -33,7 +33,7 @@ def animation(film: Film, colour_by: ColourBy = "intent") -> go.Figure:
         column_widths=[0.7, 0.3] if measured else None,
         horizontal_spacing=0.09,
     )
-    places, hover, members = _on_grid(film.places), hover_texts(points), list[NDArray[np.intp]]()
+    places, hover, members = on_grid(film.places), hover_texts(points), list[NDArray[np.intp]]()
     traces: list[go.Scattergl] = []
     for group in groups(points, colour_by):
         members_of_group = np.flatnonzero(points[colour_by].to_numpy() == group.value)
@@ -51,10 +51,7 @@ def animation(film: Film, colour_by: ColourBy = "intent") -> go.Figure:
             )
         )
     figure.add_traces(traces)
-    frame_map(figure)
-    edge = GRID // 25
-    figure.update_xaxes(range=[-edge, GRID + edge])
-    figure.update_yaxes(range=[-edge, GRID + edge])
+    frame_grid(figure)
     if measured:
         _add_accuracy(figure, film)
     figure.frames = list(_frames(film, places, members))
@@ -63,11 +60,19 @@ def animation(film: Film, colour_by: ColourBy = "intent") -> go.Figure:
     return on_page(figure, height=680, legend=legend, showlegend=True, margin={"b": 140})
 
 
-def _on_grid(places: NDArray[np.float32]) -> NDArray[np.int16]:
+def on_grid(places: NDArray[np.float32]) -> NDArray[np.int16]:
     """Return the points (F, N, 2) as centred integers, both axes on one scale."""
     low, high = places.min(axis=(0, 1)), places.max(axis=(0, 1))
     scale = GRID / max(float((high - low).max()), 1e-9)
     return np.round((places - (low + high) / 2) * scale + GRID / 2).astype(np.int16)
+
+
+def frame_grid(figure: go.Figure) -> None:
+    """Frame a map of points on the grid, with an edge around them."""
+    frame_map(figure)
+    edge = GRID // 25
+    figure.update_xaxes(range=[-edge, GRID + edge])
+    figure.update_yaxes(range=[-edge, GRID + edge])
 
 
 def _add_accuracy(figure: go.Figure, film: Film) -> None:
@@ -109,8 +114,7 @@ def _frames(
     for frame in range(len(places)):
         following = min(frame + 1, last)
         for step in range(BETWEEN if frame < last else 1):
-            share = step / BETWEEN
-            share = share * share * (3 - 2 * share)  # slow at both ends
+            share = slow_at_both_ends(step / BETWEEN)
             now = np.round((1 - share) * places[frame] + share * places[following]).astype(np.int16)
             data: list[dict[str, object]] = [
                 {"type": "scattergl", "x": now[rows, 0], "y": now[rows, 1]} for rows in members
@@ -121,35 +125,44 @@ def _frames(
             yield {"name": f"{frame}.{step}", "data": data, "traces": traces}
 
 
+def slow_at_both_ends(share: float) -> float:
+    """Return how far a point has come after a share (0 to 1) of the steps to its next place."""
+    return share * share * (3 - 2 * share)
+
+
+def shown(duration: int) -> dict[str, object]:
+    """Return how Plotly shows a frame, for so many milliseconds."""
+    return {
+        "mode": "immediate",
+        "frame": {"duration": duration, "redraw": True},
+        "transition": {"duration": 0},
+    }
+
+
+def stops(steps: Sequence[tuple[str, str]]) -> list[dict[str, object]]:
+    """Return the stops of a slider; each has a title and the name of its frame."""
+    return [
+        {"label": plain(title), "method": "animate", "args": [[frame], shown(0)]} for title, frame in steps
+    ]
+
+
+def buttons(y: float) -> dict[str, object]:
+    """Return the buttons that play and pause, at the left, with their upper end at `y` of the map's height."""
+    return {
+        "type": "buttons", "direction": "left", "showactive": False,
+        "buttons": [
+            {"label": "▶ Play", "method": "animate", "args": [None, {**shown(STEP_MS), "fromcurrent": True}]},
+            {"label": "❚❚ Pause", "method": "animate", "args": [[None], shown(0)]},
+        ],
+        "x": 0, "y": y, "xanchor": "left", "yanchor": "top", "pad": {"t": 0},
+    }  # fmt: skip
+
+
 def _add_controls(figure: go.Figure, titles: tuple[str, ...]) -> None:
     """Add the buttons and the slider under the map."""
-
-    def shown(duration: int) -> dict[str, object]:
-        return {
-            "mode": "immediate",
-            "frame": {"duration": duration, "redraw": True},
-            "transition": {"duration": 0},
-        }
-
-    buttons = [
-        {"label": "▶ Play", "method": "animate", "args": [None, {**shown(STEP_MS), "fromcurrent": True}]},
-        {"label": "❚❚ Pause", "method": "animate", "args": [[None], shown(0)]},
-    ]
-    steps = [
-        {"label": plain(title), "method": "animate", "args": [[f"{frame}.0"], shown(0)]}
-        for frame, title in enumerate(titles)
-    ]
-    figure.update_layout(
-        updatemenus=[
-            {
-                "type": "buttons", "direction": "left", "showactive": False, "buttons": buttons,
-                "x": 0, "y": -0.12, "xanchor": "left", "yanchor": "top", "pad": {"t": 0},
-            }
-        ],
-        sliders=[
-            {
-                "active": 0, "steps": steps, "x": 0.18, "len": 0.82, "y": -0.08, "yanchor": "top",
-                "currentvalue": {"visible": True, "prefix": "", "xanchor": "left"}, "pad": {"t": 0},
-            }
-        ],
-    )  # fmt: skip
+    steps = stops([(title, f"{frame}.0") for frame, title in enumerate(titles)])
+    slider = {
+        "active": 0, "steps": steps, "x": 0.18, "len": 0.82, "y": -0.08, "yanchor": "top",
+        "currentvalue": {"visible": True, "prefix": "", "xanchor": "left"}, "pad": {"t": 0},
+    }  # fmt: skip
+    figure.update_layout(updatemenus=[buttons(-0.12)], sliders=[slider])

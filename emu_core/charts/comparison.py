@@ -28,14 +28,15 @@ from emu_core.charts.style import (
     plain,
 )
 from emu_core.data.languages import language_name
-from emu_core.evaluation.comparison import SIGNIFICANT, Change, Comparison
+from emu_core.evaluation.comparison import SIGNIFICANT, Comparison
 from emu_core.evaluation.forgetting import PARTS, measure_name
+from emu_core.evaluation.neighbour_changes import Change
 from emu_core.evaluation.retrieval import TIE
 from emu_core.evaluation.triples import PAIRS
 
 Side = Literal["base", "other"]
 MOST_CONFUSED = 20  # intents in a heat map
-_CHANGES = {
+CHANGES = {
     Change.FIXED: PALETTE[2],
     Change.BROKEN: CLOSEST,
     Change.CHANGED: PALETTE[4],
@@ -76,7 +77,7 @@ def changes(comparison: Comparison, pool: str | None = None) -> go.Figure:
     counts = comparison.change_counts(pool)
     names = [plain(language_name(code)) for code in counts["language"]]
     figure = go.Figure()
-    for kind, colour in _CHANGES.items():
+    for kind, colour in CHANGES.items():
         figure.add_bar(
             x=counts[kind.value].tolist(),
             y=names,

@@ -36,6 +36,8 @@ def add_compare(verbs: Any) -> None:
     option(parser, "--html FILE", "write a page with interactive charts, which works offline")
     about = "write a page with an animated map over the epochs, for a run trained with --snapshots"
     option(parser, "--animation FILE", about)
+    about = "write a page with a map that a slider turns from the one encoder's into the other's"
+    option(parser, "--morph FILE", about)
 
 
 def _compare(options: argparse.Namespace) -> Output:
@@ -59,6 +61,10 @@ def _compare(options: argparse.Namespace) -> Output:
         from emu_core.reports.map_pages import animation_page
 
         write_named(options.animation, animation_page(comparison.film, "intent", comparison.names[1]))
+    if options.morph:
+        from emu_core.reports.map_pages import morph_page
+
+        write_named(options.morph, morph_page(comparison.morphed()))
     if options.json:
         from emu_core.reports.views import comparison_records
 
@@ -68,6 +74,8 @@ def _compare(options: argparse.Namespace) -> Output:
         print(f"\nthe charts are in {options.html}")
     if options.animation:
         print(f"\nthe animated map is in {options.animation}")
+    if options.morph:
+        print(f"\nthe map from one encoder to the other is in {options.morph}")
     return {}
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from enum import StrEnum
 from functools import cached_property
 from itertools import product
 
@@ -19,6 +18,7 @@ from emu_core.evaluation.asked import known_rows, nearest_by_language, translate
 from emu_core.evaluation.guard import LanguageChange, guard, language_change
 from emu_core.evaluation.leakage import Leakage, LeakageChange, language_leakage
 from emu_core.evaluation.leave_one_out import LeaveOneOut, leave_one_out
+from emu_core.evaluation.neighbour_changes import Change, changes_of
 from emu_core.evaluation.significance import (
     SignedRank,
     accuracy_interval,
@@ -69,28 +69,6 @@ def leakage_change(base: Measured, other: Measured) -> LeakageChange | None:
     if base.leakage is None or other.leakage is None:
         return None
     return LeakageChange(base.leakage, other.leakage)
-
-
-class Change(StrEnum):
-    """The change of a sentence's nearest neighbour between two encoders."""
-
-    FIXED = "fixed"
-    BROKEN = "broken"
-    CHANGED = "changed"
-    UNCHANGED = "unchanged"
-
-    @property
-    def meaning(self) -> str:
-        """An explanation of the change."""
-        return _MEANINGS[self]
-
-
-_MEANINGS = {
-    Change.FIXED: "the old neighbour had another intent, the new one has the sentence's own",
-    Change.BROKEN: "the old neighbour had the sentence's own intent, the new one has another",
-    Change.CHANGED: "another neighbour, as right or as wrong as the old one",
-    Change.UNCHANGED: "the same neighbour",
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -308,14 +286,8 @@ class Comparison:
         (old, _), (new, _) = nearest_by_encoder = [
             self._nearest(measured.accuracy, pool) for measured in self.measured
         ]
-        was_right, is_right = intents[old] == intents, intents[new] == intents
-        change = np.select(
-            [~was_right & is_right, was_right & ~is_right, old != new],
-            [Change.FIXED.value, Change.BROKEN.value, Change.CHANGED.value],
-            Change.UNCHANGED.value,
-        )
         table = self.sentences[["text", "language", "intent"]].rename(columns={"text": "sentence"})
-        table.insert(0, "change", change)
+        table.insert(0, "change", changes_of(intents, old, new))
         for name, (rows, cosines) in zip(("base", "other"), nearest_by_encoder, strict=True):
             for column, title in (("text", "neighbour"), ("language", "language"), ("intent", "intent")):
                 table[f"{name}_{title}"] = self.sentences[column].to_numpy()[rows]

@@ -23,7 +23,7 @@ from emu_core.reports import views
 from emu_core.reports.cells import comparison_cell, message_cell, view_cell
 from emu_core.reports.comparison_page import comparison_page, comparison_title
 from emu_core.reports.figures_as_text import Sentence, is_flagged, new_intent_sentence
-from emu_core.reports.map_pages import animation_page
+from emu_core.reports.map_pages import animation_page, morph_page
 from emu_core.reports.views import ComparisonView
 
 Which = Side | Literal["difference"]
@@ -93,6 +93,18 @@ class NotebookComparison(RunComparison):
             RunError: the file can't be written.
         """
         return write_named(path, comparison_page(self))
+
+    def morph(self, method: str = "tsne", sentences: int = MOST_ON_MAP) -> go.Figure:
+        """Draw one map that a slider turns from the one encoder's into the other's.
+
+        A sentence whose nearest neighbour became right leaves a green trail, one whose neighbour became wrong an
+        orange one (`changes`). The arguments and errors are those of `Plots.map`.
+        """
+        return on_white(charts.morph(self.morphed(method, sentences)))
+
+    def morph_page(self, method: str = "tsne", sentences: int = MOST_ON_MAP) -> str:
+        """Return the figure of `morph` as an HTML page that needs no network; arguments and errors are the same."""
+        return morph_page(self.morphed(method, sentences))
 
     def animate(self, colour_by: ColourBy = "intent") -> go.Figure:
         """Draw the run's sentences on one map before training and after each epoch, beside the accuracy by language.

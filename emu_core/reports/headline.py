@@ -7,8 +7,9 @@ import pandas as pd
 
 from emu_core.data.languages import language_name
 from emu_core.data.wording import counted, shown
-from emu_core.evaluation.comparison import Change, Comparison
+from emu_core.evaluation.comparison import Comparison
 from emu_core.evaluation.guard import LanguageChange, Verdict
+from emu_core.evaluation.neighbour_changes import Change
 from emu_core.reports.templating import render_html
 from emu_core.runs.config import RunConfig
 from emu_core.runs.data_facts import DataFacts, LabelledFacts, ParallelFacts

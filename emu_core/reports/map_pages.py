@@ -1,4 +1,4 @@
-"""Maps of sentences as HTML pages that need no network: still ones, and the animation over a run's epochs."""
+"""Maps of sentences as HTML pages that need no network: still ones, from one encoder to another, and by epoch."""
 
 from collections.abc import Collection, Mapping, Set
 
@@ -9,15 +9,22 @@ from numpy.typing import NDArray
 
 from emu_core.charts.animation import animation
 from emu_core.charts.marks import ColourBy
+from emu_core.charts.morph import morph
 from emu_core.charts.scatter import sentence_maps
 from emu_core.charts.style import on_white
 from emu_core.evaluation.film import Film
+from emu_core.evaluation.neighbour_changes import Morph
 from emu_core.reports.templating import WEBGL, render_html
 
 
 def animation_page(film: Film, colour_by: ColourBy, name: str) -> str:
     """Return the figure of `animation` for a run's name as an HTML page."""
     return _page(f"{name}: the space at each epoch", animation(film, colour_by))
+
+
+def morph_page(moved: Morph) -> str:
+    """Return the figure of `morph` as an HTML page."""
+    return _page(f"From {moved.titles[0]} to {moved.titles[1]}", morph(moved))
 
 
 def maps_page(

@@ -8,8 +8,9 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from emu_core.charts import comparison as draw
-from emu_core.evaluation.comparison import Change, Comparison
+from emu_core.evaluation.comparison import Comparison
 from emu_core.evaluation.forgetting import PARTS
+from emu_core.evaluation.neighbour_changes import Change
 from emu_core.reports import figures_as_text as metric_rows
 from emu_core.reports.figures_as_text import TextTable
 

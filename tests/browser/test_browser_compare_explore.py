@@ -436,3 +436,34 @@ def test_a_sentence_is_asked_in_the_other_languages_on_both_maps(opened: Page, s
     until_drawn(
         opened, "g._fullData.filter(t => t.name === 'emu mark' && t.marker?.symbol === 'star').length === 2"
     )
+
+
+def test_one_map_turns_into_the_other_and_goes_out_as_a_page(opened: Page, tmp_path: Path) -> None:
+    opened.get_by_text("Turn A into B").click()
+    see_address(opened, **{"explore-morph": "true"})
+    opened.reload()  # as by a link
+    graph = "document.querySelector('.st-key-explore-morphing .js-plotly-plot')"
+    last = f"{graph}?._fullLayout?.sliders?.[0].steps.length - 1"
+    opened.wait_for_function(f"() => {last} > 0 && {graph}._transitionData._frames.length === {last} + 1")
+
+    def until_at(condition: str) -> None:
+        opened.wait_for_function(
+            f"() => {{ const at = {graph}._fullLayout.sliders[0].active; return {condition} }}"
+        )
+
+    opened.get_by_text("Play", exact=False).first.click()
+    until_at("at > 0")
+    until_at(f"at === {last}")
+    trail = f"{graph}._fullData.find(t => t.mode === 'lines')"
+    moved = f"Array.from({trail}.x).some((x, i, all) => i % 3 === 1 && x !== all[i - 1])"
+    opened.wait_for_function(f"() => {trail}.x.length > 2 && {moved}")
+    with opened.expect_download() as info:
+        opened.get_by_role("button", name="Download it as HTML").click()
+    page = tmp_path / "page.html"
+    info.value.save_as(page)
+    offline = opened.context.new_page()
+    offline.goto(page.as_uri())
+    offline.get_by_text("Play", exact=False).first.wait_for()
+    offline.close()
+    opened.get_by_text("Turn A into B").click()
+    opened.wait_for_function(f"() => {GRAPH}?._fullData?.some(trace => trace.customdata?.length)")

@@ -192,3 +192,18 @@ def test_the_curves_are_those_of_the_runs(comparison: NotebookComparison, tmp_pa
 def test_the_page_is_the_commands(comparison: NotebookComparison, tmp_path: Path) -> None:
     page = comparison.to_html(tmp_path / "new" / "page.html").read_text("utf-8")
     assert "<h2>Confused intents</h2>" in page and "&lt;b&gt;" in page and "<script>alert" not in page
+
+
+def test_a_map_turns_from_one_encoders_into_the_others(comparison: NotebookComparison) -> None:
+    figure = comparison.morph("pca", sentences=30)
+    places, points = comparison.layout("pca", 30)
+    changes = comparison.changes()["change"].iloc[points["row"]]
+    drawn = {trace.name: len(trace.x) for trace in figure.data if trace.mode == "markers"}
+    counts = {kind: int((changes == kind).sum()) for kind in ("fixed", "broken")}
+    assert drawn == {"the others": 30 - sum(counts.values())} | {
+        f"{kind}: {count}": count for kind, count in counts.items()
+    }
+    assert [figure.layout.sliders[0].steps[end].label for end in (0, -1)] == ["A", "&lt;i&gt;B"]
+    assert np.array_equal(comparison.morphed("pca", 30).places, np.stack(list(places.values())))
+    page = comparison.morph_page("pca", sentences=30)
+    assert "default-src 'none'" in page and HOSTILE not in page and "<i>B" not in page

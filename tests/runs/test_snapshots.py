@@ -106,12 +106,14 @@ def test_a_run_plays_its_held_out_sentences(run: Run, data: Path) -> None:
     assert len(shown.frames) == len(names)
 
 
-def test_the_command_writes_a_page_that_needs_no_network(run: Run, data: Path, tmp_path: Path) -> None:
-    page = tmp_path / "folds.html"
-    assert main(["compare", str(data), "--run", str(run.folder), "--animation", str(page)]) == 0
-    text = page.read_text("utf-8")
-    assert "Content-Security-Policy" in text and "default-src 'none'" in text
-    assert "Plotly.addFrames" in text and "http-equiv" in text
+def test_the_command_writes_pages_that_need_no_network(run: Run, data: Path, tmp_path: Path) -> None:
+    pages = {"--animation": tmp_path / "folds.html", "--morph": tmp_path / "morph.html"}
+    named = [word for option, page in pages.items() for word in (option, str(page))]
+    assert main(["compare", str(data), "--run", str(run.folder), *named]) == 0
+    for page in pages.values():
+        text = page.read_text("utf-8")
+        assert "Content-Security-Policy" in text and "default-src 'none'" in text
+        assert "Plotly.addFrames" in text and "http-equiv" in text
 
 
 def test_damage_is_said(run: Run, data: Path, tmp_path: Path) -> None:

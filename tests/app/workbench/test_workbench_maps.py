@@ -16,6 +16,7 @@ from emu_core.data.labelled import LabelledSet
 from emu_core.encoders.registry import load_encoder
 from emu_core.errors import Message
 from emu_core.evaluation.comparison import Comparison
+from emu_core.evaluation.neighbour_changes import neighbour_changes
 from emu_core.evaluation.projection import Projection, aligned, project, trustworthiness
 from emu_core.runs.run import Run
 from tests.support.app_pages import explore, with_frame
@@ -229,6 +230,23 @@ def test_maps_say_how_far_they_can_be_trusted(app: AppTest, trained: Trained) ->
     [said] = [caption.value for caption in app.caption if caption.value.startswith("Trust in the maps")]
     base, _ = vectors(trained[1], trained[0])
     assert f"A: **{trustworthiness(base, project(base, Projection.PCA)):.2f}**" in said
+
+
+def test_one_map_turns_into_the_other_with_trails_of_held_out_sentences(
+    app: AppTest, trained: Trained
+) -> None:
+    run, labelled, _ = trained
+    explore(app, **{"explore-morph": True})
+    assert not any(map(is_map, figures(app)))
+    morph = next(spec for spec in figures(app) if "frames" in spec)
+    frame = labelled.frame
+    changes = neighbour_changes(frame, *vectors(labelled, run))[frame["split"] != "train"]
+    names = [trace["name"] for trace in morph["data"] if trace.get("mode") == "markers"]
+    assert names == ["the others", *(f"{kind}: {(changes == kind).sum()}" for kind in ("fixed", "broken"))]
+    assert any("that an encoder was trained on leave no trail" in line.value for line in app.caption)
+    assert "Download it as HTML" in [button.label for button in app.get("download_button")]
+    next(toggle for toggle in app.toggle if toggle.label == "Turn A into B").set_value(False).run()
+    assert drawn_rows(app, "x") == frame.index.tolist()
 
 
 def test_what_cannot_be_laid_out_is_said_beside_its_first_map(app: AppTest, worker: AtOnce) -> None:

@@ -1,0 +1,81 @@
+"""How the nearest neighbours of sentences change from one encoder to another."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from emu_core.data.labelled.repeats import sentence_groups
+from emu_core.evaluation.arrays import Vectors
+from emu_core.evaluation.retrieval import nearest
+
+
+class Change(StrEnum):
+    """The change of a sentence's nearest neighbour between two encoders."""
+
+    FIXED = "fixed"
+    BROKEN = "broken"
+    CHANGED = "changed"
+    UNCHANGED = "unchanged"
+
+    @property
+    def meaning(self) -> str:
+        """An explanation of the change."""
+        return _MEANINGS[self]
+
+
+_MEANINGS = {
+    Change.FIXED: "the old neighbour had another intent, the new one has the sentence's own",
+    Change.BROKEN: "the old neighbour had the sentence's own intent, the new one has another",
+    Change.CHANGED: "another neighbour, as right or as wrong as the old one",
+    Change.UNCHANGED: "the same neighbour",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Morph:
+    """The same sentences on the maps of two encoders, and how the nearest neighbour of each changed."""
+
+    sentences: pd.DataFrame  # N rows with the columns `text`, `intent` and `language`
+    titles: tuple[str, str]  # of the maps
+    places: NDArray[np.float32]  # (2, N, 2); the second map is rotated onto the first (`projection.aligned`)
+    changes: NDArray[np.str_]  # (N,), a `Change` each
+
+
+def changes_of(
+    intents: Sequence[str] | NDArray[np.generic], old: NDArray[np.int64], new: NDArray[np.int64]
+) -> NDArray[np.str_]:
+    """Return the `Change` of each of N sentences, (N,), from the rows of its old and its new neighbour, (N,) each."""
+    intents = np.asarray(intents)
+    was_right, is_right = intents[old] == intents, intents[new] == intents
+    kinds = np.select(
+        [~was_right & is_right, was_right & ~is_right, old != new],
+        [Change.FIXED.value, Change.BROKEN.value, Change.CHANGED.value],
+        Change.UNCHANGED.value,
+    )
+    return kinds.astype(str)
+
+
+def neighbour_changes(sentences: pd.DataFrame, base: Vectors, other: Vectors) -> NDArray[np.str_]:
+    """Return the `Change` of each of N sentences, (N,), among them all, in any language.
+
+    A neighbour is never a repeat or a translation of the sentence; one that has no neighbour is unchanged.
+
+    Args:
+        sentences: N rows with the columns `text`, `intent`, `language` and `id`.
+        base: (N, d) vectors by the one encoder.
+        other: (N, e) by the other one.
+
+    Raises:
+        DataError: a vector is zero or not finite, or the lengths differ.
+    """
+    groups, rows = sentence_groups(sentences), np.arange(len(sentences))
+    if len(rows) < 2:
+        return np.full(len(rows), Change.UNCHANGED.value)
+    old, new = (nearest(vectors, rows.tolist(), 1, groups).rows[:, 0] for vectors in (base, other))
+    return changes_of(
+        sentences["intent"].to_numpy(), np.where(old < 0, rows, old), np.where(new < 0, rows, new)
+    )
