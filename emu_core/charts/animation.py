@@ -130,7 +130,7 @@ def slow_at_both_ends(share: float) -> float:
     return share * share * (3 - 2 * share)
 
 
-def shown(duration: int) -> dict[str, object]:
+def _shown(duration: int) -> dict[str, object]:
     """Return how Plotly shows a frame, for so many milliseconds."""
     return {
         "mode": "immediate",
@@ -142,7 +142,7 @@ def shown(duration: int) -> dict[str, object]:
 def stops(steps: Sequence[tuple[str, str]]) -> list[dict[str, object]]:
     """Return the stops of a slider; each has a title and the name of its frame."""
     return [
-        {"label": plain(title), "method": "animate", "args": [[frame], shown(0)]} for title, frame in steps
+        {"label": plain(title), "method": "animate", "args": [[frame], _shown(0)]} for title, frame in steps
     ]
 
 
@@ -151,8 +151,8 @@ def buttons(y: float) -> dict[str, object]:
     return {
         "type": "buttons", "direction": "left", "showactive": False,
         "buttons": [
-            {"label": "▶ Play", "method": "animate", "args": [None, {**shown(STEP_MS), "fromcurrent": True}]},
-            {"label": "❚❚ Pause", "method": "animate", "args": [[None], shown(0)]},
+            {"label": "▶ Play", "method": "animate", "args": [None, {**_shown(STEP_MS), "fromcurrent": True}]},
+            {"label": "❚❚ Pause", "method": "animate", "args": [[None], _shown(0)]},
         ],
         "x": 0, "y": y, "xanchor": "left", "yanchor": "top", "pad": {"t": 0},
     }  # fmt: skip
