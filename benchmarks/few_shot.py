@@ -5,7 +5,8 @@
     python -m benchmarks.few_shot demo=bench/demo sib=bench/sib
 
 A row is the Acc@1 in percent of one system, trained on one draw of the labels: the mean over the benchmark's
-directions. Of a benchmark that is not finished, the finished cells are taken. Rows of sets that are not named stay.
+directions. Of a benchmark that is not finished, those numbers of labels are taken of which all cells are finished. Rows
+of sets that are not named stay.
 """
 
 import argparse
@@ -30,7 +31,8 @@ def rows_of(data: str, folder: Path) -> list[tuple[str, str, str, str, int, int,
     if not isinstance(experiment, EmuExperiment):
         raise SystemExit(f"{folder} is a benchmark of another paper")
     encoder = experiment.config.encoder
-    cells = ((cell, experiment.read(cell)) for cell in experiment.cells())
+    cells = [(cell, experiment.read(cell)) for cell in experiment.cells()]
+    unfinished = {cell.labels for cell, result in cells if result is None}
     return [
         (
             data,
@@ -42,7 +44,7 @@ def rows_of(data: str, folder: Path) -> list[tuple[str, str, str, str, int, int,
             _accuracy(result, experiment.directions),
         )
         for cell, result in cells
-        if result is not None and (cell.labels or cell.system == BASE)
+        if result is not None and cell.labels not in unfinished and (cell.labels or cell.system == BASE)
     ]
 
 

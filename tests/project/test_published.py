@@ -287,9 +287,10 @@ def test_figures_of_the_pages_are_the_means_of_the_bits() -> None:
     assert readme.split("|")[4].strip().strip("*") == f"{sum(quarters) / 4:.1f}"
 
 
-def test_few_shot_figures_are_means_over_ten_draws_of_the_better_rate() -> None:
+@pytest.mark.parametrize("data", ["demo", "sib"])
+def test_few_shot_figures_are_means_over_ten_draws_of_the_better_rate(data: str) -> None:
     draws = pd.read_csv(RESULTS / "few_shot.csv", keep_default_na=False).query(
-        "system == 'peer.setfit' and labels == 8"
+        "data == @data and system == 'peer.setfit' and labels == 8"
     )
     rates = [of["accuracy"].to_numpy() for _, of in draws.groupby("rate")]
     assert [len(values) for values in rates] == [10, 10]
@@ -297,7 +298,7 @@ def test_few_shot_figures_are_means_over_ten_draws_of_the_better_rate() -> None:
     half = 2.2622 * np.sqrt(
         ((best - best.mean()) ** 2).sum() / 9 / 10
     )  # Student's t with nine degrees of freedom
-    [line] = [line for line in tables()["few-shot curve demo"] if line.startswith("| SetFit |")]
+    [line] = [line for line in tables()[f"few-shot curve {data}"] if line.startswith("| SetFit |")]
     assert line.endswith(f"| {best.mean():.1f} ±{half:.1f} |")
 
 
