@@ -67,13 +67,14 @@ def main() -> None:
         st.Page("views/train.py", title="Train", icon=":material/model_training:"),
         st.Page("views/workbench.py", title="Workbench", icon=":material/scatter_plot:", default=True),
     ]
+    glossary = st.Page("views/glossary.py", title="Glossary", icon=":material/menu_book:")
     lab = [
         st.Page("views/pretrain.py", title="Pretrain", icon=":material/foundation:"),
         st.Page("views/translations.py", title="Translations", icon=":material/g_translate:"),
         st.Page("views/split.py", title="Split", icon=":material/call_split:"),
         st.Page("views/bench.py", title="Evidence", icon=":material/query_stats:"),
         st.Page("views/encoders.py", title="Encoders", icon=":material/translate:"),
-        st.Page("views/glossary.py", title="Glossary", icon=":material/menu_book:"),
+        glossary,
     ]
     page = st.navigation([*tabs, *lab], position="hidden")
     st.set_page_config(page_title=f"{page.title} - Emu")  # tells tabs and bookmarks of the browser apart
@@ -108,6 +109,8 @@ def main() -> None:
         st.title(page.title)
     with errors_shown():
         page.run()
+    if page is not glossary:
+        draw_link(glossary, "What the words mean", ":material/menu_book:")
 
 
 if __name__ == "__main__":  # not in a helper process that is started while this page is drawn

@@ -327,7 +327,7 @@ def choose_pairs(source: Read, languages: Sequence[str]) -> Pairs:
     )
     text, key = texts[at], f"{source.key}:{at}"
     asking = choose_one(
-        "Queries in",
+        "Asked in",
         text.languages,
         f"translations-asking-{source.key}-{at}",
         container=whose,
@@ -349,7 +349,7 @@ def say_trained_on(run: Run | None, source: Read) -> None:
     except RunError:
         return
     if facts.sha256 == _trained_digest(source.key, seed, source.parallel):
-        on_them = "" if reached is None else f", on which its mean P@1 was {reached:.1f} %"
+        on_them = "" if reached is None else f", of which it found {reached:.1f} % of the translations"
         draw_note(
             "The run was trained on this text, except for the pairs that it held out"
             f"{on_them}. Translations are found more easily here than in new text."

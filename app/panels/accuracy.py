@@ -19,12 +19,14 @@ from emu_core.evaluation.guard import LanguageChange, Verdict
 from emu_core.evaluation.run_metrics import NewIntentMetrics
 from emu_core.reports.figures_as_text import (
     RETRIEVAL,
-    new_intent_sentence,
+    new_intent_change,
     significance_sentence,
+    whitening_sentence,
 )
 from emu_core.reports.headline import verdict_sentence
 
 MOST_SIDE_BY_SIDE = 7  # languages; larger matrices get a tab each
+_PAIR, _RIGHT = "language pair", "right intents"  # the words of the pages
 _CHANCE_POINTS = 1.0  # by which the leakage of a few hundred sentences varies by chance
 _COLUMNS: tuple[Literal["base", "other", "difference"], ...] = ("base", "other", "difference")
 _DRAW = {Verdict.LOSES: st.error, Verdict.MAY_LOSE: st.warning}
@@ -35,7 +37,7 @@ _LEAKAGE = {
 
 
 def draw_accuracy(comparison: Comparison, *, seen: bool = False) -> None:
-    """Draw means, gains and losses, matrices, leakage and all directions.
+    """Draw means, gains and losses, matrices, leakage and all language pairs.
 
     On sentences `seen` in training, no gain is shown as a success.
     """
@@ -48,11 +50,11 @@ def draw_accuracy(comparison: Comparison, *, seen: bool = False) -> None:
 
 
 def _draw_means(comparison: Comparison, seen: bool) -> None:
-    means = comparison.means.to_dict("records")
+    means = comparison.means_over(_PAIR).to_dict("records")
     cells = roomy_columns(len(means) + 2, 260, "means", border=True)
     for cell, row in zip(cells, means, strict=False):
         cell.metric(
-            f"Right intents, {row['over'].replace('directions', 'language pairs')}",
+            f"Right intents, {row['over']}",
             f"{row['other']:.1f} %",
             f"{row['difference']:+.1f} points from {row['base']:.1f}" + ", seen in training" * seen,
             delta_color="off" if seen else "normal",
@@ -84,7 +86,7 @@ def _draw_matrices(comparison: Comparison) -> None:
             "the numbers.",
             container=container,
         )
-    st.caption(literal(significance_sentence(comparison)))
+    st.caption(literal(significance_sentence(comparison, _PAIR)), help=help_on(Word.ACCURACY, Word.PAIR))
 
 
 def _draw_leakage(leakage: pd.DataFrame) -> None:
@@ -101,7 +103,8 @@ def _draw_leakage(leakage: pd.DataFrame) -> None:
     st.caption(
         f"How well the language can be told, on {counted(rows[0]['sentences'], 'sentence')} in "
         f"{rows[0]['languages']} languages; the nearer to chance, the better. A sentence's own translations are left "
-        "out. The first is the balanced accuracy of a linear probe, in cross-validation."
+        "out.",
+        help="The first is the balanced accuracy of a linear probe, in cross-validation.",
     )
 
 
@@ -144,7 +147,7 @@ def draw_guard(guard: Mapping[str, LanguageChange], title: str = RETRIEVAL) -> N
 
 def _draw_intervals(
     guard: Mapping[str, LanguageChange],
-    names: tuple[str, str] = ("base", "specialised"),
+    names: tuple[str, str] = ("before training", "after"),
     *,
     seen: bool = False,
     title: str = RETRIEVAL,
@@ -159,8 +162,8 @@ def _draw_intervals(
     )
     pools = ", among labelled ones in every language" if title == RETRIEVAL else ""
     st.caption(
-        f"Sentences in each language{pools}: right intents of 100, {names[1]} minus {names[0]}, with 95 % intervals. A "
-        "language loses if its whole interval is below zero, and may lose if its estimate is."
+        f"Sentences in each language{pools}: right intents of 100, the change from {names[0]} to {names[1]}, with "
+        "95 % intervals. A language loses if its whole interval is below zero, and may lose if its estimate is."
     )
 
 
@@ -168,4 +171,6 @@ def draw_new_intents(measured: NewIntentMetrics | None) -> None:
     """Draw the gain or loss of sentences whose intents have no labels."""
     draw = None if measured is None else _DRAW.get(measured.verdict)
     icon = ":material/trending_down:" if draw else ":material/new_label:"
-    (draw or st.info)(sentence(new_intent_sentence(measured)), icon=icon)
+    (draw or st.info)(sentence(new_intent_change(measured, _RIGHT)), icon=icon)
+    if why := whitening_sentence(measured):
+        st.caption(literal(why), help=help_on(Word.WHITENING))

@@ -7,7 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from emu_app.data.library import ChosenData, keep_score, scores
-from emu_app.shell.model_name import short_name
+from emu_app.shell.model_name import plain_name
 from emu_app.shell.widgets import draw_chart, draw_note
 from emu_app.shell.wording import literal
 from emu_core import charts
@@ -41,7 +41,7 @@ def draw_score(chosen: ChosenData, score: dict[str, Any] | None, measured_on: st
         f"{score['fitted']:.1f} %",
         delta=None if gain is None else f"{gain:+.1f} points since {before['labels'].iloc[-1]:,} labels",
         help="The share of held-out sentences whose nearest labelled sentence has their intent, by the default method "
-        f"on {literal(short_name(score['of'].rpartition(':')[0]))}; the mean over the languages. The held-out "
+        f"on {literal(plain_name(score['of'].rpartition(':')[0]))}; the mean over the languages. The held-out "
         "sentences stay the same.",
     )
     draw_chart(

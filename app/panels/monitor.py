@@ -269,7 +269,10 @@ def _draw_gain(run: Run) -> None:
             "Hold out a share of the sentences on the Data page, or measure on other data in the workbench."
         )
         if metrics.cross_validation is not None:
-            st.markdown(literal(cross_validation_sentence(metrics.cross_validation)))
+            st.markdown(
+                literal(cross_validation_sentence(metrics.cross_validation, "right intents")),
+                help=help_on(Word.ACCURACY),
+            )
     else:
         base, specialised = metrics.mean_base, metrics.mean_specialised
         before, after = roomy_columns(2, 220, "gain", border=True)
@@ -304,15 +307,17 @@ def _draw_found(run: Run) -> None:
     table = found_table(metrics)
     st.markdown(f"**Translations found**, on {metrics.measured_on}")
     column = st.column_config.NumberColumn
-    about = help_on(Word.TRANSLATION_FOUND)
+    figure = {"format": "%.1f", "help": help_on(Word.TRANSLATION_FOUND)}
     draw_table(
         table,
         "pretrained-found",
         f"{run.name}-translations.csv",
         {
-            "P@1": column(format="%.1f", help=about),
-            **dict.fromkeys(("P@3", "P@10"), column(format="%.1f")),
-            "Among": column(format="localized", help="Sentences to choose from."),
+            "Direction": st.column_config.TextColumn("Language pair", help=help_on(Word.PAIR)),
+            "P@1": column("Nearest, %", **figure),
+            "P@3": column("Among 3 nearest", **figure),
+            "P@10": column("Among 10 nearest", **figure),
+            "Among": column("Searched", format="localized", help="Sentences to choose from."),
         },
     )
     if (table["Trained on"] == "no").any():
@@ -331,7 +336,7 @@ def _draw_found(run: Run) -> None:
 
 
 def found_table(metrics: Metrics) -> pd.DataFrame:
-    """Return the columns of `FOUND`, a row for each direction of a run from scratch."""
+    """Return the columns of `FOUND`, as in the CSV file, a row for each direction of a run from scratch."""
     rows = []
     for way, ranking in (metrics.translation or {}).items():
         direction = " → ".join(map(language_name, split_pair(way) or [way]))
@@ -361,9 +366,14 @@ def _draw_curves(run: Run) -> None:
     history = run.history()
     if is_from_scratch(run):
         if any(record.dev_accuracy is not None for record in history):
-            st.markdown("**Translations found on held-out pairs, after each epoch**")
+            st.markdown(
+                "**Translations found on held-out pairs, after each epoch**",
+                help=help_on(Word.TRANSLATION_FOUND),
+            )
             draw_chart(
-                charts.held_out_curves({"": history}), "held-out", "P@1 on held-out pairs after each epoch."
+                charts.held_out_curves({"": history}),
+                "held-out",
+                "Translations found on held-out pairs, after each epoch.",
             )
         history = losses_of(history)
     elif status_of(run).state is not RunState.FINISHED:  # which has the alarm among its warnings
@@ -409,7 +419,7 @@ def draw_list(runs: Sequence[Run], key: str, *, from_scratch: bool = False) -> N
         place = table.columns.get_loc(P_AT_1 if from_scratch else "Gain")
         table.insert(int(str(place)) + 1, AGAINST, [gain_against(run, baseline) for run in runs])
     accuracy = st.column_config.NumberColumn(
-        format="%.1f", help="Right intents of the test rows, percent: mean Acc@1."
+        format="%.1f", help=help_on(Word.ACCURACY, text="Right intents of the test rows, percent: the mean.")
     )
     by_name = {run.name: run for run in runs}
     ticked = draw_rows_to_tick(
@@ -425,12 +435,16 @@ def draw_list(runs: Sequence[Run], key: str, *, from_scratch: bool = False) -> N
             "Gain": st.column_config.NumberColumn(format="%+.1f", help="Percentage points."),
             AGAINST: st.column_config.NumberColumn(
                 format="%+.1f",
-                help="The result minus the baseline's, in percentage points; empty for runs on other data.",
+                help="Percentage points that the result is above the baseline's; empty for runs on other data.",
             ),
             P_AT_1: st.column_config.NumberColumn(
+                "Translations found",
                 format="%.1f",
-                help="Of encoders trained from scratch: the percentage of held-out sentences whose nearest neighbour "
-                "in the other language is their translation; the mean over the directions trained on.",
+                help=help_on(
+                    Word.TRANSLATION_FOUND,
+                    text="Of encoders trained from scratch: the percentage of held-out sentences whose nearest one in "
+                    "the other language is their translation; the mean over the language pairs trained on.",
+                ),
             ),
             "Started": st.column_config.DatetimeColumn(format="calendar", width=140),
             MINUTES: st.column_config.NumberColumn(format="%.1f", help="From its start to its end."),

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pandas as pd
 
-from emu_app.shell.model_name import short_name
+from emu_app.shell.model_name import plain_name
 from emu_app.shell.state import config_of, is_from_scratch, metrics_of, remarks_of, status_of, trained_p_at_1
 from emu_app.shell.wording import literal, time_span
 from emu_core.bench.papers import PAPERS
@@ -71,7 +71,7 @@ def found_runs(runs: Sequence[Run], asked: str) -> list[Run]:
         config, row = config_of(run), run_row(run)
         parts = [row[name] for name in (*_FACTS, "Note")] + [
             *remarks_of(run)[1],
-            config.data if config else "",
+            *((config.data, config.encoder) if config else ()),  # the table has the encoder's full name
         ]
         return " ".join(map(str, parts)).casefold()
 
@@ -99,7 +99,7 @@ def run_row(run: Run) -> dict[str, object]:
         row[MINUTES] = (status.updated_at - status.started_at) / 60
     if config is not None:
         row["Method"] = method_words(config)
-        row["Encoder"] = short_name(config.encoder) or "from scratch"
+        row["Encoder"] = plain_name(config.encoder) or "from scratch"
         row["Trained on"] = _trained_pairs(config) or ", ".join(
             config.train_languages or config.unlabelled_languages
         )
@@ -127,5 +127,5 @@ def run_facts(run: Run) -> str:
         data = f"translations: {pairs}"
     else:
         data = "; ".join(filter(None, (f"labels: {labels}" if labels else "", f"unlabelled: {unlabelled}")))
-    over = f"over {short_name(config.encoder)}" if config.encoder else "from scratch"
+    over = f"over {plain_name(config.encoder)}" if config.encoder else "from scratch"
     return literal(f"{config.method} {over}; {data}; seed {config.seed}", 300)

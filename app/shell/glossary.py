@@ -24,6 +24,11 @@ class Word(Enum):
         "and its translations are left out. The share of right sentences is the accuracy, in percent or of "
         "100.",
     )
+    ATTENTION = (
+        "Attention",
+        "",
+        "How much an encoder takes from each token, a word or a part of one, for a vector. The shares add up to 100 %.",
+    )
     BASE = (
         "Before and after",
         "base encoder and specialised encoder",
@@ -47,6 +52,12 @@ class Word(Enum):
         "distillation",
         "A fast encoder, the student, is trained to find the same sentences alike as a slow and better one, "
         "its teacher.",
+    )
+    EIGEN = (
+        "Eigen-similarity",
+        "Psi, eigenvalues of the graph Laplacian",
+        "Whether sentences are arranged alike in two languages, wherever they are: 0 if the distances between them are"
+        " the same.",
     )
     ENCODER = (
         "Encoder",
@@ -109,13 +120,31 @@ class Word(Enum):
         "Language pair",
         "direction",
         "The language of the sentences that are asked about, and that of the labelled sentences that are "
-        "searched, such as German among English. The two orders are counted apart, and so is a language with "
-        "itself.",
+        "searched, such as German among English; of translations, that of a sentence and that of its "
+        "translation. The two orders are counted apart, and so is a language with itself.",
+    )
+    PARTS = (
+        "Language, template, residual, meaning",
+        "disentangled embeddings, [CLS], mean pooling",
+        "Vectors of a sentence with one part of it each: its language; its template, the sentence without its slots; "
+        "the residual, which is the rest; and its meaning, template and residual together. [CLS] is the unchanged "
+        "encoder's vector of the first token, and mean pooling the mean of its vectors of all tokens.",
     )
     POOL = (
         "Labelled sentences",
         "pool",
         "The sentences with intents among which the nearest one is searched.",
+    )
+    SEED = (
+        "Seed",
+        "random seed",
+        "The number that chance in training starts from: the same seed gives the same result, and several seeds show "
+        "how much is chance.",
+    )
+    SLOT = (
+        "Slot",
+        "slot filling",
+        "A part of a sentence whose value can be another one, such as the time in *wake me up at five*.",
     )
     SPECIALISE = (
         "Train, specialise",
@@ -125,9 +154,9 @@ class Word(Enum):
     )
     TRANSLATION_FOUND = (
         "Translations found",
-        "P@1, precision at one",
+        "P@1, P@3, P@10, precision at one",
         "How often the nearest sentence in the other language is the translation. P@3 and P@10 count it among"
-        " the three or ten nearest.",
+        " the three or ten nearest. Of translations, some papers call it Acc@1.",
     )
     TRIPLE = (
         "Sentence triple",
@@ -162,3 +191,13 @@ def help_on(*words: Word, text: str = "") -> str:
         named = f"**{word.title}**" + (f" ({word.term})" if word.term else "")
         parts.append(f"{named}: {word.meaning} [Glossary](glossary?{WORD}={word.anchor})")
     return "\n\n".join(parts)
+
+
+def help_on_terms(text: str) -> str | None:
+    """Return a help on the field's terms that a text names, such as a report's; None if it names none."""
+    words = [word for word in Word if any(_names(text, term) for term in word.term.split(", "))]
+    return help_on(*words) if words else None
+
+
+def _names(text: str, term: str) -> bool:
+    return bool(term) and bool(re.search(rf"(?<!\w){re.escape(term)}s?(?!\w)", text, re.IGNORECASE))

@@ -14,9 +14,11 @@ from emu_app.forms.encoder import draw_encoder, is_transformer
 from emu_app.forms.settings import draw_fields
 from emu_app.forms.starting import RunPlan, draw_device, draw_name, draw_start_button
 from emu_app.forms.training import draw_pairs, draw_train_languages
+from emu_app.panels.context import USUAL_ENCODER
 from emu_app.panels.monitor import draw_form_and_runs, draw_resume
 from emu_app.panels.run_table import run_row
-from emu_app.shell.model_name import short_name
+from emu_app.shell.glossary import Word, help_on, help_on_terms
+from emu_app.shell.model_name import plain_name, short_name
 from emu_app.shell.state import config_of, is_bench, status_of
 from emu_app.shell.widgets import KEPT, choose, draw_chart, draw_download, draw_note, errors_shown
 from emu_app.shell.wording import literal, sentence, time_span, worded
@@ -53,7 +55,8 @@ def page() -> None:
     """Draw the page."""
     st.caption(
         "The papers' tables and today's alternatives, measured on your data: the gain of each system, its uncertainty "
-        "and its cost. A benchmark continues when you leave this page or close the tab."
+        "and its cost. A benchmark continues when you leave this page or close the tab.",
+        help=help_on(Word.ACCURACY, Word.SEED, Word.CLEAR),
     )
     with st.expander("Results that differ from the papers", icon=":material/rule:"):
         st.markdown(NOT_AS_IN_THE_PAPERS)
@@ -184,7 +187,7 @@ def _draw_outlook(outlook: Outlook) -> None:
     if outlook.training:
         cells += (
             f"; {counted(outlook.training, 'run trains', 'runs train')} the encoder, on {outlook.passes:,} sentences "
-            "in all (counting every epoch). With `use` on two CPU cores that takes roughly "
+            f"in all (counting every epoch). With {plain_name(USUAL_ENCODER)} on two CPU cores that takes roughly "
             f"{time_span(outlook.seconds)}; a larger encoder takes longer"
         )
     st.markdown(f"{cells}.")
@@ -223,25 +226,26 @@ def draw_report(name: str, folder: Path) -> BenchReport:
     def draw_file(file: str, label: str = "Download as CSV") -> None:
         draw_download(label, files[file], f"{name}-{file}", key=f"download-{name}-{file}")
 
-    st.header(literal(report.title, 200))
+    about = f"`{USUAL_ENCODER}` is {plain_name(USUAL_ENCODER)}."
+    st.header(literal(report.title, 200), help=help_on(Word.ENCODER, text=about))
     with st.container(horizontal=True):
         for file, label in _LABELS.items():
             draw_file(file, label)
     icons = (":material/checklist:", ":material/difference:")
     for icon, (title, items) in zip(icons, lists_of(report).items(), strict=True):
         with st.expander(title, icon=icon):
-            st.markdown(_listed(items))
+            st.markdown(_listed(items), help=help_on_terms(" ".join(map(str, items))))
     for table in report.tables:
         _draw_table(name, table)
         draw_file(f"{table.name}.csv")
     for picture in report.pictures:
-        st.header(literal(picture.title, 200))
+        st.header(literal(picture.title, 200), help=help_on_terms(picture.title))
         st.image((folder / f"{picture.name}.svg").read_text("utf-8"), width="stretch", alt=picture.title)
-        st.caption(literal(picture.note))
+        st.caption(literal(picture.note), help=help_on_terms(picture.note))
     if report.paper:
         with st.expander("The paper's own tables", icon=":material/menu_book:"):
             for table in report.paper:
-                st.markdown(f"**{literal(table.title)}**")
+                st.markdown(f"**{literal(table.title)}**", help=help_on_terms(table.title))
                 _draw_frame(name, table)
                 draw_file(f"{table.name}.csv")
     return report
@@ -258,7 +262,7 @@ def gains_of(table: Table) -> list[SystemGain]:
 
 
 def _draw_table(name: str, table: Table) -> None:
-    st.header(literal(table.title, 200))
+    st.header(literal(table.title, 200), help=help_on_terms(table.title))
     if table.warnings:
         st.warning(_listed(map(str, table.warnings)), icon=":material/warning:")
     if table.verdict:
@@ -267,11 +271,12 @@ def _draw_table(name: str, table: Table) -> None:
         draw_chart(
             system_gains(gains),
             f"gains-{name}-{table.name}",
-            "Bars of each system's gain over the base encoder, in points of mean Acc@1.",
+            "Bars of each system's gain over the base encoder, in right intents of 100.",
         )
         st.caption(
-            "Mean over the directions with the training language on one side. A whisker is one standard deviation over "
-            "the seeds; with a single seed there is none."
+            "Mean over the language pairs with the training language on one side. A whisker is one standard deviation "
+            "over the seeds; with a single seed there is none.",
+            help=help_on(Word.ACCURACY, Word.PAIR, Word.SEED),
         )
     _draw_frame(name, table)
     for row in table.rows:
@@ -287,11 +292,11 @@ def _draw_notes(notes: Sequence[str]) -> None:
     folded = [note for note in notes if len(notes) > 2 and not note.startswith("***")]
     for note in notes:
         if note not in folded:
-            st.caption(literal(note))
+            st.caption(literal(note), help=help_on_terms(note))
     if folded:
         with st.expander("How this table is measured", icon=":material/help:"):
             for note in folded:
-                st.markdown(literal(note))
+                st.markdown(literal(note), help=help_on_terms(note))
 
 
 def _draw_frame(name: str, table: Table) -> None:
@@ -300,12 +305,14 @@ def _draw_frame(name: str, table: Table) -> None:
         return
     first, *others = columns = _distinct(table.head)
     text = st.column_config.TextColumn
+    helps = dict(zip(columns, map(help_on_terms, table.head), strict=True))
     st.dataframe(
         pd.DataFrame(rows, columns=columns),
         hide_index=True,
         height="content",
         placeholder="",
-        column_config={first: text(pinned=True)} | dict.fromkeys(others, text(alignment="right")),
+        column_config={first: text(pinned=True, help=helps[first])}
+        | {name: text(alignment="right", help=helps[name]) for name in others},
         key=f"table-{name}-{table.name}",
     )
 

@@ -10,6 +10,7 @@ from emu_app.panels.context import context
 from emu_app.panels.maps import draw_downloads, draw_progress, laid_out
 from emu_app.panels.run_table import run_facts
 from emu_app.shell.address import draw_link, draw_tabs, linked
+from emu_app.shell.glossary import Word, help_on
 from emu_app.shell.model_name import RUN_PREFIX
 from emu_app.shell.state import finished_runs
 from emu_app.shell.widgets import (
@@ -50,6 +51,7 @@ from emu_core.runs.run import Run
 from emu_core.training.method import Needs
 
 FROM_DATA, TYPED = "From the data", "Typed"
+_ABOUT = "A sentence taken apart into its language, its template, the rest, and its meaning."
 _EXAMPLE = "wake me up at [time : five am]"
 MOST_TOKENS = 80  # drawn
 _MOST_NAMED = 3
@@ -66,12 +68,13 @@ MEANINGS = {
     Part.RESIDUAL: "The rest of the sentence: its slots.",
     Part.MEANING: "The meaning of the sentence in any language.",
 }
+_TITLES = {PROBE: Word.LANGUAGE.title}  # of columns
 _WITHOUT_TEMPLATE = (Part.CLS, Part.MEAN, Part.LANGUAGE, Part.MEANING)
 
 
 def page() -> None:
     """Draw the page."""
-    st.caption("A sentence taken apart into its language, its template, the rest, and its meaning.")
+    st.caption(_ABOUT, help=help_on(Word.PARTS, Word.SLOT))
     runs = {name: run for name, run in finished_runs().items() if _splits(run)}
     if not runs:
         draw_note(
@@ -235,8 +238,8 @@ def _draw_attention(utterance: Utterance, analysis: SplitSentence) -> None:
         f"{cut if len(tokens) < len(analysis.tokens) else ''}Shares of the attention in percent; the dotted line is an "
         "even share. Faint: the special tokens that the encoder adds to every sentence "
         f"({literal(' '.join(token.word for token in added))}), which get {template} of the template's attention and "
-        f"{residual} of the residual's. The residual attends where the template does not; by its formula, "
-        "softmax(1 - attention), it is always close to even."
+        f"{residual} of the residual's. The residual attends where the template does not, and always nearly evenly.",
+        help=help_on(Word.ATTENTION, text="The residual's is softmax(1 - the template's)."),
     )
 
 
@@ -310,8 +313,8 @@ def _draw_neighbours(
                     f"{literal(language_name(row['language']))}]{shares}"
                 )
     st.caption(
-        "By cosine, among the sentences chosen above. Cosines of different embeddings can't be compared; compare the "
-        "order of the sentences."
+        "By similarity. Similarities of different embeddings can't be compared; compare the order of the sentences.",
+        help=help_on(Word.COSINE, Word.NEIGHBOUR),
     )
     table["embedding"] = table["embedding"].map(PART_NAMES)
     draw_csv_button(table, "emu-split-neighbours.csv", key="near-csv")
@@ -326,31 +329,33 @@ def _draw_numbers(run: Run) -> None:
     table = splitting.part_table(measured)
     table["Embedding"] = table["Embedding"].map(PART_NAMES)
     columns = {
-        name: st.column_config.NumberColumn(format="%.1f", help=_help(name)) for name in table.columns[1:]
+        name: st.column_config.NumberColumn(_TITLES.get(name), format="%.1f", help=_help(name))
+        for name in table.columns[1:]
     }
     draw_table(table, "split-numbers", "emu-split-numbers.csv", columns)
     counts = {splitting.direction(pair): count for pair, count in measured.counts.translation.items()}
     counts |= {f"templates {code}": count for code, count in measured.counts.template.items()}
     st.caption(
-        "Percent. A direction: how often the nearest sentence in the other language is the translation (Acc@1). "
+        "Percent. A language pair: how often the nearest sentence in the other language is the translation. "
         "Templates: how often the nearest sentence, among those made by putting other values into the slots, has the "
-        f"same template (Acc@1). {PROBE}: how well a linear layer identifies the language, which should be high for "
-        "the language part and low for the meaning."
+        f"same template. {_TITLES[PROBE]}: how well a linear layer identifies the language, which should be high for "
+        "the language part and low for the meaning.",
+        help=help_on(Word.PAIR, Word.TRANSLATION_FOUND, Word.PARTS),
     )
     if counts:
-        queries = "; ".join(f"{name}: {counted(count, 'query', 'queries')}" for name, count in counts.items())
-        st.caption(sentence(f"on split {metrics.split or 'test'}: {queries}"))
+        asked = "; ".join(f"{name}: {counted(count, 'sentence')}" for name, count in counts.items())
+        st.caption(sentence(f"asked about, of split {metrics.split or 'test'}: {asked}"))
     for note in measured.notes:
         draw_note(sentence(note))
 
 
 def _help(name: str) -> str:
     if name == PROBE:
-        return "How well a linear layer identifies the language."
+        return help_on(Word.LANGUAGE, text="How well a linear layer, the probe, identifies the language.")
     if name.startswith("Templates "):
-        return f"Template retrieval in {language_name(name.removeprefix('Templates '))}, Acc@1."
+        return f"Template retrieval in {language_name(name.removeprefix('Templates '))} (Acc@1)."
     source, target = name.split(" → ")
-    return f"Queries in {language_name(source)}, translations in {language_name(target)}, Acc@1."
+    return help_on(Word.TRANSLATION_FOUND, text=f"From {language_name(source)} to {language_name(target)}.")
 
 
 def _draw_maps(spec: str) -> None:

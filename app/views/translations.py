@@ -12,7 +12,7 @@ from emu_app.forms.encoder import Choice, draw_encoder
 from emu_app.panels.maps import PROJECTION_NAMES, draw_progress, laid_out
 from emu_app.shell.address import draw_link, draw_tabs
 from emu_app.shell.glossary import Word, help_on
-from emu_app.shell.model_name import RUN_PREFIX, short_name
+from emu_app.shell.model_name import RUN_PREFIX, plain_name
 from emu_app.shell.state import finished_runs, is_from_scratch
 from emu_app.shell.widgets import (
     KEPT,
@@ -62,7 +62,10 @@ Spaces = Mapping[str, Words]
 
 def page() -> None:
     """Ask for an encoder, and draw what it finds."""
-    st.caption("Which sentence of another language is nearest, and is it the translation?")
+    st.caption(
+        "Which sentence of another language is nearest, and is it the translation?",
+        help=help_on(Word.TRANSLATION_FOUND, Word.NEIGHBOUR, Word.PAIR),
+    )
     runs = list(finished_runs().values())
     pretrained = [run for run in runs if is_from_scratch(run)]
     first = f"{RUN_PREFIX}{pretrained[0].folder}" if pretrained else None
@@ -91,19 +94,19 @@ def _draw_source(choice: Choice, runs: list[Run]) -> Pairs | None:
 
 def _draw_beside(choice: Choice, runs: list[Run]) -> dict[str, str]:
     """Offer a second encoder; return the specs for `load_encoder` by the encoders' names."""
-    specs = {short_name(choice.spec): choice.spec}
+    specs = {plain_name(choice.spec): choice.spec}
     if st.toggle("Compare with another encoder", key="translations-beside-on", **KEPT):
         other = draw_encoder("translations-beside", None, runs, label="Other encoder")
         if other.problem:
             draw_note(sentence(other.problem))
         else:
-            specs.setdefault(short_name(other.spec), other.spec)
+            specs.setdefault(plain_name(other.spec), other.spec)
     return specs
 
 
 def _draw_lists(choice: Choice, runs: list[Run]) -> None:
     """Draw the precision, a sentence's ranked list and the misses."""
-    name, spec = short_name(choice.spec), choice.spec
+    name, spec = plain_name(choice.spec), choice.spec
     pairs = _draw_source(choice, runs)
     vectors = None if pairs is None else encoded({name: spec}, pairs.key, pairs.sentences)
     if pairs is None or vectors is None:
@@ -192,14 +195,18 @@ def _draw_misses(pairs: Pairs, ranking: FoundTranslations) -> None:
 
 def _columns(table: pd.DataFrame) -> dict[str, Any]:
     column = st.column_config
-    cosine = column.NumberColumn(format="%.3f", width="small")
+    about = help_on(Word.COSINE)
+    cosine, its_cosine = (
+        column.NumberColumn(title, format="%.3f", width="small", help=about)
+        for title in ("Similarity", "Its similarity")
+    )
     texts = [name for name in table if table[name].dtype.kind not in "if" and name]
     wide = column.TextColumn(width="large" if len(texts) == 1 else "medium")
     rank_column = column.NumberColumn(format="localized", width="small")
     known = {
         "Place": rank_column,
         "Cosine": cosine,
-        "Its cosine": cosine,
+        "Its cosine": its_cosine,
         _MARK: column.TextColumn(width="small"),
     }
     return known | dict.fromkeys(texts, wide)
@@ -229,7 +236,8 @@ def _draw_eigen(choice: Choice, runs: list[Run]) -> None:
         f"Are the distances between {SIZE} sentences the same in both languages? The eigenvalues of the graph's "
         "Laplacian describe how the sentences are arranged, wherever they are. Psi is the sum of squared differences "
         "between the two languages' eigenvalues; 0 means alike. In Chidambaram et al. it was smaller for pairs of "
-        "European languages between which labels transferred better."
+        "European languages between which labels transferred better.",
+        help=help_on(Word.EIGEN),
     )
     st.markdown("**Psi over 1,000 samples**, with its mean and the mean's 95 % interval")
     draw_chart(
@@ -307,8 +315,13 @@ def _draw_words(spec: str) -> None:
         "Of the word", entries, f"words-one-{weights[:12]}", format_func=named.__getitem__
     )
     table = nearest_words_table(word, language, spaces)
-    three = st.column_config.NumberColumn(format="%.3f")
-    cosines = dict.fromkeys((name for name in table if name.startswith("Cosine")), three)
+    cosines = {
+        name: st.column_config.NumberColumn(
+            name.replace("Cosine", "Similarity"), format="%.3f", help=help_on(Word.COSINE)
+        )
+        for name in table
+        if name.startswith("Cosine")
+    }
     draw_table(table, "words-nearest", "emu-nearest-words.csv", cosines)
 
 

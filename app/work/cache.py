@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from emu_app.shell.model_name import HF, must_be_fetched
+from emu_app.shell.model_name import HF, must_be_fetched, plain_name
 from emu_app.shell.users import all_runs_root, check_upload
 from emu_app.shell.wording import literal, sentence
 from emu_app.work.background import Background, Done, Failed, Pending, TaskOutcome
@@ -141,7 +141,8 @@ def _doing(pending: Pending, name: str, spec: str, sentences: int) -> str:
     if pending.key.startswith(FETCH):
         model = literal(spec.removeprefix(HF), 80)
         return f"Encoder {name}: downloading {model} from the Hugging Face hub, only this once"
-    which = "" if name == spec or is_run(spec) else f" ({literal(spec, 80)})"
+    plain = plain_name(spec)
+    which = "" if name == plain or is_run(spec) else f" ({literal(plain, 80)})"
     return f"Encoder {name}{which}: opening it and encoding {counted(sentences, 'sentence')}"
 
 

@@ -11,7 +11,7 @@ _PAIRS = {
     "neighbour": "Taken for",
     "base": "By A",
     "other": "By B",
-    "difference": "B minus A",
+    "difference": "Change from A to B",
 }
 _SENTENCES = {
     "sentence": "Sentence",

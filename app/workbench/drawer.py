@@ -38,6 +38,7 @@ from emu_core.data.languages import language_name
 from emu_core.data.wording import counted
 from emu_core.encoders.specs import is_run
 from emu_core.evaluation.comparison import Change
+from emu_core.evaluation.film import PLAIN_MEASURES
 from emu_core.evaluation.projection import stratified_sample
 from emu_core.evaluation.similarity import cosine_matrix, heat_map_order
 from emu_core.reports import views
@@ -222,7 +223,7 @@ def _draw_similarity(subject: Subject) -> None:
         draw_chart(
             charts.similarity_matrix(matrix, texts, name, (lowest, 1.0)),
             f"similarity-{name}",
-            f"Heat map of the cosines of {len(texts)} sentences by encoder {name}.",
+            f"Heat map of the similarities of {len(texts)} sentences by encoder {name}.",
             container=column,
         )
     st.dataframe(sentences.set_axis(range(1, len(sentences) + 1)).rename(columns=str.capitalize))
@@ -272,8 +273,9 @@ def _draw_epochs(run: Run) -> None:
     st.plotly_chart(charts.animation(film, colour_by), key="explore-film", config={"displaylogo": False})
     st.caption(
         "One map for all epochs, each aligned to the next, so that movement means that sentences move relative to "
-        f"each other. {film.measure} by language is measured on these {len(film.sentences):,} sentences, averaged over "
-        "the languages of the labelled ones; the line marks the value before training."
+        f"each other. {PLAIN_MEASURES[film.measure].capitalize()}, by language, on these {len(film.sentences):,} "
+        "sentences, averaged over the languages of those searched; the line marks the value before training.",
+        help=help_on(Word.ACCURACY, Word.TRANSLATION_FOUND, Word.MAP),
     )
     draw_download(
         "HTML",

@@ -85,7 +85,7 @@ def draw_predictions(now: Context) -> None:
     _draw_table({name: answer.table for name, answer in by_encoder.items()})
     for title, answer in zip(now.titles, by_encoder.values(), strict=True):
         if notes := [*_caught(answer.facts), *prediction_notes(answer.facts)]:
-            st.caption(f"{literal(title)}: {' '.join(map(literal, notes))}")
+            st.caption(f"{literal(title)}: {' '.join(map(literal, notes))}", help=_about_notes())
     row = 0
     if len(texts) > 1:
         rows, named = range(len(texts)), [short(text, 100) for text in texts]
@@ -154,7 +154,13 @@ def draw_answer(
     )
     draw_neighbours(table, answer["intent"], key)
     notes = prediction_notes(facts) if with_notes else []
-    st.caption(" ".join(["✓ has the predicted intent.", *map(literal, notes)]))
+    about = _about_notes() if notes else None
+    st.caption(" ".join(["✓ has the predicted intent.", *map(literal, notes)]), help=about)
+
+
+def _about_notes() -> str:
+    """Return a help on the terms of `prediction_notes`, which the command prints, too."""
+    return help_on(Word.NONE_OF_THESE, Word.COSINE, Word.NEIGHBOUR)
 
 
 def draw_neighbours(table: pd.DataFrame, intent: str, key: str) -> None:
@@ -168,7 +174,7 @@ def draw_neighbours(table: pd.DataFrame, intent: str, key: str) -> None:
         column_config={
             "right": column.TextColumn("✓", width=25, help="✓ if it has the intent."),
             "text": column.TextColumn("Sentence", width=175),
-            "cosine": column.NumberColumn("Cosine", format="%.2f", width=60),
+            "cosine": column.NumberColumn("Similarity", format="%.2f", width=75, help=help_on(Word.COSINE)),
             "intent": column.TextColumn("Intent", width=110),
             "language": column.TextColumn("Language", width=80),
         },

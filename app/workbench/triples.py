@@ -22,14 +22,14 @@ KEYS = ("triple-1", "triple-2", "triple-3")
 _EXAMPLE = ("When does the pool open?", "When does the shop open?", "From what time can I go swimming?")
 _ROLES = ("S1", "S2: looks like S1", "S3: means what S1 means")
 OWN = "Type three sentences"
-ONE, FILE = "One triple", "From a file"
+ONE, FILE = "One sentence triple", "From a file"
 MOST_TRIPLES = 5_000
 _PICK, _ACROSS = "triple-pick", "triple-across"
 
 
 def draw_triples(subject: Subject) -> None:
     """Draw one triple, typed or picked, or evaluate those of a file."""
-    if choose_one("Triples", [ONE, FILE], "triples-from", label_visibility="collapsed") == ONE:
+    if choose_one("Sentence triples", [ONE, FILE], "triples-from", label_visibility="collapsed") == ONE:
         _draw_one(subject)
     else:
         _draw_file(subject)
@@ -45,7 +45,7 @@ def _draw_file(subject: Subject) -> None:
     if table is None:
         return
     if len(table) > MOST_TRIPLES:
-        draw_note(f"The first {MOST_TRIPLES:,} of {len(table):,} triples are evaluated.")
+        draw_note(f"The first {MOST_TRIPLES:,} of {len(table):,} sentence triples are evaluated.")
         table = table.head(MOST_TRIPLES)
     vectors = encoded(subject.specs, "", [*table["s1"], *table["s2"], *table["s3"]])
     if vectors is None:
@@ -56,12 +56,13 @@ def _draw_file(subject: Subject) -> None:
         table[f"{name} s1-s2"], table[f"{name} s1-s3"] = looks, means
     counts = ", ".join(f"**{name}** {table[f'{name} right'].sum():,}" for name in vectors)
     st.markdown(
-        f"Right of {counted(len(table), 'triple')}: {counts}. A triple is right if S3 is nearer to S1 than S2 is."
+        f"Right of {counted(len(table), 'sentence triple')}: {counts}. A sentence triple is right if S3 is nearer to "
+        "S1 than S2 is."
     )
     languages = [column for column in ("language", "language_s3") if column in table]
     if languages:
         by = table.groupby(languages)[[f"{name} right" for name in vectors]].agg(["sum", "size"])
-        by = by.droplevel(0, axis=1).iloc[:, [0, 2, 1]].set_axis([*vectors, "Triples"], axis=1)
+        by = by.droplevel(0, axis=1).iloc[:, [0, 2, 1]].set_axis([*vectors, "Sentence triples"], axis=1)
         st.dataframe(by.reset_index(), hide_index=True, key="triples-languages")
     three = st.column_config.NumberColumn(format="%.3f")
     columns = {column: three for column in table if " s1-" in column}
@@ -145,7 +146,7 @@ def _draw_cosines(texts: tuple[str, ...], triples: dict[str, Triple]) -> None:
     draw_chart(
         charts.triple_picture(cosines, (texts[0], texts[1], texts[2])),
         "triple-picture",
-        f"Triangles of the three sentences by both encoders. {verdict} The table below has the cosines.",
+        f"Triangles of the three sentences by both encoders. {verdict} The table below has the similarities.",
     )
     pairs = ["S1 and S2", "S1 and S3", "S2 and S3"]
     table = pd.DataFrame({"Sentences": pairs, **cosines})
@@ -153,7 +154,7 @@ def _draw_cosines(texts: tuple[str, ...], triples: dict[str, Triple]) -> None:
     three = st.column_config.NumberColumn(format="%.3f")
     change = st.column_config.NumberColumn(format="%+.3f")
     st.dataframe(table, hide_index=True, column_config={A: three, B: three, "Change": change})
-    st.caption("Cosines. The sides of the triangles show the distances.", help=help_on(Word.COSINE))
+    st.caption("Similarities. The sides of the triangles show the distances.", help=help_on(Word.COSINE))
 
 
 def _pair(three: Triple) -> str:

@@ -10,7 +10,7 @@ from plotly.subplots import make_subplots
 from emu_core.charts.marks import TITLES, ColourBy, groups, hover_texts
 from emu_core.charts.style import CLOSEST, PLAIN, frame_map, on_page, panel_axes, plain, short
 from emu_core.data.languages import language_name
-from emu_core.evaluation.film import Film
+from emu_core.evaluation.film import PLAIN_MEASURES, Film
 
 BETWEEN = 8  # steps between two frames, so that the eye can follow a point
 STEP_MS = 80
@@ -96,8 +96,11 @@ def _add_accuracy(figure: go.Figure, film: Film) -> None:
         name=film.titles[0],
         hovertemplate=f"%{{y}}, {plain(film.titles[0])}: %{{x:.1f}} %<extra></extra>",
     )
-    axis = {"showticklabels": True, "showline": False}
-    figure.update_xaxes(**axis, range=[0, 100], title={"text": f"{film.measure}, %"}, row=1, col=2)
+    axis, measure = (
+        {"showticklabels": True, "showline": False},
+        PLAIN_MEASURES.get(film.measure, film.measure),
+    )
+    figure.update_xaxes(**axis, range=[0, 100], title={"text": f"{measure}, %"}, row=1, col=2)
     figure.update_yaxes(**axis, autorange="reversed", range=None, row=1, col=2)
 
 

@@ -139,7 +139,7 @@ def forgetting(measured: pd.DataFrame, part: str) -> go.Figure:
     about = PARTS[part]
     rows = measured[measured["part"] == part]
     rows = rows.assign(name=[measure_name(part, name) for name in rows["name"]])
-    return forgetting_intervals(rows, about.most_fall, f"{about.unit}, specialised minus base", about.places)
+    return forgetting_intervals(rows, about.most_fall, f"{about.unit}, base → specialised", about.places)
 
 
 def _name(comparison: Comparison, which: Side) -> str:

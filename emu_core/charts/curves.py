@@ -240,7 +240,7 @@ def held_out_curves(histories: Mapping[str, _History]) -> go.Figure:
     lowest = min((percent for _, percent in all_scores), default=0)
     last = max((epoch for epoch, _ in all_scores), default=0)
     figure.update_xaxes(title="epoch", dtick=max(1, last // 10), rangemode="tozero")
-    figure.update_yaxes(title="P@1, %", range=[max(0.0, lowest - 15), 102], zeroline=False)
+    figure.update_yaxes(title="translations found, %", range=[max(0.0, lowest - 15), 102], zeroline=False)
     return on_page(figure, height=280, legend_at=1.0, showlegend=len(histories) > 1)
 
 

@@ -180,7 +180,7 @@ def similarity_matrix(
     figure = heat_map(
         cosines, places, places, cells, span=span, most=_MOST_SENTENCES,
         hover=lambda first, second, cell: f"{first}. {texts[int(first) - 1]}<br>{second}. {texts[int(second) - 1]}"
-        f"<br>cosine {cell}",
+        f"<br>similarity {cell}",
         height=110 + max(160, 32 * len(texts)), title=title,
     )  # fmt: skip
     return figure.update_yaxes(type="category")

@@ -28,8 +28,8 @@ _FORGETTING_MARKS = {
 }
 _LIBRARY = "sentence-transformers, "  # left out of a system's name on the axis
 _SYSTEMS = {
-    True: ("no direction below the base", PALETTE[0], ""),
-    False: ("a direction below the base", CLOSEST, "/"),
+    True: ("no language pair below the base", PALETTE[0], ""),
+    False: ("a language pair below the base", CLOSEST, "/"),
 }
 
 
@@ -87,7 +87,7 @@ def guard_intervals(
     ]
     if seen:
         rows["kind"] = rows["kind"].replace(Verdict.GAINS.value, _SEEN)
-    return interval_rows(rows, _GUARD_MARKS, f"right intents of 100, {second} minus {first}")
+    return interval_rows(rows, _GUARD_MARKS, f"right intents of 100, {first} → {second}")
 
 
 def forgetting_intervals(measured: pd.DataFrame, most_fall: float, title: str, places: int) -> go.Figure:
@@ -158,7 +158,7 @@ def system_gains(gains: Sequence[SystemGain]) -> go.Figure:
             for _, row_gain in rows
         ],
     )
-    figure.update_xaxes(title="points of mean Acc@1 over the base encoder")
+    figure.update_xaxes(title="right intents of 100, above the base")
     return on_page(figure, height=130 + 34 * len(gains), legend_at=1.0, bargap=0.35)
 
 

@@ -206,10 +206,14 @@ class Comparison:
 
         Columns: `over` (such as "36 directions"), `base`, `other` (percent), `difference` (points).
         """
+        return self.means_over("direction")
+
+    def means_over(self, pair: str) -> pd.DataFrame:
+        """Return the `means` with another word for a direction, such as "language pair"."""
         base, other = (measured.accuracy for measured in self.measured)
-        rows = [(counted(len(base.accuracy), "direction"), base.mean, other.mean)]
+        rows = [(counted(len(base.accuracy), pair), base.mean, other.mean)]
         if self.has_pivot:
-            over = f"{2 * len(self.languages) - 1} directions with English"
+            over = f"{counted(2 * len(self.languages) - 1, pair)} with English"
             rows.append((over, base.mean_with(_PIVOT), other.mean_with(_PIVOT)))
         table = pd.DataFrame(rows, columns=["over", "base", "other"])
         return table.assign(difference=table["other"] - table["base"])

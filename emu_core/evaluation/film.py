@@ -14,6 +14,7 @@ from emu_core.evaluation.leave_one_out import leave_one_out
 from emu_core.evaluation.projection import principal_axes, turned_onto, with_a_sign
 
 ACCURACY, TRANSLATIONS = "Acc@1", "P@1 of translations"
+PLAIN_MEASURES = {ACCURACY: "right intents", TRANSLATIONS: "translations found"}  # on a figure
 
 
 @dataclass(frozen=True, eq=False)

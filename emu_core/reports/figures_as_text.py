@@ -18,8 +18,13 @@ from emu_core.evaluation.significance import binomial_interval
 from emu_core.evaluation.vector_classifier import Rule
 
 _MOST_NAMED = 6  # directions in a sentence
+ACCURACY, PAIR = "Acc@1", "direction"  # the field's terms; a page has words of its own for them
+PROTOCOL = (
+    "A sentence is right if its nearest neighbour in the pool's language has its intent; the sentence itself and its "
+    "translations are left out (leave-one-out, Acc@1)."
+)
 _CHANGE = (
-    "Acc@1 {base:.1f} → {specialised:.1f} %, {difference:+.1f} points "
+    "{accuracy} {base:.1f} → {specialised:.1f} %, {difference:+.1f} points "
     "(95 %: {low:+.1f} to {high:+.1f}): {verdict}."
 )
 _VERDICTS = {
@@ -128,25 +133,34 @@ def is_flagged(measured: LeftOut | None) -> bool:
 
 
 def new_intent_sentence(measured: NewIntentMetrics | None) -> str:
+    """Return how sentences of intents without labels gain or lose, and why the whitening is strong if it is."""
+    return f"{new_intent_change(measured)} {whitening_sentence(measured)}".rstrip()
+
+
+def new_intent_change(measured: NewIntentMetrics | None, accuracy: str = ACCURACY) -> str:
     """Return how sentences of intents without labels gain or lose."""
     if measured is None:
         return "Intents without labels were not measured: that takes four labelled intents or more."
-    change = f"Sentences of intents without labels: {_CHANGE.format(**vars(measured))}"
-    strength = measured.strength
+    return f"Sentences of intents without labels: {_CHANGE.format(accuracy=accuracy, **vars(measured))}"
+
+
+def whitening_sentence(measured: NewIntentMetrics | None) -> str:
+    """Return why the stronger whitening was chosen; "" if it was not."""
+    strength = None if measured is None else measured.strength
     if strength is None or not strength.is_stronger:
-        return change
+        return ""
     return (
-        f"{change} The stronger whitening was chosen ({strength.whitening:g}, with a share of {strength.share:g}): "
+        f"The stronger whitening was chosen ({strength.whitening:g}, with a share of {strength.share:g}): "
         "with intents left out, the share of a sentence's neighbours that have its intent rose by "
         f"{strength.gain:.1f} points (standard error {strength.error:.1f})."
     )
 
 
-def cross_validation_sentence(measured: LeftOut) -> str:
+def cross_validation_sentence(measured: LeftOut, accuracy: str = ACCURACY) -> str:
     """Return how many new sentences are right."""
     return (
         f"Cross-validated on the {measured.queries:,} labelled sentences, {measured.divisions} folds: "
-        f"{_CHANGE.format(**vars(measured))}"
+        f"{_CHANGE.format(accuracy=accuracy, **vars(measured))}"
     )
 
 
@@ -223,16 +237,19 @@ def fallen_sentence(comparison: Comparison) -> str:
     return f"{counted(len(fallen), 'direction')} of {len(comparison.accuracy)} got worse: {named}{more}."
 
 
-def significance_sentence(comparison: Comparison) -> str:
-    """Return what the stars and the test over all directions mean."""
-    directions = len(comparison.accuracy)
+def significance_sentence(comparison: Comparison, pair: str = PAIR) -> str:
+    """Return what the stars and the test over all directions, or language pairs, mean."""
+    count = len(comparison.accuracy)
     return (
-        "A sentence is right if its nearest neighbour in the pool's language has its intent; the sentence itself and "
-        f"its translations are left out (leave-one-out, Acc@1). A star: p < {SIGNIFICANT} in an exact McNemar test of "
-        f"this direction alone; with {counted(directions, 'direction')}, chance gives about "
-        f"{SIGNIFICANT * directions:.1f} stars. All directions together: {p_value(comparison.wilcoxon.p_value)} "
-        "(Wilcoxon signed-rank test)."
+        f"A star: p < {SIGNIFICANT} in an exact McNemar test of this {pair} alone; with {counted(count, pair)}, chance "
+        f"gives about {SIGNIFICANT * count:.1f} stars. All {pair}s together: "
+        f"{p_value(comparison.wilcoxon.p_value)} (Wilcoxon signed-rank test)."
     )
+
+
+def protocol_sentences(comparison: Comparison) -> str:
+    """Return when a sentence is right, and what `significance_sentence` says."""
+    return f"{PROTOCOL} {significance_sentence(comparison)}"
 
 
 def p_value(value: float) -> str:

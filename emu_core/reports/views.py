@@ -149,7 +149,7 @@ VIEWS = (
     ComparisonView(
         "accuracy",
         "Accuracy",
-        metric_rows.significance_sentence,
+        metric_rows.protocol_sentences,
         lambda comparison: comparison.accuracy,
         metric_rows.accuracy_table,
         lambda comparison: [draw.accuracy(comparison, which) for which in _ALL],

@@ -31,6 +31,7 @@ from emu_core.reports.bench_report import write_report
 from emu_core.runs.config import RunTask
 from emu_core.runs.run import Run, RunState, list_runs
 from tests.support.app_pages import new_session
+from tests.support.app_words import texts, unexplained
 from tests.support.bench_cells import drawn, planned
 from tests.support.bench_cells import run as run_here
 from tests.support.bench_set import bench_set
@@ -316,6 +317,13 @@ def test_the_report_is_shown(shown: AppTest, made: Path, root: Path) -> None:
     ]
     assert len(named) >= 2 and not [value for value in named if ACTS.search(value)]
     assert "Try again what was not measured" in labels(shown)
+
+
+def test_a_term_of_the_papers_has_a_help(shown: AppTest) -> None:
+    about = dict(texts(shown))
+    assert "glossary?word=right-intents" in about["Table 2: Acc@1 in percent"]
+    assert "glossary?word=language-pair" in about["directions below base"]
+    assert not unexplained(shown)
 
 
 def test_what_was_not_measured_is_tried_again(shown: AppTest, root: Path) -> None:

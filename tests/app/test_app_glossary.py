@@ -1,6 +1,6 @@
 """The glossary, without a browser."""
 
-from emu_app.shell.glossary import Word, help_on
+from emu_app.shell.glossary import Word, help_on, help_on_terms
 from tests.support.app_pages import new_session
 
 
@@ -17,6 +17,21 @@ def test_the_word_that_the_address_names_comes_first() -> None:
     app = new_session("glossary")
     app.query_params["word"] = Word.WHITENING.anchor
     assert app.run().header[0].anchor == Word.WHITENING.anchor
+
+
+def test_a_page_ends_with_a_link_to_the_glossary() -> None:
+    def last(page: str) -> str:
+        links = new_session(page).run().get("page_link")
+        return str(links[-1].proto.label)
+
+    assert last("encoders") == "What the words mean" != last("glossary")
+
+
+def test_a_text_of_others_has_a_help_on_the_terms_that_it_names() -> None:
+    about = help_on_terms("Acc@1 by direction, P@3")
+    assert about == help_on(Word.ACCURACY, Word.PAIR, Word.TRANSLATION_FOUND)
+    assert help_on_terms("mean of the directions") == help_on(Word.PAIR)
+    assert help_on_terms("redirection, spool") is None and help_on_terms("") is None
 
 
 def test_a_help_says_the_meaning_and_leads_to_the_glossary() -> None:

@@ -192,7 +192,7 @@ def test_a_run_is_started_watched_cancelled_and_resumed(app: AppTest, root: Path
     assert seconds == set(lines("Hund").decode().split("\n")[:-1])
     app.run()
     curve = json.loads(app.get("plotly_chart")[0].proto.spec)
-    assert "P@1" in curve["layout"]["yaxis"]["title"]["text"]
+    assert "translations found" in curve["layout"]["yaxis"]["title"]["text"]
     button(app, "Cancel").click().run()
     manager = jobs.job_manager()
     assert manager.wait(run, PATIENCE_S).state is RunState.CANCELLED

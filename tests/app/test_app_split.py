@@ -46,6 +46,7 @@ from emu_core.runs.config import RunConfig
 from emu_core.runs.run import Run, RunState, Status, create_run
 from emu_core.runs.stored_data import LabelledData
 from tests.support.app_pages import new_session
+from tests.support.app_words import unexplained
 from tests.support.at_once import AtOnce
 from tests.support.fmda_set import fmda_set
 from tests.support.tiny_transformer import tiny_transformer
@@ -138,7 +139,7 @@ def written(app: AppTest) -> list[str]:
 def test_without_a_run_the_page_says_what_to_do() -> None:
     app = opened(fmda_set().frame, "split")
     assert "Train one with FMDA" in app.info[0].value
-    link = app.get("page_link")[-1].proto
+    link = app.get("page_link")[-2].proto  # the last one leads to the glossary
     assert link.page == "train" and "method=fmda" in link.query_string
     assert not app.get("plotly_chart")
 
@@ -295,6 +296,11 @@ def test_the_numbers_are_those_of_the_run(app: AppTest, root: Path) -> None:
             assert table.loc[PART_NAMES[part], f"Templates {code}"] == value
         assert table.loc[PART_NAMES[part], "Language probe"] == measured.embeddings[part].probe
     assert table.shape == (6, 4 + 3 + 1)
+
+
+@pytest.mark.parametrize("name", ["One utterance", "Evaluation of the parts", "Maps"])
+def test_no_term_is_without_a_help(app: AppTest, name: str) -> None:
+    assert not unexplained(tab(app, name))
 
 
 def test_a_map_shows_both_sentences_of_every_pair(app: AppTest, root: Path) -> None:

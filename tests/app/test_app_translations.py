@@ -12,7 +12,8 @@ from streamlit.testing.v1 import AppTest
 
 from emu_app.data import texts as uploaded
 from emu_app.data.texts import Pairs
-from emu_app.views.translations import TRUE
+from emu_app.views.translations import EIGEN, LISTS, TRUE
+from emu_app.views.translations import WORDS as WORDS_TAB
 from emu_app.work import cache, mapping
 from emu_core import pretrain
 from emu_core.data.parallel.text import ParallelText
@@ -25,6 +26,7 @@ from emu_core.evaluation.word_neighbours import frequent_words, nearest_words_ta
 from emu_core.methods.registry import configure
 from emu_core.runs.run import Run
 from tests.support.app_pages import new_session
+from tests.support.app_words import unexplained
 from tests.support.at_once import AtOnce
 
 WORDS = {
@@ -144,8 +146,13 @@ def test_the_newest_pretrained_run_is_chosen_and_its_list_is_right(app: AppTest,
     assert app.metric[0].value == f"{first:.1f} %"
 
 
+@pytest.mark.parametrize("name", [LISTS, EIGEN, WORDS_TAB])
+def test_no_term_is_without_a_help(app: AppTest, name: str) -> None:
+    assert not unexplained(tab(app, name))
+
+
 def test_another_direction_and_another_sentence(app: AppTest, run: Run) -> None:
-    next(group for group in app.segmented_control if group.label == "Queries in").set_value("de").run()
+    next(group for group in app.segmented_control if group.label == "Asked in").set_value("de").run()
     shown = table(app, "English")
     assert shown[shown["Translation"] == TRUE]["English"].tolist() == [texts()[0].first[0]]
     sentences = box(app, "Sentence")
@@ -258,7 +265,7 @@ def test_another_encoder_stands_beside(app: AppTest, run: Run) -> None:
     tab(app, "Eigen-similarity")
     app.toggle(key="translations-beside-on").set_value(True).run()
     assert not app.exception
-    assert table(app, "Psi")["Encoder"].tolist() == ["mine", "use"]
+    assert table(app, "Psi")["Encoder"].tolist() == ["mine", "USE multilingual"]
     assert len(chart(app, 0)["data"]) == 2
 
 
@@ -359,5 +366,6 @@ def test_other_pages_bear_a_run_from_nothing(view: str, run: Run, monkeypatch: p
     monkeypatch.setenv("EMU_RUNS", str(run.folder.parent))
     app = opened(view)
     assert not app.error
+    assert set(unexplained(app)) == ({"`use`"} if view == "encoders" else set())  # its name in the command
     if view == "encoders":
         assert table(app, "Trained from")["Name in the command"].tolist() == [f"run:{run.folder}"]

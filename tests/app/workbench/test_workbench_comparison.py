@@ -44,7 +44,10 @@ def test_compare_shows_progress_and_computes_nothing_itself(
     shutil.rmtree(cache.all_runs_root() / ".vectors", ignore_errors=True)
     compare(app)
     [bar] = app.get("progress")  # what is measured comes first, and nothing has two bars
-    assert (bar.proto.value, bar.proto.text) == (25, "Encoder A (use): opening it and encoding 108 sentences")
+    assert (bar.proto.value, bar.proto.text) == (
+        25,
+        "Encoder A (USE multilingual): opening it and encoding 108 sentences",
+    )
     assert not app.tabs
 
 
@@ -75,7 +78,7 @@ def test_the_verdict_does_not_wait_for_the_maps_and_a_is_drawn_without_b(
     explore(app)
     assert " of 100 new questions; before, " in headline(app)
     [bar] = app.get("progress")
-    assert bar.proto.text == "Encoder A (use): opening it and encoding 324 sentences"
+    assert bar.proto.text == "Encoder A (USE multilingual): opening it and encoding 324 sentences"
     assert any(caption.value == "The maps appear here." for caption in app.caption)
     worker.endless = worker.also_endless
     app.run()

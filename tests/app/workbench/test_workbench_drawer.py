@@ -109,7 +109,7 @@ def test_a_run_with_snapshots_is_played_epoch_by_epoch(
     figure = next(spec for spec in figures(app) if "frames" in spec)
     assert figure["layout"]["sliders"][0]["steps"][0]["label"] == "before training"
     assert len(figure["frames"]) >= 3
-    assert any("Acc@1 by language" in caption.value for caption in app.caption)
+    assert any("Right intents, by language" in caption.value for caption in app.caption)
 
 
 def test_a_table_goes_out_as_it_was_filtered_and_with_the_page(

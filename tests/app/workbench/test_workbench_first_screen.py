@@ -7,7 +7,9 @@ from streamlit.testing.v1 import AppTest
 
 from emu_app.shell import model_name
 from emu_app.shell.glossary import Word
+from emu_app.workbench.drawer import GROUPS
 from tests.support.app_pages import compare, explore, with_frame
+from tests.support.app_words import texts, unexplained
 from tests.support.workbench_pages import Trained, headline
 
 
@@ -81,29 +83,11 @@ def test_encoders_that_agree_have_no_examples(app: AppTest, monkeypatch: pytest.
     assert any("the same intents" in caption.value for caption in app.caption)
 
 
-JARGON = re.compile(
-    r"Acc@1|\bdirections?\b|labelled pool|trustworthiness|leakage|whitening|\bprobe\b|\bB minus A\b|`?\buse\b:",
-    re.I,
-)
-
-
-def said(app: AppTest) -> dict[str, str]:
-    """Return every text that is drawn, without helps, by the kind of its element and its place."""
-    fields = ("value", "label")
-    texts = {}
-    for number, element in enumerate(app.main):
-        for name in fields:
-            text = getattr(element, name, "") if getattr(element, "type", "") != "plotly_chart" else ""
-            if isinstance(text, str) and text:
-                texts[f"{getattr(element, 'type', '')} {number} {name}"] = text.replace("\\", "")
-    return texts
-
-
 def test_a_newcomer_reads_what_was_trained_on_what_and_whether_it_helped(
     app: AppTest, trained: Trained
 ) -> None:
     explore(app)
-    screen = " ".join([*said(app).values(), bars(app)])
+    screen = " ".join([*(text for text, _ in texts(app)), bars(app)])
     metrics = trained[0].metrics()
     before, now = f"{metrics.mean_base:.0f}", f"{metrics.mean_specialised:.0f}"
     # What somebody would say who has read it.
@@ -118,17 +102,27 @@ def test_a_newcomer_reads_what_was_trained_on_what_and_whether_it_helped(
         assert {word.casefold() for word in re.findall(r"\w+", sentence)} - known <= own, sentence
 
 
-@pytest.mark.parametrize("tab", ["Accuracy", "Confused intents", "Sentence triples", "Predict"])
+@pytest.mark.parametrize("tab", [title for titles in GROUPS.values() for title in titles])
 def test_the_fields_terms_are_in_the_helps_and_not_on_the_screen(app: AppTest, tab: str) -> None:
     compare(app, tab)
-    captions = ("caption",)  # small print may name a term beside the figures
-    found = {
-        place: text
-        for place, text in said(app).items()
-        if not place.startswith(captions) and JARGON.search(text)
-    }
-    assert not found
+    assert not unexplained(app)
     links = re.findall(
         r"glossary\?word=([\w-]+)", " ".join(str(getattr(part, "proto", "")) for part in app.main)
     )
     assert links and set(links) <= {word.anchor for word in Word}
+
+
+@pytest.mark.parametrize("page", ["data", "train", "encoders"])
+def test_no_page_about_a_run_has_a_term_without_a_help(app: AppTest, page: str) -> None:
+    app.switch_page(f"views/{page}.py").run()
+    names = (
+        {"`use`"} if page == "encoders" else set()
+    )  # what it is called in the command, which the page says
+    assert not app.exception and set(unexplained(app)) == names
+
+
+def test_an_answer_has_no_term_without_a_help(app: AppTest) -> None:
+    explore(app)
+    app.text_area(key="predict-typed-0").set_value("Where can I swim?").run()
+    assert not app.exception and any("Similarity" in text for text, _ in texts(app))
+    assert not unexplained(app)
