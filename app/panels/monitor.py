@@ -307,16 +307,16 @@ def _draw_found(run: Run) -> None:
     table = found_table(metrics)
     st.markdown(f"**Translations found**, on {metrics.measured_on}")
     column = st.column_config.NumberColumn
-    figure = {"format": "%.1f", "help": help_on(Word.TRANSLATION_FOUND)}
+    about = help_on(Word.TRANSLATION_FOUND)
     draw_table(
         table,
         "pretrained-found",
         f"{run.name}-translations.csv",
         {
             "Direction": st.column_config.TextColumn("Language pair", help=help_on(Word.PAIR)),
-            "P@1": column("Nearest, %", **figure),
-            "P@3": column("Among 3 nearest", **figure),
-            "P@10": column("Among 10 nearest", **figure),
+            "P@1": column("Nearest, %", format="%.1f", help=about),
+            "P@3": column("Among 3 nearest", format="%.1f", help=about),
+            "P@10": column("Among 10 nearest", format="%.1f", help=about),
             "Among": column("Searched", format="localized", help="Sentences to choose from."),
         },
     )

@@ -137,6 +137,7 @@ def test_emus_form_says_what_would_be_done_and_starts_it(app: AppTest, root: Pat
     assert "On **tiny.csv**: 36 sentences" in said(app)
     choose(app, parts=["4"], seeds="0, 1", epochs=3)
     assert "**3 runs**" in said(app) and "2 runs train the encoder, on 72 sentences" in said(app)
+    assert "With USE multilingual on two CPU cores" in said(app)
     run = begun(app, root)
     config = run.config()
     assert (run.name, config.task, config.method, config.encoder) == (
