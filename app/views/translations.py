@@ -193,8 +193,6 @@ def _draw_misses(pairs: Pairs, ranking: FoundTranslations) -> None:
 def _columns(table: pd.DataFrame) -> dict[str, Any]:
     column = st.column_config
     cosine = column.NumberColumn(format="%.3f", width="small")
-    texts = [name for name in table if table[name].dtype.kind not in "if" and name]
-    wide = column.TextColumn(width="large" if len(texts) == 1 else "medium")
     rank_column = column.NumberColumn(format="localized", width="small")
     known = {
         "Place": rank_column,
@@ -202,6 +200,8 @@ def _columns(table: pd.DataFrame) -> dict[str, Any]:
         "Its cosine": cosine,
         _MARK: column.TextColumn(width="small"),
     }
+    texts = [name for name in table if name not in known]
+    wide = column.TextColumn(width="large" if len(texts) == 1 else "medium")
     return known | dict.fromkeys(texts, wide)
 
 

@@ -377,11 +377,11 @@ def draw_picked(subject: Subject | None, now: Context) -> None:
     frame = now.chosen.labelled.frame  # a search picks sentences that are not drawn, too
     table = frame.loc[frame.index.isin(rows), list(_COLUMNS)].assign(row=lambda part: part.index)
     shown = [column for column in _COLUMNS if column not in ("split", "id") or (table[column] != "").any()]
-    found = None
     if subject is not None and subject.is_measured:
         found = found_for(table, subject)
         table = with_predictions(table, found)
-        shown[1:1] = list(PREDICTIONS) if len(found) else []
+        shown[2:2] = list(PREDICTIONS) if len(found) else []
+        draw_figures(found, len(table), subject)
 
     def inspect() -> None:
         chosen = st.session_state[key]["selection"]["rows"]
@@ -394,14 +394,13 @@ def draw_picked(subject: Subject | None, now: Context) -> None:
         on_select=inspect,
         selection_mode="single-row",
         key=key,
-        column_config={"Sentence": st.column_config.TextColumn(width=175)}
-        | {title: st.column_config.TextColumn(width=100) for title in PREDICTIONS},
+        # So wide that sentence, intent and what both find are in view.
+        column_config={"Sentence": st.column_config.TextColumn(width=150)}
+        | {title: st.column_config.TextColumn(width=90) for title in ("Intent", *PREDICTIONS)},
         height="auto" if len(table) <= 6 else 240,
         row_height=28,
     )
     say_cut(table)
-    if found is not None and subject is not None:
-        draw_figures(found, len(table), subject)
     draw_csv_button(table.drop(columns="row"), "emu-selection.csv", width="stretch")
 
 
