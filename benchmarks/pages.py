@@ -41,7 +41,12 @@ STARS = (
     ".map(t => [t.x[0], t.y[0]]))"
 )
 ANSWERED = f"before => {STARS} !== before && JSON.parse({STARS}).length === 2"
-TYPED = ("Kann ich meinen Hund mitbringen?", "Where is the pool?", "¿A qué hora es el desayuno?", "駅はどこですか")
+TYPED = (
+    "Kann ich meinen Hund mitbringen?",
+    "Where is the pool?",
+    "¿A qué hora es el desayuno?",
+    "駅はどこですか",
+)
 # A chart of other places takes the place of the last one: for a moment there is none.
 CHANGED = f"before => {GRAPH}?._fullData && {COLOURS} !== before"
 
