@@ -34,7 +34,7 @@ from emu_app.workbench.picked_figures import PREDICTIONS, draw_figures, found_fo
 from emu_app.workbench.subject import Space, Subject, computed_once
 from emu_core import charts
 from emu_core.charts.marks import MOST_SHAPED, ColourBy
-from emu_core.data.cleaning import cleaned
+from emu_core.data.cleaning import cleaned, normal_form
 from emu_core.data.labelled.intent_names import spelt_as
 from emu_core.data.labelled.repeats import sentence_groups
 from emu_core.data.wording import counted
@@ -225,7 +225,11 @@ def _typed_mark(space: Space, name: str, answer: Answer, places: NDArray[np.floa
     predicted, typed = answer.table["intent"].iloc[0], answer.vectors
 
     def find() -> list[int]:
-        found = nearest(np.concatenate([vectors, typed]), [len(vectors)], TYPED_NEIGHBOURS).rows[0]
+        # Never the sentence itself, as `tasks.without_repeats` has it.
+        text = normal_form(answer.table["text"].iloc[0])
+        repeats = ["typed" if normal_form(known) == text else "" for known in space.points["text"]]
+        everyone = np.concatenate([vectors, typed])
+        found = nearest(everyone, [len(vectors)], TYPED_NEIGHBOURS, [*repeats, "typed"]).rows[0]
         near: list[int] = found[found >= 0].tolist()
         return near
 
