@@ -96,7 +96,7 @@ NEIGHBOURS = 5  # labelled sentences behind a prediction
 _ASKED_NEIGHBOURS = (
     2 * NEIGHBOURS
 )  # as many may be the sentence itself, with other intents or in other splits
-_OF_A_NEIGHBOUR = {
+_OF_A_NEIGHBOUR: dict[str, Any] = {
     "": "",
     "_intent": "",
     "_language": "",
