@@ -37,19 +37,19 @@ main > :first-child { padding: 0.4rem 1.5rem 2rem; }
 [aria-checked="true"] p, [role="tab"][aria-selected="true"] p, :has(> [type="range"]) + * p {
   color: light-dark(#31333F, #FAFAFA);
 }
-main h2 { font-size: 1.5rem; padding: 0.5rem 0; }
-.st-key-headline h2 { padding: 0.25rem 0; }
+:root main h2 { font-size: 1.5rem; padding: 0.5rem 0; }
+main [data-testid="stMetricLabel"] p { white-space: normal; }
+:root .st-key-headline h2 { font-size: 2.25rem; padding: 0.25rem 0; }
 .st-key-examples button { text-align: left; min-height: 1.75rem; }
 .st-key-bar { padding-right: 2.5rem; row-gap: 0.25rem; }
 @media (max-width: 640px) {
   main > :first-child { padding: 0.4rem 0.6rem 2rem; }
-  .st-key-headline h2 { font-size: 1.5rem; padding: 0.25rem 0; }
-.st-key-examples button { text-align: left; min-height: 1.75rem; }
-.st-key-bar { padding-right: 0; }
+  :root .st-key-headline h2 { font-size: 1.5rem; }
+  .st-key-bar { padding-right: 0; }
   .st-key-ways { padding-right: 2.5rem; column-gap: 0.25rem; }  /* beside the menu */
-  .st-key-ways [aria-hidden="true"] { display: none; }  /* the icons */
-  .st-key-bar [class*="st-key-choose-"] { flex: 0 0 calc(50vw - 1.7rem); }
-  .st-key-map-settings { order: 1; }  /* below the maps */
+  /* The icons, with the room that each takes. */
+  .st-key-ways :is([aria-hidden="true"], span:has(> [aria-hidden="true"])) { display: none; }
+  .st-key-bar [class*="st-key-choose-"] { flex: 0 0 calc(50% - 0.5rem); }
 }
 </style>
 """

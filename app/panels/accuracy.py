@@ -42,6 +42,7 @@ def draw_accuracy(comparison: Comparison, *, seen: bool = False) -> None:
     On sentences `seen` in training, no gain is shown as a success.
     """
     _draw_means(comparison, seen)
+    _draw_title()
     _draw_intervals(comparison.guard, ("A", "B"), seen=seen)
     _draw_matrices(comparison)
     if comparison.leakage is not None:
@@ -136,13 +137,18 @@ def _draw_table(accuracy: pd.DataFrame) -> None:
 
 
 def draw_guard(guard: Mapping[str, LanguageChange], title: str = RETRIEVAL) -> None:
-    """Draw which languages are better and worse, in a line, and each language's gain or loss below a title."""
+    """Draw, below a title, which languages are better and worse, in a line, and each language's gain or loss."""
+    _draw_title(title)  # first, since a run may be better in one measure and worse in another
     is_worse = any(change.verdict is Verdict.LOSES for change in guard.values())
     (st.error if is_worse else st.info)(
         literal(verdict_sentence(guard)),
         icon=":material/trending_down:" if is_worse else ":material/language:",
     )
     _draw_intervals(guard, title=title)
+
+
+def _draw_title(title: str = RETRIEVAL) -> None:
+    st.markdown(f"**{title}: gains and losses by language**", help=help_on(Word.GUARD, Word.ACCURACY))
 
 
 def _draw_intervals(
@@ -152,8 +158,7 @@ def _draw_intervals(
     seen: bool = False,
     title: str = RETRIEVAL,
 ) -> None:
-    """Draw each language's gain or loss below a title; no gain on sentences `seen` in training is green."""
-    st.markdown(f"**{title}: gains and losses by language**", help=help_on(Word.GUARD, Word.ACCURACY))
+    """Draw each language's gain or loss; no gain on sentences `seen` in training is green."""
     changes = pd.DataFrame([{"language": code, **asdict(change)} for code, change in guard.items()])
     draw_chart(
         charts.guard_intervals(changes, names, seen=seen),

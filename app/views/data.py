@@ -5,6 +5,7 @@ import streamlit as st
 from emu_app.data import library, tables
 from emu_app.data.library import ChosenData, chosen_data
 from emu_app.data.tables import DETECT, Upload
+from emu_app.panels import maps
 from emu_app.panels.context import context
 from emu_app.panels.differences import draw_differences
 from emu_app.panels.findings import draw_findings, draw_left_out, draw_unread_languages
@@ -286,7 +287,7 @@ def _draw_sentences(chosen: ChosenData) -> None:
     st.header("Sentences by intent and language")
     with st.container(height=TALLEST if len(counts) > TALLEST // 20 else "content", border=False):
         about = "Heat map of the number of sentences of each intent in each language."
-        draw_chart(charts.class_balance(counts), "balance", about)
+        draw_chart(charts.class_balance(counts, maps.ink()), "balance", about)
     st.header("Sentences")
     used = frame.columns[(frame != "").any()]
     draw_table(frame[used], "table-sentences", "sentences.csv")

@@ -200,8 +200,6 @@ def _columns(table: pd.DataFrame) -> dict[str, Any]:
         column.NumberColumn(title, format="%.3f", width="small", help=about)
         for title in ("Similarity", "Its similarity")
     )
-    texts = [name for name in table if table[name].dtype.kind not in "if" and name]
-    wide = column.TextColumn(width="large" if len(texts) == 1 else "medium")
     rank_column = column.NumberColumn(format="localized", width="small")
     known = {
         "Place": rank_column,
@@ -209,6 +207,8 @@ def _columns(table: pd.DataFrame) -> dict[str, Any]:
         "Its cosine": its_cosine,
         _MARK: column.TextColumn(width="small"),
     }
+    texts = [name for name in table if name not in known]
+    wide = column.TextColumn(width="large" if len(texts) == 1 else "medium")
     return known | dict.fromkeys(texts, wide)
 
 

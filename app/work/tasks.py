@@ -20,6 +20,7 @@ from emu_core.api.export import export
 from emu_core.api.intent_classifier import IntentClassifier
 from emu_core.api.split import SplitSentence, split_sentence, splitting_encoder
 from emu_core.api.suggest import Suggester
+from emu_core.data.cleaning import normalised
 from emu_core.data.labelled import LabelledSet, UnlabelledSet
 from emu_core.devices import pick_device
 from emu_core.encoders.base import Encoder, FloatArray
@@ -91,11 +92,23 @@ def export_to_zip(spec: str, format: ExportFormat, name: str, path: Path) -> int
     return path.stat().st_size
 
 
+NEIGHBOURS = 5  # labelled sentences behind a prediction
+_ASKED_NEIGHBOURS = (
+    2 * NEIGHBOURS
+)  # as many may be the sentence itself, with other intents or in other splits
+_OF_A_NEIGHBOUR: dict[str, Any] = {
+    "": "",
+    "_intent": "",
+    "_language": "",
+    "_cosine": np.nan,
+}  # columns, and what a missing one has
+
+
 @dataclass(frozen=True, eq=False)
 class Answer:
     """The answers of one encoder to N sentences."""
 
-    table: pd.DataFrame  # of `IntentClassifier.explain`
+    table: pd.DataFrame  # of `IntentClassifier.explain`, see `without_repeats`
     facts: PredictionFacts
     vectors: FloatArray  # (N, dim)
 
@@ -116,8 +129,31 @@ def answers(
         progress = partial(_report_part, number, len(encoders))
         vectors = _encoder(spec, weights).encode(texts, on_progress=progress)
         classifier = _classifier(spec, pool, path, asked)
-        by_encoder[name] = Answer(classifier.explain(texts, vectors=vectors), classifier.facts, vectors)
+        table = without_repeats(classifier.explain(texts, vectors=vectors))
+        by_encoder[name] = Answer(table, classifier.facts, vectors)
     return by_encoder
+
+
+def without_repeats(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table of `IntentClassifier.explain` with the nearest neighbours that don't repeat the sentence itself.
+
+    That a labelled sentence is most like its own copy says nothing. The column `repeats` has the number of those left
+    out; a neighbour that is missing then is "" with the cosine NaN.
+    """
+    count = sum(f"nearest_{rank}" in table for rank in range(1, _ASKED_NEIGHBOURS + 1))
+    ranks = [f"nearest_{rank}" for rank in range(1, count + 1)]
+    forms = np.array(normalised(table["text"]), dtype=object)
+    is_repeat = np.array(
+        [np.array(normalised(table[rank]), dtype=object) == forms for rank in ranks]
+    )  # (k, N)
+    order = np.argsort(is_repeat, axis=0, kind="stable")[:NEIGHBOURS]
+    is_missing = np.take_along_axis(is_repeat, order, axis=0)
+    kept = table.drop(columns=[f"{rank}{end}" for rank in ranks[NEIGHBOURS:] for end in _OF_A_NEIGHBOUR])
+    for end, missing in _OF_A_NEIGHBOUR.items():
+        values = np.take_along_axis(np.array([table[f"{rank}{end}"] for rank in ranks]), order, axis=0)
+        for rank, of_rank, none in zip(ranks, values, is_missing, strict=False):
+            kept[f"{rank}{end}"] = np.where(none, missing, of_rank)
+    return kept.assign(repeats=is_repeat.sum(axis=0))
 
 
 def _report_part(part: int, parts: int, done: int, total: int) -> None:
@@ -132,7 +168,7 @@ def _classifier(spec: str, pool: LabelledSet, path: Path, asked: NDArray[np.intp
     key = path, hashlib.sha256(asked.tobytes()).hexdigest()
     if key not in _CLASSIFIERS:
         of_pool, of_none = np.split(np.load(path), [len(pool)])
-        classifier = IntentClassifier(spec, n_neighbors=5)
+        classifier = IntentClassifier(spec, n_neighbors=_ASKED_NEIGHBOURS)
         classifier.fit_labelled(pool, vectors=of_pool, none_vectors=of_none, asked=asked)
         while len(_CLASSIFIERS) > 1:
             del _CLASSIFIERS[next(iter(_CLASSIFIERS))]

@@ -13,13 +13,14 @@ _PAIRS = {
     "other": "By B",
     "difference": "Change from A to B",
 }
+# Headings and widths in pixels, at which what both find is in view.
 _SENTENCES = {
-    "sentence": "Sentence",
-    "language": "Language",
-    "base_neighbour": "A: nearest",
-    "base_intent": "A: its intent",
-    "other_neighbour": "B: nearest",
-    "other_intent": "B: its intent",
+    "sentence": ("Sentence", 280),
+    "language": ("Language", 80),
+    "base_neighbour": ("A: nearest", 280),
+    "base_intent": ("A: its intent", 140),
+    "other_neighbour": ("B: nearest", 280),
+    "other_intent": ("B: its intent", 140),
 }
 
 
@@ -58,6 +59,6 @@ def _draw_sentences(subject: Subject, pairs: pd.DataFrame) -> None:
         changes[(changes["intent"] == intent) & taken],
         "confused-sentences",
         "emu-confused-sentences.csv",
-        {name: column.TextColumn(title) for name, title in _SENTENCES.items()},
+        {name: column.TextColumn(title, width=width) for name, (title, width) in _SENTENCES.items()},
         column_order=list(_SENTENCES),
     )

@@ -35,7 +35,7 @@ from emu_app.workbench.picked_figures import PREDICTIONS, draw_figures, found_fo
 from emu_app.workbench.subject import Space, Subject, computed_once
 from emu_core import charts
 from emu_core.charts.marks import MOST_SHAPED, ColourBy
-from emu_core.data.cleaning import cleaned
+from emu_core.data.cleaning import cleaned, normal_form
 from emu_core.data.labelled.intent_names import spelt_as
 from emu_core.data.labelled.repeats import sentence_groups
 from emu_core.data.wording import counted
@@ -235,7 +235,11 @@ def _typed_mark(space: Space, name: str, answer: Answer, places: NDArray[np.floa
     predicted, typed = answer.table["intent"].iloc[0], answer.vectors
 
     def find() -> list[int]:
-        found = nearest(np.concatenate([vectors, typed]), [len(vectors)], TYPED_NEIGHBOURS).rows[0]
+        # Never the sentence itself, as `tasks.without_repeats` has it.
+        text = normal_form(answer.table["text"].iloc[0])
+        repeats = ["typed" if normal_form(known) == text else "" for known in space.points["text"]]
+        everyone = np.concatenate([vectors, typed])
+        found = nearest(everyone, [len(vectors)], TYPED_NEIGHBOURS, [*repeats, "typed"]).rows[0]
         near: list[int] = found[found >= 0].tolist()
         return near
 
@@ -387,11 +391,11 @@ def draw_picked(subject: Subject | None, now: Context) -> None:
     frame = now.chosen.labelled.frame  # a search picks sentences that are not drawn, too
     table = frame.loc[frame.index.isin(rows), list(_COLUMNS)].assign(row=lambda part: part.index)
     shown = [column for column in _COLUMNS if column not in ("split", "id") or (table[column] != "").any()]
-    found = None
     if subject is not None and subject.is_measured:
         found = found_for(table, subject)
         table = with_predictions(table, found)
-        shown[1:1] = list(PREDICTIONS) if len(found) else []
+        shown[2:2] = list(PREDICTIONS) if len(found) else []
+        draw_figures(found, len(table), subject)
 
     def inspect() -> None:
         chosen = st.session_state[key]["selection"]["rows"]
@@ -404,14 +408,13 @@ def draw_picked(subject: Subject | None, now: Context) -> None:
         on_select=inspect,
         selection_mode="single-row",
         key=key,
-        column_config={"Sentence": st.column_config.TextColumn(width=175)}
-        | {title: st.column_config.TextColumn(width=100) for title in PREDICTIONS},
+        # So wide that sentence, intent and what both find are in view.
+        column_config={"Sentence": st.column_config.TextColumn(width=150)}
+        | {title: st.column_config.TextColumn(width=90) for title in ("Intent", *PREDICTIONS)},
         height="auto" if len(table) <= 6 else 240,
         row_height=28,
     )
     say_cut(table)
-    if found is not None and subject is not None:
-        draw_figures(found, len(table), subject)
     draw_csv_button(table.drop(columns="row"), "emu-selection.csv", width="stretch")
 
 

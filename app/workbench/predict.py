@@ -18,7 +18,7 @@ from emu_app.shell.widgets import choose, draw_note, draw_table, roomy_columns
 from emu_app.shell.wording import literal
 from emu_app.work import tasks
 from emu_app.work.cache import computed, encoded, vectors_file
-from emu_app.work.tasks import Answer
+from emu_app.work.tasks import NEIGHBOURS, Answer
 from emu_app.work.vectors import digest, weights_of
 from emu_core.api.compare import ALL, choose_rows
 from emu_core.charts.style import short
@@ -30,7 +30,6 @@ from emu_core.reports.prediction_notes import prediction_notes
 from emu_core.runs.trained_on import trained_rows
 
 MOST_TYPED, MOST_OF_A_FILE = 200, 5_000
-_NEIGHBOURS = 5  # labelled sentences behind a prediction
 
 
 def answers(now: Context, texts: list[str], specs: Mapping[str, str]) -> dict[str, Answer] | None:
@@ -130,7 +129,8 @@ def _draw_table(tables: dict[str, pd.DataFrame]) -> None:
     intents = {f"{name}: intent": answers["intent"] for name, answers in tables.items()}
     confidences = {f"{name}: confidence": 100 * answers["confidence"] for name, answers in tables.items()}
     percent = st.column_config.NumberColumn(format="%.0f %%", width="small")
-    parts = [answers.drop(columns="text").add_prefix(f"{name.lower()}_") for name, answers in tables.items()]
+    others = ["text", "repeats"]
+    parts = [answers.drop(columns=others).add_prefix(f"{name.lower()}_") for name, answers in tables.items()]
     draw_table(
         pd.DataFrame({"Sentence": texts["text"], **intents, **confidences}),
         "predictions",
@@ -147,7 +147,7 @@ def draw_answer(
     """Draw a row of `IntentClassifier.explain`: intent, labelled sentences behind it, and how reliable it is."""
     confidence = "" if pd.isna(answer["confidence"]) else f" ({100 * answer['confidence']:.0f} %)"
     st.markdown(f"{literal(title)}: **{literal(answer['intent'], 60)}**{confidence}")
-    neighbours = [f"nearest_{rank}" for rank in range(1, _NEIGHBOURS + 1) if f"nearest_{rank}" in answer]
+    neighbours = [f"nearest_{rank}" for rank in range(1, NEIGHBOURS + 1) if f"nearest_{rank}" in answer]
     columns = {"text": "", "intent": "_intent", "language": "_language", "cosine": "_cosine"}
     table = pd.DataFrame(
         {name: [answer[f"{neighbour}{end}"] for neighbour in neighbours] for name, end in columns.items()}
@@ -155,6 +155,8 @@ def draw_answer(
     draw_neighbours(table, answer["intent"], key)
     notes = prediction_notes(facts) if with_notes else []
     about = _about_notes() if notes else None
+    if answer["repeats"]:
+        notes = ["The set has this sentence itself, which is left out.", *notes]
     st.caption(" ".join(["✓ has the predicted intent.", *map(literal, notes)]), help=about)
 
 

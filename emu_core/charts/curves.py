@@ -100,6 +100,8 @@ def loss_curves(history: _History | Mapping[str, _History]) -> go.Figure:
         scale = {"type": "log", "dtick": "D2"} if logarithmic else {"type": "linear"}
         is_lowest = panel > len(names) - _COLUMNS
         steps = {"rangemode": "tozero", "title": {"text": "step" if is_lowest else None}}
+        if panel > 1:  # the same steps below each other, also where a part was logged less often
+            steps["matches"] = "x"
         axes |= panel_layout(panel, steps, {**scale, "tickformat": "~g", "nticks": 6})
     figure.add_traces(traces)
     figure.update_layout(axes)

@@ -40,11 +40,13 @@ def heat_map(
     most: int,
     height: int,
     title: str | None = None,
+    ink: str | None = None,
 ) -> go.Figure:
     """Return a heat map of values (rows, columns) and their texts, with its first row on top; NaN leaves a hole.
 
     `span` has the values of the first and the last colour. `hover` returns the hover text of a cell from its row,
-    column and text. With more than `most` columns, a colour bar is shown instead of the texts.
+    column and text. With more than `most` columns, a colour bar is shown instead of the texts. `ink` is the colour of
+    the texts on colours through which the page is seen; None leaves it to who draws the figure.
     """
     z = np.asarray(values, dtype=np.float64)
     written = len(x) <= most
@@ -59,16 +61,16 @@ def heat_map(
         )
     )  # fmt: skip
     if written:
-        ink: list[str] | None = None  # the page's, on colours through which the page is seen
+        inks: str | list[str] | None = ink
         if scale in _IS_DARK:
             is_dark = _IS_DARK[scale]((z - span[0]) / ((span[1] - span[0]) or 1.0)) & np.isfinite(z)
-            ink = np.where(is_dark, LIGHT, DARK).ravel().tolist()
+            inks = np.where(is_dark, LIGHT, DARK).ravel().tolist()
         figure.add_scatter(
             x=[column for _ in y for column in x],
             y=[row for row in y for _ in x],
             text=[cell for row in cells for cell in row],
             mode="text",
-            textfont={"color": ink},
+            textfont={"color": inks},
             hoverinfo="skip",
             showlegend=False,
         )
@@ -115,8 +117,11 @@ def _matrix(values: pd.DataFrame, text: pd.DataFrame, what: str, **look: Any) ->
     return figure.update_yaxes(type="category", title="asked in")
 
 
-def class_balance(counts: pd.DataFrame) -> go.Figure:
-    """Return a heat map of sentence counts by intent (rows) and language code (columns); see `LabelledSet.counts`."""
+def class_balance(counts: pd.DataFrame, ink: str | None = None) -> go.Figure:
+    """Return a heat map of sentence counts by intent (rows) and language code (columns); see `LabelledSet.counts`.
+
+    `ink` is the page's text colour, in which the counts are legible; None leaves it to who draws the figure.
+    """
     codes, intents = [plain(str(code)) for code in counts.columns], [str(intent) for intent in counts.index]
     figure = heat_map(
         counts.to_numpy(), codes, range(len(intents)),  # shortened names may repeat
@@ -124,7 +129,7 @@ def class_balance(counts: pd.DataFrame) -> go.Figure:
         span=(0.0, max(1.0, float(counts.to_numpy().max(initial=0)))), scale="Counts",
         most=_MOST_COUNTED,
         hover=lambda row, code, cell: f"{plain(intents[row])}<br>{language_name(code)}: {cell}",
-        height=90 + 22 * len(intents),
+        height=90 + 22 * len(intents), ink=ink,
     )  # fmt: skip
     figure.update_xaxes(side="top")
     names = [plain(short(intent, 32)) for intent in intents]

@@ -395,6 +395,11 @@ def test_no_tool_bar_lies_over_the_heat_maps_titles(app: AppTest) -> None:
     assert json.loads(chart.proto.config) == {"displayModeBar": False}
 
 
+def test_the_counts_are_in_the_pages_text_colour(app: AppTest) -> None:
+    [chart] = app.get("plotly_chart")
+    assert json.loads(chart.proto.spec)["data"][1]["textfont"] == {"color": "#31333F"}
+
+
 def multiselect(app: AppTest, label: str) -> list[str]:
     return next(box for box in app.multiselect if box.label == label).value
 
@@ -587,6 +592,9 @@ def test_a_language_that_loses_is_flagged_where_the_run_is_finished(root: Path) 
     assert error.value.replace("\\", "") == (
         "Worse: [x](y) -8.0; better: English +9.0; the other is not clear."
     )
+    drawn = [element.value for element in app.main if element.type in ("markdown", "error")]
+    title = drawn.index("**Retrieval among unseen sentences: gains and losses by language**")
+    assert drawn[title + 1] == error.value  # what it is about comes first
     assert "intents without labels" in warning.value and "-2.0 points" in warning.value.replace("\\", "")
     traces = {trace["name"]: trace for trace in json.loads(app.get("plotly_chart")[0].proto.spec)["data"]}
     assert set(traces) == {"gains", "may lose", "loses"}

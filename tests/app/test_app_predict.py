@@ -8,6 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from emu_app.work import cache
+from emu_app.work.tasks import without_repeats
 from emu_core.data.readers.formats import FILE_ENDINGS
 from emu_core.evaluation.vector_classifier import NO_INTENT
 from emu_core.runs.run import Run
@@ -102,6 +103,45 @@ def test_a_sentence_beside_the_maps_is_answered_at_once(app: AppTest) -> None:
     answers = [line.value for line in app.markdown if re.match(r"[AB]\\: .+: \*\*", line.value)]
     assert len(answers) == 2 and len(app.dataframe) == 2
     assert app.dataframe[0].value["cosine"].tolist() != app.dataframe[1].value["cosine"].tolist()
+
+
+def test_a_sentence_of_the_set_is_no_neighbour_of_itself(app: AppTest, trained: tuple[Run, Path]) -> None:
+    text = pd.read_csv(trained[1])["text"][7]
+    app.text_input(key="try-sentence").set_value(f" {text}").run()
+    for near in app.dataframe:
+        assert len(near.value) == 5 and near.value["text"].all() and text not in set(near.value["text"])
+        assert near.value["cosine"].is_monotonic_decreasing
+    said = [line.value for line in app.caption if "The set has this sentence itself" in line.value]
+    assert len(said) == 2
+    app.text_input(key="try-sentence").set_value("Can I bring my dog?").run()
+    assert not any("this sentence itself" in line.value for line in app.caption)
+
+
+def test_repeats_are_left_out_and_a_missing_neighbour_is_empty() -> None:
+    near = {f"nearest_{rank}": [text, "b"] for rank, text in enumerate(["A ", "x", "a", "y"], start=1)}
+    facts = {
+        f"nearest_{rank}_{what}": values
+        for rank in range(1, 5)
+        for what, values in (
+            ("intent", [f"i{rank}"] * 2),
+            ("language", ["en"] * 2),
+            ("cosine", [-rank, -rank]),
+        )
+    }
+    table = without_repeats(pd.DataFrame({"text": ["a", "c"], **near, **facts}))
+    assert table["repeats"].tolist() == [2, 0]
+    assert table[[f"nearest_{rank}" for rank in range(1, 5)]].values.tolist() == [
+        ["x", "y", "", ""],
+        ["b"] * 4,
+    ]
+    assert table["nearest_2_intent"].tolist() == ["i4", "i2"] and table["nearest_3_language"].tolist() == [
+        "",
+        "en",
+    ]
+    assert table["nearest_1_cosine"].tolist() == [-2, -1] and table["nearest_4_cosine"].isna().tolist() == [
+        True,
+        False,
+    ]
 
 
 def test_the_page_waits_for_the_worker_and_says_so(app: AppTest, worker: AtOnce) -> None:

@@ -135,6 +135,8 @@ def test_the_newest_pretrained_run_is_chosen_and_its_list_is_right(app: AppTest,
     german = texts()[0]
     queries, targets = vectors(run, german.first), vectors(run, german.second)
     shown = table(app, "German")
+    columns = json.loads(app.dataframe[0].proto.columns)
+    assert [columns[name]["width"] for name in shown] == ["small", "small", "large", "small"]
     cosines = queries[0] @ targets.T
     assert shown["Cosine"].head(10).tolist() == pytest.approx(sorted(cosines, reverse=True)[:10], abs=1e-5)
     assert shown["German"][0] == german.second[int(np.argmax(cosines))]

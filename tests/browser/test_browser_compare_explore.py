@@ -9,6 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import psutil
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Download, Page, expect
@@ -19,6 +20,7 @@ from tests.support.browser import (
     ask_in_the_other_languages,
     go_to,
     new_window,
+    pick_all,
     see,
     see_address,
     settle,
@@ -179,6 +181,40 @@ def test_a_lasso_fills_the_table(opened: Page, small: Small) -> None:
 
     opened.get_by_role("button", name="Clear").click()
     expect(opened.get_by_text("Picked:")).to_have_count(0)
+    until_standing_out(opened, ())
+
+
+def test_all_that_a_search_finds_are_picked_and_measured_beside_all(opened: Page, small: Small) -> None:
+    frame = small.labelled.frame
+    rows = np.flatnonzero(frame["text"].str.contains("pool", case=False)).tolist()
+    measured = [row for row in rows if frame["split"].iloc[row] == "test"]
+    assert 0 < len(measured) < len(rows)
+    pick_all(opened, "pool")
+    see(opened, f"Picked: {len(rows)} sentences")
+    until_standing_out(opened, rows)
+    figures = opened.get_by_text(
+        re.compile(f"^Right intents of the {len(measured)} of them that are measured")
+    )
+    expect(figures).to_have_text(re.compile(r": A \d+ %, B \d+ %; of all 108 sentences: A \d+ %, B \d+ %\."))
+    found = list(
+        csv.DictReader(io.StringIO(content(download(opened, "Download as CSV")).decode("utf-8-sig")))
+    )
+    by_text = {row["text"]: row for row in found}
+    right = [
+        sum(
+            by_text[frame["text"].iloc[row]][f"{name} finds"] == frame["intent"].iloc[row] for row in measured
+        )
+        for name in ("A", "B")
+    ]
+    shares = [f"{100 * count / len(measured):.0f}" for count in right]
+    expect(figures).to_contain_text("A {} %, B {} %; of all".format(*shares))
+    tables = opened.locator(".st-key-space").get_by_test_id(
+        "stDataFrame"
+    )  # what is confused, and the sentences
+    expect(tables).to_have_count(1 + int(right != [len(measured)] * 2))
+    opened.get_by_role("button", name="Clear", exact=True).click()
+    expect(figures).to_have_count(0)
+    expect(tables).to_have_count(0)
     until_standing_out(opened, ())
 
 

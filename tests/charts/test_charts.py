@@ -66,9 +66,9 @@ def test_class_balance_prints_every_count() -> None:
 
 
 def test_counts_have_one_hue_on_which_the_pages_text_is_legible() -> None:
-    figure = charts.class_balance(pd.DataFrame({"en": [0, 1, 10]}, index=["a", "b", "c"]))
-    assert figure.data[1].textfont.color is None
     for page, ink in (("#FFFFFF", "#31333F"), ("#0E1117", "#FAFAFA")):
+        figure = charts.class_balance(pd.DataFrame({"en": [0, 1, 10]}, index=["a", "b", "c"]), ink)
+        assert figure.data[1].textfont.color == ink
         for _, colour in heat(figure).colorscale:
             *hue, share = (float(part) for part in colour.removeprefix("rgba(").removesuffix(")").split(","))
             assert hue == [0, 114, 178]
@@ -151,6 +151,13 @@ def test_only_epochs_that_are_over_are_marked() -> None:
     assert [note.text for note in figure.layout.annotations if "epoch" in note.text] == ["epoch 1"]
     accuracy = curve(figure, "Accuracy on dev")
     assert (list(accuracy.x), list(accuracy.y)) == ([5.0], [61.5])
+
+
+def test_every_panel_of_the_loss_has_the_same_steps() -> None:
+    figure = charts.loss_curves(
+        [step(n, loss=1.0, softmax=1.0, **({"critic": 5.0} if n % 8 == 1 else {})) for n in range(1, 22)]
+    )
+    assert [figure.layout[f"xaxis{panel}"].matches for panel in (2, 3)] == ["x", "x"]
 
 
 def test_the_curves_of_two_runs_lie_over_each_other() -> None:

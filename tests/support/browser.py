@@ -80,3 +80,18 @@ def ask_in_the_other_languages(page: Page, small: Small) -> None:
     field.press("Enter")
     page.get_by_text("Ask it in the other languages").click()
     expect(page.get_by_role("table", name="The right intent is").get_by_role("row")).to_have_count(4)
+
+
+def pick_all(page: Page, wanted: str) -> None:
+    """Search the workbench's sentences, pick all that are found, and wait for their figures."""
+    for field, text in (
+        ("Try a sentence", ""),
+        ("Search", wanted),
+    ):  # a typed sentence has the picked ones' place
+        box = page.get_by_role("textbox", name=field)
+        box.fill(text)
+        box.press("Enter")
+        settle(page)
+    page.get_by_role("button", name=re.compile("Pick all")).click()
+    page.mouse.move(0, 0)  # the button's help, which Streamlit draws beside the page, closes
+    see(page, re.compile("^Right intents of (these|the )"))

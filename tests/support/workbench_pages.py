@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import Dataframe
 
 from emu_core.data.labelled import LabelledSet
 from emu_core.runs.run import Run
@@ -53,6 +54,12 @@ def numbers(array: Any) -> list[float]:
     if isinstance(array, dict):
         return np.frombuffer(base64.b64decode(array["bdata"]), array["dtype"]).tolist()
     return list(array)
+
+
+def widths(table: Dataframe) -> list[int]:
+    """The widths of a table's columns in pixels, in their order; each has to have one."""
+    columns = json.loads(table.proto.columns)
+    return [columns[name]["width"] for name in table.proto.column_order or table.value.columns]
 
 
 def drawn_rows(app: AppTest, axis: str) -> list[int]:

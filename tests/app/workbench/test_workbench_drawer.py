@@ -18,7 +18,7 @@ from emu_core import train
 from emu_core.runs.run import Run
 from tests.support.app_pages import compare, with_data
 from tests.support.small import small_file
-from tests.support.workbench_pages import Trained, drawn, figures, linked, numbers
+from tests.support.workbench_pages import Trained, drawn, figures, linked, numbers, widths
 
 
 def test_similarity_takes_sentences_of_the_data_and_typed_ones(app: AppTest) -> None:
@@ -50,6 +50,7 @@ def test_the_most_confused_pair_comes_first_and_opens_its_sentences(app: AppTest
     assert pairs["other"].tolist() == sorted(pairs["other"], reverse=True)
     [box] = [box for box in app.selectbox if box.label.startswith("Sentences of the intent")]
     assert len(box.options) == len(pairs)
+    assert sum(widths(app.dataframe[1])) <= 1440 - 2 * 24  # what both find is in view
     for place in (0, len(pairs) - 1):
         box = next(box for box in app.selectbox if box.label.startswith("Sentences of the intent"))
         box.select_index(place).run()

@@ -147,7 +147,8 @@ def test_accuracy_confusions_and_predictions_of_just_the_picked_sentences(
     comparison = Comparison(frame.iloc[measured], *(part[measured] for part in vectors(labelled, run)))
     changes = comparison.changes().set_axis(measured)
     of_these = changes.loc[list(rows[:-1])]
-    table = app.dataframe[0].value
+    confused, table = (drawn.value for drawn in app.dataframe)
+    assert list(table)[:4] == ["Sentence", "Intent", "A finds", "B finds"]  # in view, even in a narrow column
     right = []
     for name, side in (("A", "base"), ("B", "other")):
         by_row = table.set_index("Sentence")[f"{name} finds"]
@@ -161,7 +162,6 @@ def test_accuracy_confusions_and_predictions_of_just_the_picked_sentences(
         f"B **{right[2]:.0f} %**; of all {len(changes)} sentences: A {right[1]:.0f} %, B {right[3]:.0f} %."
     )
     assert any(line.value == said for line in app.markdown)
-    confused = app.dataframe[1].value
     for _, line in confused.iterrows():
         pair = of_these[of_these["intent"] == line["Intent"]]
         assert line["By B"] == (pair["other_intent"] == line["Taken for"]).sum()
