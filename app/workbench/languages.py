@@ -14,7 +14,7 @@ from emu_app.work.cache import encoded
 from emu_app.work.tasks import Answer
 from emu_app.workbench.subject import Space, computed_once
 from emu_core.charts.marks import hover_texts
-from emu_core.data.cleaning import normal_form
+from emu_core.data.cleaning import normal_form, normalised
 from emu_core.data.labelled import LabelledSet
 from emu_core.data.labelled.repeats import sentence_groups
 from emu_core.data.languages import language_name
@@ -76,6 +76,12 @@ def _asked(
 def groups_of(space: Space) -> list[str]:
     """Return the group of repeats and translations of each sentence on the maps."""
     return computed_once("groups", space, lambda: sentence_groups(space.points))
+
+
+def repeats_of(space: Space, text: str) -> NDArray[np.bool_]:
+    """Return which of the N sentences on the maps are this one, (N,)."""
+    forms = computed_once("forms", space, lambda: np.array(normalised(space.points["text"]), dtype=object))
+    return np.asarray(forms == normal_form(text), dtype=bool)
 
 
 def row_of(space: Space, chosen: ChosenData, text: str) -> int | None:

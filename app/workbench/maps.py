@@ -29,13 +29,13 @@ from emu_app.shell.widgets import (
 )
 from emu_app.work.tasks import Answer
 from emu_app.work.vectors import weights_of
-from emu_app.workbench.languages import Asked, groups_of, spoken_marks
+from emu_app.workbench.languages import Asked, groups_of, repeats_of, spoken_marks
 from emu_app.workbench.morphing import draw_morph, draw_toggle
 from emu_app.workbench.picked_figures import PREDICTIONS, draw_figures, found_for, with_predictions
 from emu_app.workbench.subject import Space, Subject, computed_once
 from emu_core import charts
 from emu_core.charts.marks import MOST_SHAPED, ColourBy
-from emu_core.data.cleaning import cleaned, normal_form
+from emu_core.data.cleaning import cleaned
 from emu_core.data.labelled.intent_names import spelt_as
 from emu_core.data.labelled.repeats import sentence_groups
 from emu_core.data.wording import counted
@@ -236,8 +236,7 @@ def _typed_mark(space: Space, name: str, answer: Answer, places: NDArray[np.floa
 
     def find() -> list[int]:
         # Never the sentence itself, as `tasks.without_repeats` has it.
-        text = normal_form(answer.table["text"].iloc[0])
-        repeats = ["typed" if normal_form(known) == text else "" for known in space.points["text"]]
+        repeats = np.where(repeats_of(space, answer.table["text"].iloc[0]), "typed", "").tolist()
         everyone = np.concatenate([vectors, typed])
         found = nearest(everyone, [len(vectors)], TYPED_NEIGHBOURS, [*repeats, "typed"]).rows[0]
         near: list[int] = found[found >= 0].tolist()
