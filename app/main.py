@@ -38,7 +38,7 @@ main > :first-child { padding: 0.4rem 1.5rem 2rem; }
   color: light-dark(#31333F, #FAFAFA);
 }
 :root main h2 { font-size: 1.5rem; padding: 0.5rem 0; }
-main [data-testid="stMetricLabel"] p { white-space: normal; }
+:root main label p { white-space: normal; }
 :root .st-key-headline h2 { font-size: 2.25rem; padding: 0.25rem 0; }
 .st-key-examples button { text-align: left; min-height: 1.75rem; }
 .st-key-bar { padding-right: 2.5rem; row-gap: 0.25rem; }
