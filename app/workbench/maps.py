@@ -78,34 +78,36 @@ def draw_space(space: Space, now: Context, settings: Any, middle: Any) -> None:
         about = "Contour lines where most sentences are."
         density = st.toggle("Density", key="explore-density", help=about, **ADDRESSED)
     rows = picked(sha)
-    with middle:
-        keys = {
-            name: f"map:{method}:{sha}:{len(points)}:{weights_of(spec)}"  # a sample has a map of its own
-            for name, spec in space.specs.items()
-        }
-        layouts = maps.laid_out(space.vectors, keys, method)
+    with middle:  # in places that stay the same whatever is said above: a chart that moves is made anew
+        said, drawn = st.container(), st.container()
+        below = st.container(horizontal=True, vertical_alignment="center")
+    keys = {
+        name: f"map:{method}:{sha}:{len(points)}:{weights_of(spec)}"  # a sample has a map of its own
+        for name, spec in space.specs.items()
+    }
+    layouts = maps.laid_out(space.vectors, keys, method)
+    with said:
         maps.say_how_many(len(now.chosen.labelled), len(points), int(kept.sum()))
         if not kept.any():
             draw_note("No sentence passes the filters; remove one.")
             return
         maps.draw_progress(layouts)
-        panels = {
-            f"{space.titles[name]}{when}, {maps.PROJECTION_NAMES[method]}": layout.places
-            for (name, layout), when in zip(layouts.items(), _when(now), strict=False)
-        }
-        drawn, below = st.container(), st.container(horizontal=True, vertical_alignment="center")
-        with below:
-            morphs = draw_toggle(space)
-        seen = _seen(points, now)
-        places = (f"{sha}:{'trained' in seen}", panels, seen, maps.ink())
-        look: _Look = {
-            "colour_by": colour_by,
-            "shown": kept,
-            "focus": wanted[colour_by],
-            "shape_languages": shape_languages,
-            "density": density,
-        }
-        progress = tuple((layout.key, layout.progress) for layout in layouts.values())
+    panels = {
+        f"{space.titles[name]}{when}, {maps.PROJECTION_NAMES[method]}": layout.places
+        for (name, layout), when in zip(layouts.items(), _when(now), strict=False)
+    }
+    with below:
+        morphs = draw_toggle(space)
+    seen = _seen(points, now)
+    places = (f"{sha}:{'trained' in seen}", panels, seen, maps.ink())
+    look: _Look = {
+        "colour_by": colour_by,
+        "shown": kept,
+        "focus": wanted[colour_by],
+        "shape_languages": shape_languages,
+        "density": density,
+    }
+    progress = tuple((layout.key, layout.progress) for layout in layouts.values())
     if morphs:
         with drawn:
             draw_morph(space, seen, panels, kept, sha, below)
