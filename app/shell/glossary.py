@@ -125,7 +125,7 @@ class Word(Enum):
     )
     PARTS = (
         "Language, template, residual, meaning",
-        "disentangled embeddings, [CLS], mean pooling",
+        "disentanglement, [CLS], mean pooling",
         "Vectors of a sentence with one part of it each: its language; its template, the sentence without its slots; "
         "the residual, which is the rest; and its meaning, template and residual together. [CLS] is the unchanged "
         "encoder's vector of the first token, and mean pooling the mean of its vectors of all tokens.",
