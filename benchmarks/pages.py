@@ -35,12 +35,13 @@ REFINED = (
 # The number of points on both maps.
 DRAWN = f"({GRAPH}?._fullData ?? []).reduce((sum, trace) => sum + (trace.customdata?.length ?? 0), 0)"
 COLOURS = f"JSON.stringify({GRAPH}._fullData.map(trace => trace.name))"
-# The typed sentence stands on both maps.
+# The typed sentence stands on each map.
 STARS = (
     f"JSON.stringify(({GRAPH}?._fullData ?? []).filter(t => t.name === 'emu mark' && t.marker?.symbol === 'star')"
     ".map(t => [t.x[0], t.y[0]]))"
 )
-ANSWERED = f"before => {STARS} !== before && JSON.parse({STARS}).length === 2"
+MAPS = f"new Set({GRAPH}._fullData.filter(t => t.customdata?.length).map(t => t.xaxis)).size"
+ANSWERED = f"before => {STARS} !== before && JSON.parse({STARS}).length === {MAPS}"
 TYPED = (
     "Kann ich meinen Hund mitbringen?",
     "Where is the pool?",
