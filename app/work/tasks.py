@@ -93,15 +93,10 @@ def export_to_zip(spec: str, format: ExportFormat, name: str, path: Path) -> int
 
 
 NEIGHBOURS = 5  # labelled sentences behind a prediction
-_ASKED_NEIGHBOURS = (
-    2 * NEIGHBOURS
-)  # as many may be the sentence itself, with other intents or in other splits
-_OF_A_NEIGHBOUR: dict[str, Any] = {
-    "": "",
-    "_intent": "",
-    "_language": "",
-    "_cosine": np.nan,
-}  # columns, and what a missing one has
+# As many may be the sentence itself, with other intents or in other splits.
+_ASKED_NEIGHBOURS = 2 * NEIGHBOURS
+# The ends of a neighbour's columns, and what a missing one has there.
+_OF_A_NEIGHBOUR: dict[str, Any] = {"": "", "_intent": "", "_language": "", "_cosine": np.nan}
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,9 +138,7 @@ def without_repeats(table: pd.DataFrame) -> pd.DataFrame:
     count = sum(f"nearest_{rank}" in table for rank in range(1, _ASKED_NEIGHBOURS + 1))
     ranks = [f"nearest_{rank}" for rank in range(1, count + 1)]
     forms = np.array(normalised(table["text"]), dtype=object)
-    is_repeat = np.array(
-        [np.array(normalised(table[rank]), dtype=object) == forms for rank in ranks]
-    )  # (k, N)
+    is_repeat = np.array([np.array(normalised(table[rank]), dtype=object) == forms for rank in ranks])  # k, N
     order = np.argsort(is_repeat, axis=0, kind="stable")[:NEIGHBOURS]
     is_missing = np.take_along_axis(is_repeat, order, axis=0)
     kept = table.drop(columns=[f"{rank}{end}" for rank in ranks[NEIGHBOURS:] for end in _OF_A_NEIGHBOUR])

@@ -14,7 +14,7 @@ from emu_app.shell.glossary import Word, help_on
 from emu_app.shell.widgets import ADDRESSED, draw_download
 from emu_app.work.cache import computed
 from emu_app.work.vectors import weights_of
-from emu_app.workbench.subject import Space
+from emu_app.workbench.subject import Space, computed_once
 from emu_core import charts
 from emu_core.data.wording import counted
 from emu_core.evaluation.neighbour_changes import Change, Morph, neighbour_changes
@@ -57,8 +57,10 @@ def draw_morph(
     first, second = panels
     places = np.stack([places[shown] for places in panels.values()])
     moved = Morph(points[shown], (first, second), places, changes[shown])
+    ink = maps.ink()
+    drawn = (key, moved.titles, ink, places.tobytes(), shown.tobytes())
     st.plotly_chart(
-        charts.morph(moved, ink=maps.ink()),
+        computed_once("morph", drawn, lambda: charts.morph(moved, ink=ink)),
         key="explore-morphing",
         config={"displaylogo": False},
         alt=f"{first} turning into {second}.",

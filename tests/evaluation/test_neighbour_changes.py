@@ -42,7 +42,12 @@ def test_every_kind_from_rows() -> None:
     intents = ["x", "x", "y", "x"]
     kinds = changes_of(intents, np.array([2, 2, 3, 1]), np.array([1, 3, 0, 0]))
     assert kinds.tolist() == [Change.FIXED, Change.FIXED, Change.CHANGED, Change.CHANGED]
-    assert changes_of(intents, np.array([1]), np.array([2])).tolist() != [Change.FIXED]
+    assert changes_of(intents, np.array([1, 0, 0, 0]), np.array([2, 0, 3, 2])).tolist() == [
+        Change.BROKEN,
+        Change.UNCHANGED,
+        Change.CHANGED,
+        Change.BROKEN,
+    ]
 
 
 def test_as_a_comparison_says() -> None:
