@@ -40,6 +40,7 @@ main > :first-child { padding: 0.4rem 1.5rem 2rem; }
 :root main h2 { font-size: 1.5rem; padding: 0.5rem 0; }
 :root main label p { white-space: normal; }
 :root .st-key-headline h2 { font-size: 2.25rem; padding: 0.25rem 0; }
+[class*="st-key-fields-"] { display: grid; grid-template-columns: repeat(auto-fill, minmax(11rem, 1fr)); }
 .st-key-examples button { text-align: left; min-height: 1.75rem; }
 .st-key-bar { padding-right: 2.5rem; row-gap: 0.25rem; }
 @media (max-width: 640px) {
@@ -81,9 +82,9 @@ def main() -> None:
     st.html(_STYLE)
     with st.container(key="stopped"):
         st.html(f"<script>{_STOPPED.read_text('utf-8')}</script>", unsafe_allow_javascript=True)
-    if st.context.cookies.get(BROWSER) != browser():
-        cookie = f"{BROWSER}={browser()}; path=/; max-age=31536000; samesite=strict"
-        with st.container(key="browser"):
+    with st.container(key="browser"):
+        if st.context.cookies.get(BROWSER) != browser():
+            cookie = f"{BROWSER}={browser()}; path=/; max-age=31536000; samesite=strict"
             st.html(f"<script>document.cookie = {json.dumps(cookie)}</script>", unsafe_allow_javascript=True)
     with st.container(key="skip"):
         st.html('<a class="skip" href="#page">Skip the bar</a>')
@@ -104,10 +105,13 @@ def main() -> None:
             for tab in lab:
                 draw_link(tab, tab.title, tab.icon)
         draw_account()
-    draw_problems()
+    with st.container(key="problems"):
+        draw_problems()
     with st.container(key="heading"):
         st.title(page.title)
-    with errors_shown():
+    # Containers have keys wherever a widget that the address keeps is in them. Without one, the browser knows a
+    # container by its place, and makes its widgets anew when something appears before it: the address then loses them.
+    with st.container(key="page"), errors_shown():
         page.run()
     if page is not glossary:
         draw_link(glossary, "What the words mean", ":material/menu_book:")

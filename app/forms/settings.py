@@ -28,8 +28,8 @@ def draw_settings(method: Method, encoder: str) -> Settings | str:
         kinds = kinds_of(encoder)
     except EncoderError as error:
         return worded(error)
-    first = st.container()
-    with st.expander("More settings", icon=":material/tune:"):
+    first, below = st.container(key="settings"), st.container(key="more-settings")
+    with below.expander("More settings", icon=":material/tune:"):
         paper = method.configure()
         preset = _draw_preset(method, kinds)
         tuned = method.configure(kinds)
@@ -82,31 +82,27 @@ def draw_fields(
     encoder: str = "",
     paper: Settings | None = None,
 ) -> dict[str, Any]:
-    """Draw an input for each field that matters, two in a row; return the values by name.
+    """Draw an input for each field that matters, in a grid; return the values by name.
 
     The defaults are those of `start`; the help quotes the `paper` if it differs. `where` identifies method, encoder
     and preset.
     """
     now, values = start, dict[str, Any]()
     for group in dict.fromkeys(info.group for info in fields):
-        columns: Sequence[Any] = ()
-        count = 0
-        for info in fields:
-            if info.group != group or not info.matters(now):
+        of_group = [info for info in fields if info.group == group]
+        heading, grid = st.empty(), st.container(key=f"fields-{of_group[0].name}-{where}")
+        for info in of_group:
+            if not info.matters(now):
                 continue
-            if group and not count:
-                st.markdown(f"**{group}**")
-            if count % 2 == 0:
-                columns = st.columns(2)
+            if group:
+                heading.markdown(f"**{group}**")
             about = {"help": _help(info, start, paper or start), **ADDRESSED}
             about |= {"key": f"{info.name}-{where}"}
-            column = columns[count % 2]
             values[info.name] = (
-                draw_other_encoder(column, info.label, **about)
+                draw_other_encoder(grid, info.label, **about)
                 if info.is_encoder
-                else _draw(column, info, getattr(start, info.name), encoder, about)
+                else _draw(grid, info, getattr(start, info.name), encoder, about)
             )
-            count += 1
             with suppress(TrainingError):  # reported for all settings together
                 now = replace(now, **{info.name: values[info.name]})  # later fields may depend on it
     return values
@@ -117,26 +113,26 @@ def _help(info: SettingInfo, start: Settings, paper: Settings) -> str:
     return help_on(*words, text=info.describe(start, paper).replace("\n", "\n\n"))
 
 
-def _draw(column: Any, info: SettingInfo, default: Any, encoder: str, about: dict[str, Any]) -> Any:
+def _draw(place: Any, info: SettingInfo, default: Any, encoder: str, about: dict[str, Any]) -> Any:
     if info.choices:
         hidden = () if is_transformer(encoder) else info.transformers_only
         options = [choice for choice in info.choices if choice not in hidden]
         about["format_func"] = info.choices.__getitem__
         if info.many:
-            return tuple(column.multiselect(info.label, options, list(default), **about))
-        return column.selectbox(info.label, options, index=options.index(default), **about)
+            return tuple(place.multiselect(info.label, options, list(default), **about))
+        return place.selectbox(info.label, options, index=options.index(default), **about)
     if info.kind is bool:
-        return column.checkbox(info.label, default, **about)
+        return place.checkbox(info.label, default, **about)
     if info.many:
-        return _items(info, column.text_input(info.label, ", ".join(map(str, default)), **about))
+        return _items(info, place.text_input(info.label, ", ".join(map(str, default)), **about))
     if info.kind is str:
-        return column.text_input(info.label, default, **about)
+        return place.text_input(info.label, default, **about)
     least, most = (
         next((info.kind(limit) for limit in limits if limit is not None), None)
         for limits in ((info.above, info.low), (info.below, info.high))
     )
     step, form = (1, "%d") if info.kind is int else ((default or 1.0) / 10, "%g")
-    return column.number_input(info.label, least, most, default, step, form, **about)
+    return place.number_input(info.label, least, most, default, step, form, **about)
 
 
 def _items(info: SettingInfo, typed: str) -> tuple[Any, ...] | str:

@@ -54,11 +54,12 @@ def _draw_choice(key: str, known: Mapping[str, _Choice]) -> _Choice:
 def draw_identity(page: str, method: str, what: str) -> tuple[str, int, str]:
     """Ask for a run's device, name and seed; return name, seed and device. The arguments are those of `draw_name`."""
     device = draw_device(page)
-    name_column, seed_column = st.columns([3, 1])
-    with name_column:
+    with st.container(key=f"{page}-identity", horizontal=True):
         name = draw_name(page, method, what)
-    about = "The same seed on the same CPU gives the same run."
-    seed = seed_column.number_input("Seed", 0, 2**31 - 1, 0, help=about, key=f"{page}-seed", **ADDRESSED)
+        about = "The same seed on the same CPU gives the same run."
+        seed = st.number_input(
+            "Seed", 0, 2**31 - 1, 0, help=about, key=f"{page}-seed", width=140, **ADDRESSED
+        )
     return name, seed, device
 
 

@@ -38,7 +38,7 @@ def draw_form(
     with choices:
         method = draw_method_or_preset("method", Needs.INTENTS, Needs.SENTENCES, Needs.SLOTS)
         encoder = _draw_encoder(method)
-        language_box = st.container()  # for the languages, which depend on the settings
+        language_box = st.container(key="languages")  # for the languages, which depend on the settings
     with details:
         name, seed, device = draw_identity(TRAIN_PAGE, method.name, short_name(encoder.spec))
         wanted = _wanted(method, encoder)

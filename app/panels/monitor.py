@@ -88,7 +88,7 @@ def draw_form_and_runs(
     `key` is the parameter of the address that names the watched run. With the hash of a set, the runs on that set come
     first, and others are marked.
     """
-    settings, watched = st.columns([5, 7], gap="large")
+    settings, watched = st.container(key="form-and-runs").columns([5, 7], gap="large")
     with settings:
         draw_form()
     runs = [run for run in list_runs(runs_root()) if wanted(run)]

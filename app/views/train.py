@@ -36,7 +36,7 @@ def _draw_start() -> None:
             "No test split: the fast method is cross-validated, others are trained but not evaluated. Add a column "
             "named split with the values train and test, or hold out a share on the Data page."
         )
-    choices, start, details = st.container(), st.container(), st.container()
+    choices, start, details = (st.container(key=key) for key in ("choices", "start-run", "details"))
     name, plan = draw_form(chosen, choices, details)
     with start:
         draw_start_button(TRAIN_PAGE, name, plan, WATCHED_RUN)

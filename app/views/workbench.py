@@ -33,7 +33,7 @@ _LAST = "last-space"  # of the session: the space that was drawn last, and what 
 def page() -> None:
     """Draw the headline with the languages, the maps with their inspector, and the drawer, each once it is known."""
     now = context()
-    first, maps, drawer = st.container(key="verdict"), st.container(), st.container()
+    first, maps, drawer = (st.container(key=key) for key in ("verdict", "maps", "below-the-maps"))
     with maps:
         points = _points(now)
     part, subject, errors = None, None, dict[str, EncoderError]()

@@ -79,8 +79,8 @@ def draw_space(space: Space, now: Context, settings: Any, middle: Any) -> None:
         density = st.toggle("Density", key="explore-density", help=about, **ADDRESSED)
     rows = picked(sha)
     with middle:  # in places that stay the same whatever is said above: a chart that moves is made anew
-        said, drawn = st.container(), st.container()
-        below = st.container(horizontal=True, vertical_alignment="center")
+        said, drawn = st.container(key="said-of-maps"), st.container(key="drawn-maps")
+        below = st.container(key="below-maps", horizontal=True, vertical_alignment="center")
     keys = {
         name: f"map:{method}:{sha}:{len(points)}:{weights_of(spec)}"  # a sample has a map of its own
         for name, spec in space.specs.items()

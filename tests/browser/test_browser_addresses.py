@@ -7,7 +7,8 @@ import pytest
 import streamlit
 from playwright.sync_api import Page, expect
 
-from tests.support.browser import Small, see_address, visit
+from tests.support.browser import Small, go_to, see_address, settle, visit
+from tests.support.stored_set import stored_set
 
 pytestmark = pytest.mark.browser
 
@@ -39,3 +40,37 @@ def test_a_stopped_server_names_the_command_of_the_app(page: Page, app_url: str,
     expect(dialog).to_contain_text("The app has stopped.")
     expect(dialog.get_by_text("emu app", exact=True)).to_be_visible()
     expect(dialog).not_to_contain_text(re.compile("streamlit", re.IGNORECASE))
+
+
+@pytest.fixture(scope="module")
+def untrained(runs_folder: Path, small: Small, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The name of data that no run was trained on."""
+    file = tmp_path_factory.mktemp("data") / "untrained.csv"
+    small.labelled.frame.iloc[1:].to_csv(file, index=False)
+    return stored_set(runs_folder, file)
+
+
+def test_the_address_keeps_a_view_whose_page_gains_a_line_above_it(
+    page: Page, app_url: str, small: Small, untrained: str
+) -> None:
+    visit(page, app_url, "data", data=untrained)
+    go_to(page, "Workbench")
+    field = page.get_by_label("Try a sentence")
+    expect(field).to_be_visible()
+    page.get_by_role("combobox", name=re.compile("^B")).click()
+    page.get_by_role("option", name=small.run, exact=True).click()
+    expect(page.get_by_role("button", name=f"Open the data that {small.run} was trained on")).to_be_visible()
+    expect(page.get_by_text(re.compile("^Trust in the maps.* B:"))).to_have_count(1)
+    settle(page)
+    view = {"try-sentence": "Wo ist der Pool?", "explore-morph": "true", "explore-density": "true"}
+    field.fill(view["try-sentence"])
+    field.press("Enter")
+    see_address(page, **{"try-sentence": view["try-sentence"]})
+    page.get_by_text("Density", exact=True).click()
+    page.get_by_text("Turn A into B", exact=True).click()
+    see_address(page, **view)
+    page.reload()
+    settle(page)
+    expect(field).to_have_value(view["try-sentence"])
+    expect(page.get_by_role("switch", name="Turn A into B")).to_be_checked()
+    see_address(page, **view)

@@ -21,6 +21,7 @@ from emu_core.evaluation.projection import Projection, aligned, project, trustwo
 from emu_core.runs.run import Run
 from tests.support.app_pages import explore, with_frame
 from tests.support.at_once import AtOnce
+from tests.support.bound_widgets import bound, unkept
 from tests.support.workbench_pages import (
     Trained,
     drawn_places,
@@ -304,3 +305,9 @@ def test_neighbours_are_marked_where_they_stand(app: AppTest, trained: Trained) 
         )
     explore(app, **{"try-sentence": ""})
     assert marks(app) == []
+
+
+def test_what_the_address_keeps_stays_in_its_place(app: AppTest) -> None:
+    explore(app)
+    assert {"try-sentence", "explore-morph", "explore-method", "explore-density"} <= bound(app)
+    assert unkept(app) == set()

@@ -1,0 +1,36 @@
+"""What the address keeps of the forms, without a browser."""
+
+from pathlib import Path
+
+import pytest
+
+from emu_core.methods.registry import methods, methods_that_need
+from emu_core.training.method import Needs
+from tests.support.app_pages import new_session
+from tests.support.bound_widgets import bound, unkept
+
+FROM_SCRATCH = methods_that_need(Needs.PARALLEL_TEXT)
+FORMS = [
+    ("pretrain", "pretrain-method", list(FROM_SCRATCH), "pretrain-seed"),
+    ("train", "method", [name for name in methods() if name not in FROM_SCRATCH], "train-seed"),
+]
+
+
+@pytest.mark.parametrize(("page", "param", "names", "seed"), FORMS)
+def test_every_setting_of_a_form_stays_in_its_place(
+    root: Path, page: str, param: str, names: list[str], seed: str
+) -> None:
+    for name in names:
+        app = new_session(page)
+        app.query_params[param] = name
+        app.run()
+        assert not app.exception
+        assert seed in bound(app)
+        assert any(f"-{name}-" in key for key in bound(app))  # a setting of the method
+        assert unkept(app) == set(), name
+
+
+def test_the_settings_of_a_measurement_stay_in_their_place(root: Path) -> None:
+    app = new_session("bench").run()
+    assert any(name.startswith("seeds-bench-") for name in bound(app))
+    assert unkept(app) == set()
