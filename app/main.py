@@ -24,6 +24,7 @@ _STYLE = """
 :root header { background: transparent; height: 2.75rem; min-height: 0 }
 :root header, :root header * { pointer-events: none; }
 :root header :is(a, button, button *) { pointer-events: auto; }
+:root header button { background: light-dark(#FFFFFF, #0E1117); }  /* on what scrolls below it */
 main > :first-child { padding: 0.4rem 1.5rem 2rem; }
 /* The first stop of the keyboard on the page: past the bar. */
 .skip { position: absolute; left: -100vw; }

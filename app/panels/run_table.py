@@ -127,5 +127,5 @@ def run_facts(run: Run) -> str:
         data = f"translations: {pairs}"
     else:
         data = "; ".join(filter(None, (f"labels: {labels}" if labels else "", f"unlabelled: {unlabelled}")))
-    over = f"over {plain_name(config.encoder)}" if config.encoder else "from scratch"
-    return literal(f"{config.method} {over}; {data}; seed {config.seed}", 300)
+    base = plain_name(config.encoder) if config.encoder else "from scratch"
+    return literal(f"{method_words(config)}; {base}; {data}; seed {config.seed}", 300)

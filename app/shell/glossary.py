@@ -103,7 +103,8 @@ class Word(Enum):
         "Map",
         "projection: t-SNE, UMAP, PCA",
         "A picture of the vectors in two dimensions, with a point for each sentence. t-SNE and UMAP keep near"
-        " sentences near each other; PCA keeps large distances and takes no time.",
+        " sentences near each other; PCA keeps large distances and takes no time. An intent has its name where its"
+        " points form a cluster, and none if they are scattered.",
     )
     NEIGHBOUR = (
         "Nearest sentence",

@@ -132,21 +132,19 @@ def _draw_utterance(run: Run, spec: str) -> None:
 
 def _choose_with_pool(label: str, options: Sequence[str], key: str) -> tuple[str, Pool]:
     """Ask for an option; return it and the rows that the bar names, which are searched and drawn on maps."""
-    notes, choice = st.columns(2)
-    now = context()
+    chosen, now = choose_one(label, options, key), context()
     pool = _pool(now.chosen.sha256, now.chosen.labelled, now.on)
-    with notes:
-        if len(pool.frame) < pool.total:
-            draw_note(
-                f"{len(pool.frame):,} of {counted(pool.total, 'sentence')} are used, translations together."
-            )
-        if pool.unread:
-            st.warning(
-                f"{counted(pool.unread, 'annotation')} can't be read, or do not match their sentences, which are "
-                "treated as having no slots.",
-                icon=":material/data_object:",
-            )
-    return choose_one(label, options, key, container=choice), pool
+    if len(pool.frame) < pool.total:
+        draw_note(
+            f"{len(pool.frame):,} of {counted(pool.total, 'sentence')} are used, translations together."
+        )
+    if pool.unread:
+        st.warning(
+            f"{counted(pool.unread, 'annotation')} can't be read, or do not match their sentences, which are "
+            "treated as having no slots.",
+            icon=":material/data_object:",
+        )
+    return chosen, pool
 
 
 # A resource and not data: it is large, and nobody changes it.
@@ -333,8 +331,9 @@ def _draw_numbers(run: Run) -> None:
         for name in table.columns[1:]
     }
     draw_table(table, "split-numbers", "emu-split-numbers.csv", columns)
-    counts = {splitting.direction(pair): count for pair, count in measured.counts.translation.items()}
-    counts |= {f"templates {code}": count for code, count in measured.counts.template.items()}
+    pairs = {splitting.direction(pair): count for pair, count in measured.counts.translation.items()}
+    templates = {language_name(code): count for code, count in measured.counts.template.items()}
+    asked = [_asked(pairs, "for each language pair"), _asked(templates, "for the templates of each language")]
     st.caption(
         "Percent. A language pair: how often the nearest sentence in the other language is the translation. "
         "Templates: how often the nearest sentence, among those made by putting other values into the slots, has the "
@@ -342,11 +341,19 @@ def _draw_numbers(run: Run) -> None:
         "the language part and low for the meaning.",
         help=help_on(Word.PAIR, Word.TRANSLATION_FOUND, Word.PARTS),
     )
-    if counts:
-        asked = "; ".join(f"{name}: {counted(count, 'sentence')}" for name, count in counts.items())
-        st.caption(sentence(f"asked about, of split {metrics.split or 'test'}: {asked}"))
+    if any(asked):
+        st.caption(
+            sentence(f"asked about, of split {metrics.split or 'test'}: {'; '.join(filter(None, asked))}")
+        )
     for note in measured.notes:
         draw_note(sentence(note))
+
+
+def _asked(counts: Mapping[str, int], each: str) -> str:
+    """Say how many sentences were asked about by name, or "for each ..." if they are equally many."""
+    if len(set(counts.values())) == 1:
+        return f"{counted(next(iter(counts.values())), 'sentence')} {each}"
+    return "; ".join(f"{name}: {counted(count, 'sentence')}" for name, count in counts.items())
 
 
 def _help(name: str) -> str:

@@ -1,5 +1,6 @@
 """The points of a picture, and the colour and shape of each group of them, in the browser and in files alike."""
 
+import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -21,6 +22,7 @@ _TINTS = (0.0, 0.45, -0.35)
 MOST_LISTED = 60  # groups in a legend, each a trace of its own
 MOST_SHAPED = 10_000
 MAX_NAMED_CLUSTERS = 20  # intents named on a map
+_SEEDS = 100  # points of an intent around which its cluster is sought
 GROUP_NAME = 22  # characters of such a name
 # Pixels of a name's letter and line, and of a map: the space left beside its legend in the app at 1440 pixels.
 _LETTER, _LINE = 7.5, 16
@@ -94,7 +96,10 @@ def cluster_names(
     frame: NDArray[np.floating] | None = None,
     panels: int = 1,
 ) -> list[tuple[str, float, float]]:
-    """Return the names to write on a map: of up to `most` of the largest intents whose names do not overlap.
+    """Return the names to write on a map: of up to `most` of the largest intents that form a cluster.
+
+    The third of an intent's points that are closest to each other are its cluster if its share of all points there is
+    at least halfway from its share of the map to one: a name among scattered points would show what the map does not.
 
     Args:
         places: (N, 2).
@@ -104,7 +109,7 @@ def cluster_names(
         panels: number of maps side by side.
 
     Returns:
-        The intent and the x and y of its median, for each.
+        The intent and the x and y of its cluster's centre, for each.
     """
     if not len(places):
         return []
@@ -112,14 +117,18 @@ def cluster_names(
     spans = np.maximum(high - low, 1e-9)
     values, codes, counts = np.unique(intents.astype(str), return_inverse=True, return_counts=True)
     clusters: list[tuple[str, float, float]] = []
+    scaled = (places - low) / spans
     for code in np.argsort(-counts, kind="stable"):
         intent = str(values[code])
         if len(clusters) == most:
             break
         if intent == "":
             continue
+        centre = _cluster(scaled, codes == code)
+        if centre is None:
+            continue
         half = name_width(intent, panels) / 2
-        x, y = (np.median(places[codes == code], axis=0) - low) / spans
+        x, y = centre
         x = min(max(x, half), max(1 - half, half))  # inside the map
         if all(
             abs(x - left) > half + name_width(name, panels) / 2 or abs(y - below) > NAME_HEIGHT
@@ -127,3 +136,18 @@ def cluster_names(
         ):
             clusters.append((intent, x, y))
     return [(intent, *(low + spans * [x, y]).tolist()) for intent, x, y in clusters]
+
+
+def _cluster(places: NDArray[np.floating], is_own: NDArray[np.bool_]) -> NDArray[np.floating] | None:
+    """Return the centre (2,) of the cluster that an intent's points form among all (N, 2); None if they form none."""
+    own = places[is_own]
+    nearest = math.ceil(len(own) / 3)
+    seeds = own[:: math.ceil(len(own) / _SEEDS)]
+    distances = np.hypot(*(own - seeds[:, None]).transpose(2, 0, 1))
+    radii = np.partition(distances, nearest - 1, axis=1)[:, nearest - 1]
+    densest = radii.argmin()
+    inside = np.hypot(*(places - seeds[densest]).T) <= radii[densest]
+    if is_own[inside].mean() < (1 + is_own.mean()) / 2:
+        return None
+    centre: NDArray[np.floating] = np.median(own[distances[densest] <= radii[densest]], axis=0)
+    return centre

@@ -296,6 +296,9 @@ def test_the_numbers_are_those_of_the_run(app: AppTest, root: Path) -> None:
             assert table.loc[PART_NAMES[part], f"Templates {code}"] == value
         assert table.loc[PART_NAMES[part], "Language probe"] == measured.embeddings[part].probe
     assert table.shape == (6, 4 + 3 + 1)
+    [count], [made] = (set(of.values()) for of in (measured.counts.translation, measured.counts.template))
+    asked = f"{count} sentences for each language pair; {made} sentences for the templates of each language"
+    assert asked in app.caption[-1].value
 
 
 @pytest.mark.parametrize("name", ["One utterance", "Evaluation of the parts", "Maps"])

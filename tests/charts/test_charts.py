@@ -405,6 +405,20 @@ def test_names_leave_each_other_room_and_stay_on_the_map() -> None:
     assert cluster_names(places[:0], intents[:0], 20) == []
 
 
+def test_only_an_intent_that_forms_a_cluster_is_named_and_where_it_does() -> None:
+    rng = np.random.default_rng(0)
+    apart = np.concatenate([rng.normal((0, 0), 0.05, (30, 2)), rng.normal((5, 5), 0.05, (20, 2))])
+    scattered = rng.uniform(-1, 6, (60, 2))
+    places = np.concatenate([apart, scattered, scattered + 0.01]).astype(np.float32)
+    intents = np.array(["apart"] * 50 + ["here"] * 60 + ["there"] * 60, dtype=object)
+    [(name, x, y)] = cluster_names(places, intents, 20)
+    assert name == "apart"
+    assert (x, y) == (
+        pytest.approx(0, abs=0.3),
+        pytest.approx(0, abs=0.1),
+    )  # the larger cluster, not between the two
+
+
 def test_names_leave_each_other_more_room_on_the_narrower_maps_of_two_panels() -> None:
     one = np.array([[0, 0], [0.3, 0.5], [0.5, 0.5], [1, 1]], dtype=np.float32)
     frame = pd.DataFrame({"text": "t", "intent": ["", "HassTurnOn", "HassTurnOff", ""], "language": "en"})
