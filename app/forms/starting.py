@@ -9,7 +9,7 @@ import streamlit as st
 
 from emu_app.shell.address import draw_link, keep, linked
 from emu_app.shell.state import config_of, facts_of_run, make_mine, runs_root, status_of
-from emu_app.shell.widgets import ADDRESSED, KEPT, choose, then_rerun
+from emu_app.shell.widgets import ADDRESSED, choose, then_rerun
 from emu_app.shell.wording import literal, sentence
 from emu_app.work.jobs import job_manager
 from emu_core.devices import available_devices
@@ -67,7 +67,9 @@ def draw_name(page: str, method: str, what: str) -> str:
     """Ask for the run's name; the default is made of the method and of `what` it is trained on."""
     free = new_run_name(runs_root(), method, what)
     count = st.session_state.setdefault(f"{page}-started", 0)  # a new key after each run proposes a new name
-    typed = st.text_input("Name of the run", free, max_chars=80, key=f"{page}-name-{count}-{free}", **KEPT)
+    typed = st.text_input(
+        "Name of the run", free, max_chars=80, key=f"{page}-name-{count}-{free}", **ADDRESSED
+    )
     return typed.strip()
 
 

@@ -33,8 +33,9 @@ _LAST = "last-space"  # of the session: the space that was drawn last, and what 
 def page() -> None:
     """Draw the headline with the languages, the maps with their inspector, and the drawer, each once it is known."""
     now = context()
-    first, maps, drawer = (st.container(key=key) for key in ("verdict", "maps", "below-the-maps"))
-    with maps:
+    places = ("verdict", "above-the-maps", "maps", "below-the-maps")
+    first, above, maps, drawer = (st.container(key=place) for place in places)
+    with above:
         points = _points(now)
     part, subject, errors = None, None, dict[str, EncoderError]()
     with first:
@@ -44,8 +45,9 @@ def page() -> None:
             subject, errors = _draw_verdict(part, points, now)
     is_awaited = part is not None and subject is None and not errors
     specs = {name: spec for name, spec in now.specs.items() if name not in errors}
-    with maps:
+    with above:
         space = _space(points, specs, now, is_verdict_awaited=is_awaited)
+    with maps:
         if space is not None:
             st.fragment(_draw_maps)(space, subject, now)
         elif specs:

@@ -41,7 +41,7 @@ def draw_inspector(space: Space, subject: Subject | None, now: Context) -> None:
     """Ask for a sentence and draw it, or the one picked on the maps."""
     label, example = "Try a sentence", "In any language"
     if typed := cleaned(st.text_input(label, placeholder=example, max_chars=1_000, key=TRIED, **ADDRESSED)):
-        languages = st.container()
+        languages = st.container(key="in-other-languages")
         answers_by_encoder = answers(now, [typed], space.specs) or {}
         st.session_state[ANSWERS] = answers_by_encoder
         with languages:

@@ -246,6 +246,11 @@ def plan_training(
             f"the method {taught.methods.name} learns from {needs}, and no sentence has a label; label some, or choose "
             + " or ".join(methods_that_need(Needs.SENTENCES))
         )
+    uses_unlabelled = needs is Needs.SENTENCES or taught.methods.uses_unlabelled(taught.settings)
+    if not uses_unlabelled and (is_given(unlabelled) or unlabelled_languages):
+        raise TrainingError(
+            f"the method {method} with these settings reads no unlabelled sentences; leave them out"
+        )
     # Then choose the languages whose labels are used, and what the method learns from beside the labels.
     reads_labels = needs is not Needs.SENTENCES
     learnt = _codes(train_languages) if reads_labels else []
@@ -267,7 +272,7 @@ def plan_training(
         )
     elif needs is Needs.SENTENCES:
         pool = _sentences(labelled, bare, unlabelled_languages, unlabelled, language)
-    elif taught.methods.uses_unlabelled(taught.settings):
+    elif uses_unlabelled:
         pool = _unlabelled(labelled, learnt, unlabelled_languages, unlabelled, language)
     # Then describe the run, and ask the method whether the data suit it and fit into memory.
     run_config = RunConfig(

@@ -21,7 +21,7 @@ SHAPES = (
 _TINTS = (0.0, 0.45, -0.35)
 MOST_LISTED = 60  # groups in a legend, each a trace of its own
 MOST_SHAPED = 10_000
-MAX_NAMED_CLUSTERS = 20  # intents named on a map
+MAX_NAMED_CLUSTERS = 30  # intents named on a map
 _SEEDS = 100  # points of an intent around which its cluster is sought
 GROUP_NAME = 22  # characters of such a name
 # Pixels of a name's letter and line, and of a map: the space left beside its legend in the app at 1440 pixels.

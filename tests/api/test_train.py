@@ -217,6 +217,19 @@ def test_unlabelled_sentences_may_come_from_elsewhere(tmp_path: Path) -> None:
     assert run.config().unlabelled_languages == ("de",)
 
 
+@pytest.mark.parametrize(
+    "unlabelled", [{"unlabelled": ["Wo ist mein Zimmer?"]}, {"unlabelled_languages": ["de"]}]
+)
+def test_unlabelled_sentences_that_the_method_does_not_read_are_refused(
+    unlabelled: dict[str, Any], tmp_path: Path
+) -> None:
+    with pytest.raises(
+        TrainingError, match="posterior with these settings reads no unlabelled sentences; leave them"
+    ):
+        train(small_set(), out=tmp_path / "r", device="cpu", method="posterior", **unlabelled)
+    assert not (tmp_path / "r").exists()
+
+
 def test_a_loss_that_is_not_a_number_ends_the_run_with_the_fix(tmp_path: Path) -> None:
     wild = replace(ONE_EPOCH, learning_rate=1e12, classifier_learning_rate=1e12, alpha=1e18)
     with pytest.raises(TrainingError, match=r"loss is (nan|inf).*lower learning_rate"):

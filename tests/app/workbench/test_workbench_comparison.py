@@ -13,6 +13,7 @@ from emu_core.methods.registry import configure
 from emu_core.runs.run import Run
 from tests.support.app_pages import compare, explore, with_data, with_frame
 from tests.support.at_once import AtOnce
+from tests.support.bound_widgets import bound, unkept
 from tests.support.small import small_file
 from tests.support.tiny_transformer import tiny_transformer
 from tests.support.workbench_pages import Trained, drawn, drawn_rows, headline, linked
@@ -85,6 +86,7 @@ def test_the_verdict_does_not_wait_for_the_maps_and_a_is_drawn_without_b(
     [bar] = app.get("progress")
     assert bar.proto.text == "Encoder B: opening it and encoding 324 sentences"
     assert drawn_rows(app, "x") == everything and drawn_rows(app, "x2") == []
+    assert unkept(app) == set()
     worker.endless = worker.also_endless = "none"
     app.run()
     assert not app.get("progress") and drawn_rows(app, "x2") == everything
@@ -102,6 +104,7 @@ def test_old_maps_stay_until_more_sentences_are_encoded(
     app.toggle(key="explore-all").set_value(True).run()
     assert not app.exception
     assert drawn_rows(app, "x") == drawn_rows(app, "x2") == few and len(app.get("progress")) == 1
+    assert "explore-all" in bound(app) and unkept(app) == set()
     assert " of 100 new questions; before, " in headline(app)
     worker.endless = "none"
     app.run()

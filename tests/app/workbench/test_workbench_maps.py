@@ -307,7 +307,9 @@ def test_neighbours_are_marked_where_they_stand(app: AppTest, trained: Trained) 
     assert marks(app) == []
 
 
-def test_what_the_address_keeps_stays_in_its_place(app: AppTest) -> None:
-    explore(app)
-    assert {"try-sentence", "explore-morph", "explore-method", "explore-density"} <= bound(app)
+def test_what_the_address_keeps_stays_in_its_place(app: AppTest, trained: Trained) -> None:
+    explore(app, **{"try-sentence": trained[1].frame["text"].iloc[0]})
+    assert {"try-sentence", "ask-languages", "explore-morph", "explore-method", "explore-density"} <= bound(
+        app
+    )
     assert unkept(app) == set()
