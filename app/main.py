@@ -48,6 +48,7 @@ main > :first-child { padding: 0.4rem 1.5rem 2rem; }
   main > :first-child { padding: 0.4rem 0.6rem 2rem; }
   :root .st-key-headline h2 { font-size: 1.5rem; }
   .st-key-bar { padding-right: 0; }
+  :root :has(> [data-testid="stColumn"]) { row-gap: 1rem; }
   .st-key-ways { padding-right: 2.5rem; column-gap: 0.25rem; }  /* beside the menu */
   /* The icons, with the room that each takes. */
   .st-key-ways :is([aria-hidden="true"], span:has(> [aria-hidden="true"])) { display: none; }

@@ -1,6 +1,6 @@
 """The maps of the workbench, one for each encoder with a point for each sentence, and what is picked on them."""
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, TypedDict, cast
 
 import numpy as np
@@ -314,13 +314,20 @@ def _draw_filters(
 ) -> tuple[NDArray[np.bool_], dict[ColourBy, tuple[str, ...]]]:
     """Draw the filters and the search; return which of N points pass, (N,), and the intents and languages chosen."""
     labelled, prefix = now.chosen.labelled, f"explore-{now.chosen.sha256[:12]}"
-    placeholder = {"placeholder": "All", "width": 118, **ADDRESSED}
+
+    def chosen(
+        label: str, options: Sequence[str], choose: Callable[..., list[str]] = choose_many
+    ) -> list[str]:
+        key = f"{prefix}-{label.lower()}"
+        width = 210 if st.session_state.get(key) else 118  # with room for what is chosen
+        return choose(label, options, key, placeholder="All", width=width, **ADDRESSED)
+
     filters = {
-        "language": choose_languages("Languages", labelled.languages, f"{prefix}-languages", **placeholder),
-        "intent": choose_many("Intents", labelled.intents, f"{prefix}-intents", **placeholder),
+        "language": chosen("Languages", labelled.languages, choose_languages),
+        "intent": chosen("Intents", labelled.intents),
     }
     if labelled.splits:
-        filters["split"] = choose_many("Splits", labelled.splits, f"{prefix}-splits", **placeholder)
+        filters["split"] = chosen("Splits", labelled.splits)
     wanted = st.text_input(
         "Search", placeholder="Some words", key=f"{prefix}-search", width=118, **ADDRESSED
     ).strip()
