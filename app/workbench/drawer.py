@@ -13,6 +13,7 @@ from emu_app.panels.run_table import run_facts
 from emu_app.shell.address import draw_grouped_tabs
 from emu_app.shell.glossary import Word, help_on
 from emu_app.shell.widgets import (
+    ADDRESSED,
     KEPT,
     choose,
     choose_languages,
@@ -86,8 +87,11 @@ def draw_drawer(space: Space | None, subject: Subject | None, now: Context) -> N
         tabs["Take away"] = lambda: _draw_take_away(space, subject, now)
         languages = now.chosen.labelled.languages
         if len(languages) > 1:
-            about = {"placeholder": "All languages", "width": 420}
-            choose_languages("Languages measured", languages, languages_key(now), **about)
+            about = {"placeholder": "All languages", "width": 420, **ADDRESSED}
+            key = languages_key(now)
+            measured = st.session_state.get(key, [])
+            if choose_languages("Languages measured", languages, key, **about) != measured:
+                st.rerun()  # a new session knows those of its address from here on
     listed = {title for titles in GROUPS.values() for title in titles}
     others = [title for title in tabs if title not in listed]  # views of other packages
     titles_by_group = GROUPS | {_ERRORS: (*GROUPS[_ERRORS], *others)}

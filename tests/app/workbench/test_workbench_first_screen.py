@@ -45,6 +45,14 @@ def test_the_headline_says_that_a_run_learnt_from_other_data(trained: Trained, a
     assert " of other data, " in headline(other)
 
 
+def test_the_address_keeps_which_languages_are_measured(app: AppTest, trained: Trained) -> None:
+    key = f"measured-languages-{trained[1].sha256()[:12]}"
+    app.query_params[key] = "German"
+    compare(app)
+    assert " In German it now finds the right intent" in headline(app)
+    assert app.multiselect(key=key).value == ["de"]
+
+
 def test_examples_open_on_the_maps(app: AppTest, trained: Trained) -> None:
     explore(app)
     shown = [button for button in app.button if (button.key or "").startswith("example-")]
