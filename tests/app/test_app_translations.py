@@ -359,7 +359,7 @@ def test_another_encoder_is_set_beside_a_run_from_scratch(run: Run, monkeypatch:
     app.query_params["tab"] = "Curves"
     app.run()
     assert any(
-        "bicvm from scratch; translations: en-de, en-fr" in plain(found.value) for found in app.caption
+        "BiCVM; from scratch; translations: en-de, en-fr" in plain(found.value) for found in app.caption
     )
 
 
