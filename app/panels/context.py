@@ -76,6 +76,11 @@ class Context:
     @property
     def reading_notes(self) -> list[str]:
         """Notes on languages of the data that an encoder does not know, and on sentences that it cuts."""
+        if self.is_before_and_after:
+            title = f"The encoder {plain_name(self.a)}"
+            before, after = (notes_on_reading(title, spec, self.chosen) for spec in self.specs.values())
+            if before == after:
+                return list(before)
         named = zip(self.titles, self.specs.values(), strict=True)
         return [note for title, spec in named for note in notes_on_reading(title, spec, self.chosen)]
 

@@ -178,8 +178,10 @@ def verdict_of(comparison: Comparison) -> str:
 
 
 def language_bars(comparison: Comparison, *, seen: bool = False) -> str:
-    """Return HTML with a bar for each language: the accuracy before, and after with its interval."""
-    rows = comparison.by_language.assign(name=comparison.by_language["language"].map(language_name))
+    """Return HTML with a bar for each language: the accuracy before, and after with its interval, and which lose."""
+    found = comparison.by_language
+    is_worse = found["verdict"] == Verdict.LOSES
+    rows = found.assign(name=found["language"].map(language_name), is_worse=is_worse)
     return render_html("language_bars.html.j2", rows=rows.to_dict("records"), seen=seen)
 
 

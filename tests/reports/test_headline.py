@@ -1,13 +1,15 @@
 """A comparison in plain words, for runs and data of every kind."""
 
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import cast
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from emu_core.evaluation.comparison import Change, Comparison
-from emu_core.evaluation.guard import LanguageChange
+from emu_core.evaluation.guard import LanguageChange, Verdict
 from emu_core.reports.headline import (
     examples,
     in_languages,
@@ -192,7 +194,12 @@ def test_bars_say_what_they_show() -> None:
         assert f"{row['base']:.0f} → <b>{row['other']:.0f}</b>" in html
         assert f"width: {row['other']:.1f}%" in html
         assert f"(95 %: {row['other_low']:.1f} to {row['other_high']:.1f})" in html
-    assert html.count('class="worse"') == int((WORSE.by_language["difference"] < 0).sum()) > 0
+    assert (WORSE.by_language["difference"] < 0).any()
+    for clear in (0, 1, 2):  # only clear losses look like losses
+        verdicts = [Verdict.LOSES] * clear + [Verdict.MAY_LOSE] * (3 - clear)
+        found = SimpleNamespace(by_language=WORSE.by_language.assign(verdict=verdicts))
+        coloured = language_bars(cast(Comparison, found))
+        assert coloured.count('class="worse"') == clear and ("clearly worse" in coloured) == (clear > 0)
     assert "seen in training" not in html and "seen in training" in language_bars(WORSE, seen=True)
 
 
