@@ -332,7 +332,9 @@ def _draw_numbers(run: Run) -> None:
     }
     draw_table(table, "split-numbers", "emu-split-numbers.csv", columns)
     pairs = {splitting.direction(pair): count for pair, count in measured.counts.translation.items()}
-    templates = {language_name(code): count for code, count in measured.counts.template.items()}
+    templates = {
+        f"templates in {language_name(code)}": count for code, count in measured.counts.template.items()
+    }
     asked = [_asked(pairs, "for each language pair"), _asked(templates, "for the templates of each language")]
     st.caption(
         "Percent. A language pair: how often the nearest sentence in the other language is the translation. "

@@ -33,6 +33,7 @@ _LAST = "last-space"  # of the session: the space that was drawn last, and what 
 def page() -> None:
     """Draw the headline with the languages, the maps with their inspector, and the drawer, each once it is known."""
     now = context()
+    # The maps stand alone in theirs: a fragment's own container has no key, and must not move when progress ends.
     places = ("verdict", "above-the-maps", "maps", "below-the-maps")
     first, above, maps, drawer = (st.container(key=place) for place in places)
     with above:

@@ -178,7 +178,7 @@ def verdict_of(comparison: Comparison) -> str:
 
 
 def language_bars(comparison: Comparison, *, seen: bool = False) -> str:
-    """Return HTML with a bar for each language: the accuracy before, and after with its interval, and which lose."""
+    """Return HTML with a bar for each language: before, and after with its interval; clear losses stand out."""
     found = comparison.by_language
     is_worse = found["verdict"] == Verdict.LOSES
     rows = found.assign(name=found["language"].map(language_name), is_worse=is_worse)

@@ -22,14 +22,14 @@ def unkept(app: AppTest) -> set[str]:
 
 
 def _bound(block: Block, *, keeps_place: bool) -> Iterator[tuple[str, bool]]:
-    is_first = _is_keyed(block)
+    after_keyed = _is_keyed(block)
     for child in block.children.values():
         if isinstance(child, Block):
-            kept = keeps_place and (_is_keyed(child) or is_first or child.type == "column")
+            kept = keeps_place and (_is_keyed(child) or after_keyed or child.type == "column")
             yield from _bound(child, keeps_place=kept)
         elif name := getattr(child.proto, "query_param_key", ""):
             yield name, keeps_place
-        is_first &= _is_keyed(child)
+        after_keyed &= _is_keyed(child)
 
 
 def _is_keyed(node: Node) -> bool:
