@@ -3,7 +3,8 @@
 - sib "dev", demo "test": measured on that split, trained on split train.
 - "quarter 0" to "quarter 3": of the train split's sentences, each held out in turn, in a division that no setting was
   chosen on.
-- "8 labels 0" to "8 labels 9": trained on eight drawn sentences of each intent, measured on "dev" or "test".
+- "8 labels 0" to "8 labels 9": trained on eight drawn sentences of each intent, measured on "dev" or "test". The other
+  languages keep all their sentences, which have no labels.
 - "new 0" and so on: trained on half of the intents, measured on sentences of the others. Of SIB-200 all 35 halves of
   its seven topics, of the demo set four.
 - "all": queries against a pool of English sentences with labels. Of sets without splits (Home Assistant's commands, the
@@ -58,11 +59,17 @@ class Part(NamedTuple):
     name: str  # such as "test"
     train: Mask
     asked: Mask
+    draw: int = 0  # of the labels; what is trained on it has this number added to its seed, as in `emu bench`
 
     @property
     def is_pooled(self) -> bool:
         """Whether the English training sentences are the pool, instead of the measured ones."""
         return self.name == POOLED
+
+    @property
+    def has_few_labels(self) -> bool:
+        """Whether labels are drawn."""
+        return self.name.startswith(f"{FEW} labels ")
 
     @property
     def has_new_intents(self) -> bool:
@@ -94,7 +101,8 @@ def parts_of(name: str, frame: pd.DataFrame) -> Iterator[Part]:
     for number in range(DRAWS):
         drawn = drawn_labels(LabelledSet(frame[train].reset_index(drop=True), name), [LABELLED], FEW, number)
         drawn_ids = drawn.frame.loc[drawn.frame["language"] == LABELLED, "id"]
-        yield Part(f"{FEW} labels {number}", train & np.isin(ids, drawn_ids), test)
+        few = train & (np.isin(ids, drawn_ids) | (languages != LABELLED))
+        yield Part(f"{FEW} labels {number}", few, test, number)
     halves = halves_of_intents(intents.tolist(), DEMO_HALVES if name == "demo" else None)
     for number, half in enumerate(halves):
         known = np.isin(intents, list(half))
