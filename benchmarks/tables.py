@@ -1,4 +1,4 @@
-"""The tables of README.md and docs/evidence.md that follow from the committed outcomes, as Markdown.
+"""The tables of README.md and the pages Evidence and Check us that follow from the committed outcomes, as Markdown.
 
     python -m benchmarks.tables
 
@@ -18,14 +18,14 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.outcomes import Measured, Outcomes, outcomes_of
-from benchmarks.sets import DRAWS, FEW, POOLED, known_part
+from benchmarks.sets import FEW, POOLED, known_part
 from emu_core.bench.emu.experiment import OURS, THEIRS
 from emu_core.bench.peers import Peer
 from emu_core.evaluation.significance import Difference, student_interval
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
-PAGES = (ROOT / "README.md", ROOT / "docs" / "evidence.md")
+PAGES = (ROOT / "README.md", ROOT / "docs" / "evidence.md", ROOT / "docs" / "check-us.md")
 _MARKED = re.compile(
     r"(?P<head><!-- table: (?P<name>[^>]+) -->\n\n\|.*\n\|[- |]+\|\n)(?P<rows>(?:\|.*\n)*)"
 )  # the rows of a table, below a comment with its name
@@ -67,17 +67,17 @@ class Where(NamedTuple):
     data: str  # a set of `benchmarks.sets`
     parts: str  # the beginning of the names of its parts
     title: str
-    count: int | None = None  # of the parts, the first so many; None for all
+    most: int | None = None  # of the parts, the first so many; None for all
 
     @property
     def names(self) -> list[str]:
         """The parts."""
-        return outcomes_of(self.data).parts(self.parts)[: self.count]
+        return outcomes_of(self.data).parts(self.parts)[: self.most]
 
     @property
-    def known(self) -> str:
-        """The part on which a peer's learning rate is chosen."""
-        return known_part(self.data)
+    def choosing(self) -> list[str]:
+        """The parts on which a peer's learning rate is chosen."""
+        return self.names if self.parts == FEW_LABELS else [known_part(self.data)]
 
 
 DEMO, DEMO_QUARTERS = (
@@ -136,7 +136,10 @@ class Figure(NamedTuple):
 
 @cache
 def figure(where: Where, encoder: str, system: str, measure: str = "nearest") -> Figure | None:
-    """Return a system's accuracy; of a peer, at the learning rate that is better on intents with labels."""
+    """Return a system's accuracy; of a peer, at the learning rate that is better on intents with labels.
+
+    With few labels, the rate is the better one over the draws.
+    """
     if not where.names:
         return None
     outcomes, found = outcomes_of(where.data), list[Figure]()
@@ -146,17 +149,13 @@ def figure(where: Where, encoder: str, system: str, measure: str = "nearest") ->
         if seeds:
             found.append(Figure(system, _by_seed(outcomes, measured, where.names), measured))
     if len(found) > 1:
-        known = [
-            outcomes.accuracies(one.measured._replace(measure="nearest"), [where.known]).mean()
+        by_rate = [
+            outcomes.accuracies(one.measured._replace(measure="nearest"), where.choosing).mean()
             for one in found
             if one.measured is not None
         ]
-        found = [found[int(np.argmax(known))]]
-    kept = None
-    if measure == "nearest":
-        kept = (
-            _drawn(where, encoder, system) if where.parts == FEW_LABELS else _counted(where, encoder, system)
-        )
+        found = [found[int(np.argmax(by_rate))]]
+    kept = _counted(where, encoder, system) if measure == "nearest" else None
     if kept is not None and (not found or len(found[0].by_seed) < len(kept.by_seed)):
         return kept
     return found[0] if found else None
@@ -188,16 +187,6 @@ def _counted(where: Where, encoder: str, system: str) -> Figure | None:
         return None
     percent = (100 * rows["right"] / rows["queries"]).groupby([rows["seed"], rows["data"]]).mean()
     return Figure(system, tuple(percent.groupby("seed").mean().tolist()))
-
-
-def _drawn(where: Where, encoder: str, system: str) -> Figure | None:
-    """Return the accuracy of a system with few labels, by draw, at the learning rate that is better over the draws."""
-    draws = few_shot_draws()
-    of = draws[(draws["data"] == where.data) & (draws["encoder"] == encoder) & (draws["labels"] == FEW)]
-    of = of[of["system"].str.removeprefix("peer.") == system]
-    whole = [of[of["rate"] == rate]["accuracy"] for rate in of["rate"].unique()]
-    whole = [draws for draws in whole if len(draws) == DRAWS]
-    return Figure(system, tuple(max(whole, key=lambda draws: draws.mean()))) if whole else None
 
 
 @cache
@@ -269,19 +258,13 @@ def classifiers_table() -> list[str]:
 
 
 def few_table() -> list[str]:
-    """Few labels an intent, means over draws of the labels."""
-    systems = ("base", "base-evened", "posterior", *FROZEN_PEERS)
-    return [
-        line(
-            [
-                where.title if encoder == "use" else "",
-                f"`{encoder}`",
-                *(text_of(figure(where, encoder, system)) for system in systems),
-            ]
-        )
-        for where in (DEMO_FEW, SIB_FEW)
-        for encoder in ENCODERS
-    ]
+    """Every system with few labels an intent, means over draws of the labels."""
+    lines = []
+    for system, label in LABELS.items():
+        found = [figure(where, encoder, system) for where in (DEMO_FEW, SIB_FEW) for encoder in ENCODERS]
+        if any(found):
+            lines.append(line([label, *("" if one is None else one.text for one in found)]))
+    return lines
 
 
 @cache
@@ -414,6 +397,17 @@ def readme_table() -> list[str]:
     return lines
 
 
+def commands_table() -> list[str]:
+    """What measures each row of the README's table: arguments of `benchmarks.fine_tuned`."""
+    lines = []
+    for where in README_ROWS:
+        parts = [part.removesuffix(" 0") for part in where.names[:1]] if where.most is None else where.names
+        named = " ".join(f'"{part}"' if " " in part else part for part in parts)
+        only = "" if where.parts == POOLED else f" --parts {named}"
+        lines.append(line([where.title, f"`--sets {where.data}{only}`"]))
+    return lines
+
+
 def _leads(where: Where, one: Figure, row: Sequence[Figure | None]) -> bool:
     """Return whether a system leads all others of a row, each by a difference whose interval excludes zero."""
     for other in row:
@@ -430,6 +424,7 @@ def tables() -> dict[str, list[str]]:
     """Return every table by name, but for those of which nothing was measured."""
     made = {
         "README": readme_table(),
+        "commands": commands_table(),
         "sets": sets_table(),
         "classifiers": classifiers_table(),
         "few labels": few_table(),
