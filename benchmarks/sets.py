@@ -34,6 +34,7 @@ QUARTERS = 4
 DIVISION = 20  # the seed of the quarters, with which no setting was chosen
 DEMO_HALVES = 4
 FEW, DRAWS = 8, 10  # labels an intent, and how often they are drawn
+FEW_LABELS = f"{FEW} labels "  # how the names of these parts begin
 FOLDERS = {
     "demo": "",
     "home": "home_assistant",
@@ -69,7 +70,7 @@ class Part(NamedTuple):
     @property
     def has_few_labels(self) -> bool:
         """Whether labels are drawn."""
-        return self.name.startswith(f"{FEW} labels ")
+        return self.name.startswith(FEW_LABELS)
 
     @property
     def has_new_intents(self) -> bool:
@@ -102,7 +103,7 @@ def parts_of(name: str, frame: pd.DataFrame) -> Iterator[Part]:
         drawn = drawn_labels(LabelledSet(frame[train].reset_index(drop=True), name), [LABELLED], FEW, number)
         drawn_ids = drawn.frame.loc[drawn.frame["language"] == LABELLED, "id"]
         few = train & (np.isin(ids, drawn_ids) | (languages != LABELLED))
-        yield Part(f"{FEW} labels {number}", few, test, number)
+        yield Part(f"{FEW_LABELS}{number}", few, test, number)
     halves = halves_of_intents(intents.tolist(), DEMO_HALVES if name == "demo" else None)
     for number, half in enumerate(halves):
         known = np.isin(intents, list(half))

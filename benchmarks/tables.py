@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.outcomes import Measured, Outcomes, outcomes_of
-from benchmarks.sets import FEW, POOLED, known_part
+from benchmarks.sets import FEW, FEW_LABELS, POOLED, known_part
 from emu_core.bench.emu.experiment import OURS, THEIRS
 from emu_core.bench.peers import Peer
 from emu_core.evaluation.significance import Difference, student_interval
@@ -33,7 +33,7 @@ ENCODERS = ("use", "e5-small")
 MINILM = "hf:sentence-transformers/all-MiniLM-L6-v2"  # reads English alone
 HOME = ("de-en", "es-en", "fr-en")
 SEEDS = {1: "one seed", 2: "two seeds", 3: "three seeds"}
-QUARTERS, HALVES, FEW_LABELS = "quarter ", "new ", f"{FEW} labels "
+QUARTERS, HALVES = "quarter ", "new "
 LABELS = {
     "base": "base",
     "base-evened": "base, languages evened out",
@@ -398,13 +398,16 @@ def readme_table() -> list[str]:
 
 
 def commands_table() -> list[str]:
-    """What measures each row of the README's table: arguments of `benchmarks.fine_tuned`."""
+    """What measures each row of the README's table: arguments of `benchmarks.fine_tuned`.
+
+    The part on which a peer's learning rate is chosen comes first.
+    """
     lines = []
     for where in README_ROWS:
-        parts = [part.removesuffix(" 0") for part in where.names[:1]] if where.most is None else where.names
-        named = " ".join(f'"{part}"' if " " in part else part for part in parts)
-        only = "" if where.parts == POOLED else f" --parts {named}"
-        lines.append(line([where.title, f"`--sets {where.data}{only}`"]))
+        first = [] if where.parts == FEW_LABELS else where.choosing
+        own = [where.parts.strip()] if where.most is None else where.names
+        named = " ".join(f'"{part}"' if " " in part else part for part in dict.fromkeys([*first, *own]))
+        lines.append(line([where.title, f"`--sets {where.data} --parts {named}`"]))
     return lines
 
 
