@@ -58,7 +58,6 @@ LABELS = {
 }
 PEERS = tuple(peer.value for peer in Peer)
 FROZEN_PEERS = tuple(peer.value for peer in Peer if peer.is_frozen)
-TRAINED_PEERS = tuple(peer.value for peer in Peer if not peer.is_frozen)
 
 
 class Where(NamedTuple):
@@ -361,6 +360,7 @@ def alternatives(where: Where, encoder: str) -> list[Figure]:
     return [one for one in found if one is not None]
 
 
+EXPECTED = {Peer.SOFTMAX, Peer.RANKING}  # peers without which a row may not show the best alternative
 README_ROWS = (DEMO, SIB_QUARTERS, SIB_FEW, DEMO_NEW, SIB_NEW_FEW, HOME_ASSISTANT, *REAL)
 
 
@@ -377,20 +377,19 @@ def readme_table() -> list[str]:
             others = alternatives(where, encoder)
             best = max(others, key=lambda one: one.mean)
             row = [base, *ours, *([] if best.system == "base" else [best])]
-            has_trained = bool({one.system for one in others} & set(TRAINED_PEERS))
-            # Only one that leads all others beyond doubt, of a row with peers that train the encoder, is bold.
+            is_whole = {one.system for one in others} >= EXPECTED
+            # Only one that leads all others beyond doubt, of a row without gaps, is bold.
             leader = max((one for one in row if one is not None), key=lambda one: one.mean)
             cells = []
             for one in row:
                 text = "" if one is None else f"{one.mean:.1f}"
-                is_bold = one is leader and has_trained and _leads(where, one, row)
+                is_bold = one is leader and is_whole and _leads(where, one, row)
                 cells.append(f"**{text}**" if is_bold else text)
             if best.system == "base":
                 cells.append("the base")
             else:
                 cells[-1] += f": {LABELS[best.system]}{_as(best)}"
-            # Where no peer that trains the encoder is measured yet, the best alternative may not be among these.
-            cells[-1] += "" if has_trained else " \\*"
+            cells[-1] += "" if is_whole else " \\*"
             against = "" if row[1] is None else shown_difference(where, row[1], best)
             lines.append(line([title, f"`{encoder}`", *cells, against]))
             title = ""
