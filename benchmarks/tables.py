@@ -360,7 +360,6 @@ def alternatives(where: Where, encoder: str) -> list[Figure]:
     return [one for one in found if one is not None]
 
 
-EXPECTED = {Peer.SOFTMAX, Peer.RANKING}  # peers without which a row may not show the best alternative
 README_ROWS = (DEMO, SIB_QUARTERS, SIB_FEW, DEMO_NEW, SIB_NEW_FEW, HOME_ASSISTANT, *REAL)
 
 
@@ -377,8 +376,8 @@ def readme_table() -> list[str]:
             others = alternatives(where, encoder)
             best = max(others, key=lambda one: one.mean)
             row = [base, *ours, *([] if best.system == "base" else [best])]
-            is_whole = {one.system for one in others} >= EXPECTED
-            # Only one that leads all others beyond doubt, of a row without gaps, is bold.
+            # Without this peer, often the best, a row may lack its best alternative: it gets a star and nothing bold.
+            is_whole = any(one.system == Peer.RANKING for one in others)
             leader = max((one for one in row if one is not None), key=lambda one: one.mean)
             cells = []
             for one in row:
