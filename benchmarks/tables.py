@@ -215,18 +215,12 @@ def text_of(found: Figure | None) -> str:
 def home_text(encoder: str, system: str, measure: str = "nearest") -> str:
     """Return the accuracies of the commands by language."""
     found = figure(HOME_ASSISTANT, encoder, system, measure)
-    if found is None:
+    if found is None or found.measured is None:
         return ""
-    if found.measured is None:
-        rows = counts().query("encoder == @encoder and data == 'home' and system == @system")
-        sums = rows.groupby("where")[["right", "queries"]].sum()
-        by_way = 100 * sums["right"] / sums["queries"]
-        values = [by_way[way] for way in HOME]
-    else:
-        outcomes = outcomes_of("home")
-        answers = [outcomes.right(one) for one in outcomes.seeds(found.measured._replace(part=POOLED))]
-        ways = HOME if measure == "nearest" else [way.partition("-")[0] for way in HOME]
-        values = [100 * np.mean([right[way].mean() for right in answers]) for way in ways]
+    outcomes = outcomes_of("home")
+    answers = [outcomes.right(one) for one in outcomes.seeds(found.measured._replace(part=POOLED))]
+    ways = HOME if measure == "nearest" else [way.partition("-")[0] for way in HOME]
+    values = [100 * np.mean([right[way].mean() for right in answers]) for way in ways]
     seeds = found.with_seeds.partition(" ")[2]
     return " / ".join(f"{value:.1f}" for value in values) + (f" {seeds}" if seeds else "")
 
@@ -373,22 +367,18 @@ def readme_table() -> list[str]:
             if base is None:
                 continue
             ours = [figure(where, encoder, system) for system in ("posterior", "emu")]
-            others = alternatives(where, encoder)
-            best = max(others, key=lambda one: one.mean)
+            best = max(alternatives(where, encoder), key=lambda one: one.mean)
             row = [base, *ours, *([] if best.system == "base" else [best])]
-            # Without this peer, often the best, a row may lack its best alternative: it gets a star and nothing bold.
-            is_whole = any(one.system == Peer.RANKING for one in others)
             leader = max((one for one in row if one is not None), key=lambda one: one.mean)
             cells = []
             for one in row:
                 text = "" if one is None else f"{one.mean:.1f}"
-                is_bold = one is leader and is_whole and _leads(where, one, row)
+                is_bold = one is leader and _leads(where, one, row)
                 cells.append(f"**{text}**" if is_bold else text)
             if best.system == "base":
                 cells.append("the base")
             else:
                 cells[-1] += f": {LABELS[best.system]}{_as(best)}"
-            cells[-1] += "" if is_whole else " \\*"
             against = "" if row[1] is None else shown_difference(where, row[1], best)
             lines.append(line([title, f"`{encoder}`", *cells, against]))
             title = ""
