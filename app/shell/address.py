@@ -1,7 +1,8 @@
 """A person's choices as parameters of the page's address, so that a reload, Back and a link restore the view."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from functools import partial
+from typing import Any, Literal
 
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
@@ -68,15 +69,16 @@ def linked(
 ) -> str:
     """Ask for one of several options, at first the `first`, and keep the choice in the address.
 
-    `changed` turns a person's choice into the parameter's value; the other options are those of `st.selectbox`.
+    `changed` turns a person's choice into the parameter's value; the other options are those of `st.selectbox`. Not in
+    a fragment: see `_show`.
     """
     widget = key or f"choose-{param}"
-    _restore(param, widget, options, first or options[0])
 
-    def choose() -> None:
-        keep(param, changed(st.session_state[widget]))
+    def take(value: str) -> None:
+        keep(param, changed(value))
         st.session_state.pop(PROBLEMS, None)
 
+    choose = _show(widget, _restored(param, options, first or options[0]), take)
     value: str = st.selectbox(label, options, key=widget, on_change=choose, **about)
     return value
 
@@ -84,13 +86,9 @@ def linked(
 def draw_tabs(tabs: Mapping[str, Callable[[], None]], key: str, param: str = "") -> None:
     """Draw tabs by title, of which only the open one is drawn; the parameter of the address, if any, keeps it."""
     names = list(tabs)
+    choose: Callable[[], None] | Literal["rerun"] = "rerun"
     if param:
-        _restore(param, key, names, names[0])
-
-    def choose() -> None:
-        if param:
-            keep(param, st.session_state[key])
-
+        choose = _show(key, _restored(param, names, names[0]), partial(keep, param))
     for tab, draw in zip(st.tabs(names, key=key, on_change=choose), tabs.values(), strict=True):
         with tab:
             if tab.open:
@@ -103,11 +101,7 @@ def draw_grouped_tabs(groups: Mapping[str, Mapping[str, Callable[[], None]]], ke
     choices = choices_of_session()
     if choices.get(param) not in group_of:
         choices[param] = next(iter(group_of))
-    st.session_state[key] = group_of[choices[param]]
-
-    def choose() -> None:
-        keep(param, next(iter(groups[st.session_state[key]])))
-
+    choose = _show(key, group_of[choices[param]], lambda group: keep(param, next(iter(groups[group]))))
     for tab, (group, tabs) in zip(
         st.tabs(list(groups), key=key, on_change=choose), groups.items(), strict=True
     ):
@@ -159,15 +153,36 @@ def choices_of_session() -> dict[str, str]:
     return choices
 
 
-def _restore(param: str, widget: str, options: Sequence[str], first: str) -> None:
-    """Set a widget to the choice, or else the `first` option, and write that into the address."""
+def _restored(param: str, options: Sequence[str], first: str) -> str:
+    """Return the choice, or else the `first` option, and write it into the address."""
     choices = choices_of_session()
     if choices.get(param) not in options:
         choices[param] = first
-    st.session_state[widget] = choices[param]
     _note(param, choices[param])
     if st.query_params.get(param) != choices[param]:
         st.query_params[param] = choices[param]
+    return choices[param]
+
+
+def _show(widget: str, value: str, take: Callable[[str], None]) -> Callable[[], None]:
+    """Show a value in the widget that is drawn next, outside of any fragment, and return its callback.
+
+    That calls `take` with what a person chooses. On a slow connection, or a busy machine, the browser may not yet have
+    received what this page's last run has drawn. So a value is set only where it differs: when it comes, it replaces
+    what was chosen meanwhile. And a fragment's run brings no choice, though the browser sends the values of all widgets
+    with it: other than a chosen one they are old.
+    """
+    if st.session_state.get(widget) != value:
+        st.session_state[widget] = value
+
+    def choose() -> None:
+        run = get_script_run_ctx()
+        if run is None or run.fragment_ids_this_run is None:
+            take(st.session_state[widget])
+        else:
+            st.session_state[widget] = value
+
+    return choose
 
 
 def _written(param: str) -> dict[str, None]:

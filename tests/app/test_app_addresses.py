@@ -1,9 +1,12 @@
 """What the address keeps of the forms, without a browser."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
+from emu_app.shell import address
 from emu_core.methods.registry import methods, methods_that_need
 from emu_core.training.method import Needs
 from tests.support.app_pages import new_session
@@ -34,3 +37,20 @@ def test_the_settings_of_a_measurement_stay_in_their_place(root: Path) -> None:
     app = new_session("bench").run()
     assert any(name.startswith("seeds-bench-") for name in bound(app))
     assert unkept(app) == set()
+
+
+def draw_chooser() -> None:
+    from emu_app.shell.address import linked
+
+    linked("method", "Method", ["first", "second"])
+
+
+def test_a_choice_comes_with_a_run_of_the_page_and_not_with_one_of_a_fragment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    app = AppTest.from_function(draw_chooser).run()
+    with monkeypatch.context() as patch:
+        run_of_a_fragment = SimpleNamespace(fragment_ids_this_run=["of the maps"])
+        patch.setattr(address, "get_script_run_ctx", lambda: run_of_a_fragment)
+        assert app.selectbox[0].set_value("second").run().query_params["method"] == "first"
+    assert app.selectbox[0].set_value("second").run().query_params["method"] == "second"

@@ -2,15 +2,17 @@
 
 import re
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 import streamlit
 from playwright.sync_api import Page, expect
 
-from tests.support.browser import Small, go_to, see_address, settle, visit
+from tests.support.browser import LateAnswers, Small, go_to, see_address, settle, visit
 from tests.support.stored_set import stored_set
 
 pytestmark = pytest.mark.browser
+LAST_ON_PAGE = "What the words mean"
 
 
 def test_the_workbench_has_an_address_like_other_pages(page: Page, app_url: str, small: Small) -> None:
@@ -74,3 +76,24 @@ def test_the_address_keeps_a_view_whose_page_gains_a_line_above_it(
     expect(field).to_have_value(view["try-sentence"])
     expect(page.get_by_role("switch", name="Turn A into B")).to_be_checked()
     see_address(page, **view)
+
+
+def choose(page: Page, label: str, option: str) -> None:
+    page.get_by_role("combobox", name=re.compile(f"^{label}")).click()
+    page.get_by_role("option", name=option, exact=True).click()
+
+
+def test_a_choice_stays_though_an_older_page_comes_after_it(
+    page: Page, app_url: str, small: Small, untrained: str
+) -> None:
+    late = LateAnswers(page)
+    visit(page, app_url, "workbench", data=untrained, b="none")
+    expect(page.get_by_label("Try a sentence")).to_be_visible()
+    late.hold()
+    choose(page, "Measured on", "all sentences")
+    older = late.wait_for(LAST_ON_PAGE)
+    choose(page, "B", small.run)
+    late.wait_for(LAST_ON_PAGE, 2)
+    late.give(older)
+    choose(page, "Measured on", "test sentences")
+    late.wait_for(urlencode({"b": f"run:{small.run}", "a": "use", "on": "test"}))

@@ -63,6 +63,53 @@ def see_address(page: Page, **choices: str) -> None:
     expect(page).to_have_url(re.compile("".join(each)))
 
 
+_LATE = """
+(() => {
+    const held = window.held = {on: false, answers: []}
+    const late = handle => function (event) {
+        const answer = {text: new TextDecoder().decode(event.data), give: () => handle.call(this, event)}
+        if (held.on) held.answers.push(answer)
+        else answer.give()
+    }
+    const {get, set} = Object.getOwnPropertyDescriptor(WebSocket.prototype, 'onmessage')
+    Object.defineProperty(WebSocket.prototype, 'onmessage', {get, set(handle) { set.call(this, late(handle)) }})
+    const add = WebSocket.prototype.addEventListener
+    WebSocket.prototype.addEventListener = function (type, handle, ...rest) {
+        add.call(this, type, type === 'message' ? late(handle) : handle, ...rest)
+    }
+})()
+"""
+
+
+class LateAnswers:
+    """A slow connection: from `hold` on, the page receives of the app's answers only what it is given.
+
+    It can't be given many runs of the script at once: after two, Streamlit's page forgets what it has cached.
+    """
+
+    def __init__(self, page: Page) -> None:
+        """Prepare a page, before it is visited."""
+        self._page = page
+        page.add_init_script(_LATE)
+
+    def hold(self) -> None:
+        """Keep every answer from now on."""
+        self._page.evaluate("held.on = true")
+
+    def wait_for(self, text: str, times: int = 1) -> int:
+        """Wait until this many of the held answers have a text; return how many answers are held."""
+        having = (
+            "([text, times]) => held.answers.filter(answer => answer.text.includes(text)).length >= times"
+        )
+        self._page.wait_for_function(having, arg=[text, times])
+        count: int = self._page.evaluate("held.answers.length")
+        return count
+
+    def give(self, count: int) -> None:
+        """Give the page the first answers that are held."""
+        self._page.evaluate("count => held.answers.splice(0, count).forEach(answer => answer.give())", count)
+
+
 def go_to(page: Page, name: str) -> None:
     """Press the link to another page of the app and wait until it is drawn."""
     link = page.get_by_role("link", name=name, exact=True)
