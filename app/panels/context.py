@@ -206,7 +206,7 @@ def _draw_encoder(
     """Ask for an encoder; one that was trained on other data is marked."""
     stranger = _stranger(_run(choices_of_session()[param], finished_runs()), chosen_data())
     if stranger:
-        st.html(f"<style>.st-key-choose-{param} label p {{ color: var(--red-text, #c62828) }}</style>")
+        st.html(f"<style>.st-key-choose-{param} label p {{ color: light-dark(#c62828, #ff8a80) }}</style>")
     linked(
         param,
         f"{label}: other data" if stranger else label,
