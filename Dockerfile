@@ -33,7 +33,7 @@ RUN python -m pip install -q --no-deps --require-hashes -r requirements.lock
 FROM torch-${DEVICE} AS installed
 WORKDIR /srv/emu
 ENV PIP_NO_CACHE_DIR=1
-COPY requirements.txt pyproject.toml setup.py README.md LICENSE THIRD_PARTY_NOTICES.md ./
+COPY requirements.txt pyproject.toml README.md LICENSE THIRD_PARTY_NOTICES.md ./
 COPY emu_core emu_core
 COPY app app
 RUN python -m pip install -q --no-deps --no-build-isolation -e . \
@@ -59,4 +59,4 @@ EXPOSE 8501
 HEALTHCHECK --interval=30s --timeout=10s --start-period=60s \
     CMD ["python", "-P", "-c", "from urllib.request import urlopen; urlopen('http://localhost:8501/_stcore/health', timeout=5)"]
 # -P: no file in /data is taken for a module. Every address of the container, which nobody reaches before a port is published: publish it on 127.0.0.1.
-CMD ["python", "-P", "-m", "streamlit", "run", "/srv/emu/app/shell/served.py", "--server.address", "0.0.0.0", "--server.port", "8501", "--server.headless", "true", "--server.fileWatcherType", "none", "--browser.gatherUsageStats", "false"]
+CMD ["python", "-P", "-m", "streamlit", "run", "/srv/emu/app/emu_app/shell/served.py", "--server.address", "0.0.0.0", "--server.port", "8501", "--server.headless", "true", "--server.fileWatcherType", "none", "--browser.gatherUsageStats", "false"]

@@ -47,7 +47,6 @@ lint: setup-dev
 	$(BIN)/ruff format --check .
 
 types: setup-dev
-	mkdir -p build/types && ln -sfn ../../app build/types/emu_app  # as setup.py installs it
 	$(BIN)/mypy  # in one process: workers give up on a busy machine
 
 # The browser tests drive Debian's Chromium without windows, or any chromium or google-chrome on the PATH, one of them behind nginx.
@@ -108,7 +107,7 @@ torture: setup-dev
 	@test -n "$(PYTHON)" || { echo "no Python 3.11 to 3.14 found; name one: make PYTHON=/path/to/python"; exit 1; }
 	$(PYTHON) -m venv .venv
 
-.venv/installed: .venv/bin/python requirements.txt pyproject.toml setup.py
+.venv/installed: .venv/bin/python requirements.txt pyproject.toml
 	$(BIN)/python -m pip install -q --upgrade pip
 	$(BIN)/python -m pip install -q -r requirements.txt
 	$(BIN)/python -m pip install -q --no-deps -e .

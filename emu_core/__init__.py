@@ -9,6 +9,8 @@ import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from emu_core.version import __version__ as __version__
+
 # Two OpenMP threads that spin while they wait are ten times slower on a busy machine. It must be set before torch is
 # imported, and every entry point passes here.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
@@ -46,8 +48,6 @@ if TYPE_CHECKING:
     from emu_core.notebook.verbs import train as train
     from emu_core.processes import join_processes as join_processes
     from emu_core.sklearn.intent_classifier import IntentClassifier as IntentClassifier
-
-__version__ = "0.2.0"
 
 _SHOWN = (
     "compare",

@@ -183,7 +183,7 @@ def use(container: Container) -> dict[str, Any]:
 
     facts["user"] = answer("id", "-u")
     facts["capabilities"] = answer("grep", "^CapEff", "/proc/self/status").split()[-1].strip("0")
-    written = container.inside("touch", "/srv/emu/app/new.py", as_root=True)
+    written = container.inside("touch", "/srv/emu/app/emu_app/new.py", as_root=True)
     facts["root_file_system"] = "read-only" if "Read-only file system" in written.stderr else "WRITABLE"
     facts["elements_drawn"] = int(answer("python", "-c", VISIT))
     facts["doctor"] = {

@@ -14,9 +14,9 @@ from importlib.metadata import PackageNotFoundError, metadata, requires, version
 from pathlib import Path
 from typing import Any
 
-from emu_core import __version__
 from emu_core.cli.serve import app_folder
 from emu_core.cli.verb import Output, add_verb, option
+from emu_core.version import __version__
 
 DISTRIBUTION = "emu-core"
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")

@@ -4,8 +4,8 @@ import argparse
 from collections.abc import Sequence
 from importlib import import_module
 
-from emu_core import __version__
 from emu_core.cli.verb import VerbParser
+from emu_core.version import __version__
 
 VERBS = {  # the module of each verb; only the one that is needed is imported
     "train": "train",

@@ -14,9 +14,9 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor
 
-from emu_core import __version__
 from emu_core.errors import EncoderError
 from emu_core.files import other_format, read_json, write_json
+from emu_core.version import __version__
 
 ENCODER_FORMAT = 1  # raised by a version that can't read the folders before it
 CONFIG, WEIGHTS, CHECKSUMS = "config.json", "model.safetensors", "checksums.json"

@@ -10,11 +10,11 @@ from typing import Any, Self, get_type_hints
 
 import msgspec
 
-from emu_core import __version__
 from emu_core.encoders.specs import JOIN, joined_spec
 from emu_core.errors import RunError
 from emu_core.files import other_format
 from emu_core.runs.checked import fits
+from emu_core.version import __version__
 
 FORMAT = 2  # the format of run folders; raised by a version that can't read those before it
 Scalar = float | int | str | bool | None

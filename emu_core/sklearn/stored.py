@@ -24,7 +24,6 @@ from safetensors.numpy import load_file, save_file
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from emu_core import __version__
 from emu_core.data.wording import kind_of, shown
 from emu_core.encoders.registry import load_encoder
 from emu_core.encoders.saved import CHECKSUMS, changed_file, write_checksums
@@ -32,6 +31,7 @@ from emu_core.encoders.specs import RUN_SPEC, is_run, joined_spec, parts_of
 from emu_core.encoders.transformer.hf import as_folder
 from emu_core.errors import DataError, EmuError, EncoderError, InputError, RunError
 from emu_core.files import disk_fault, other_format, read_json, whole_folder, write_json
+from emu_core.version import __version__
 
 ESTIMATOR_FORMAT = 1  # raised by a version that can't read the folders before it
 ABOUT, ARRAYS = "estimator.json", "arrays.safetensors"

@@ -1,10 +1,13 @@
-"""What the server does with a large download: it goes out in pieces, and whatever else is answered as it was."""
+"""What is served: a large download goes out in pieces, and whatever else is answered as it was."""
 
 import asyncio
 from collections.abc import MutableMapping
 from typing import Any
 
+from streamlit.testing.v1 import AppTest
+
 from emu_app.shell.served import PIECE, InPieces, app
+from tests.support.paths import ROOT
 
 Message = MutableMapping[str, Any]
 
@@ -40,3 +43,8 @@ def test_a_view_of_a_file_goes_out_in_pieces() -> None:
 def test_all_else_is_sent_as_it_was() -> None:
     assert sent(b"page") == [{"type": "http.response.body", "body": b"page"}]
     assert app.script_path.name == "main.py" and app.script_path.is_file()
+
+
+def test_the_script_beside_the_package_draws_the_same_app() -> None:
+    script = AppTest.from_file(str(ROOT / "app" / "main.py"), default_timeout=60).run()
+    assert not script.exception and script.title[0].value == "Workbench"

@@ -25,7 +25,7 @@ def runs_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def app_url(runs_folder: Path) -> Iterator[str]:
     """The address of an app that is served for this session."""
     port = free_port()
-    command = [sys.executable, "-P", "-m", "streamlit", "run", "app/shell/served.py"]
+    command = [sys.executable, "-P", "-m", "streamlit", "run", "app/emu_app/shell/served.py"]
     options = ["--server.port", str(port), "--server.fileWatcherType", "none"]
     with serving([*command, *options], ROOT, os.environ | {"EMU_RUNS": str(runs_folder)}):
         yield f"http://localhost:{port}"

@@ -28,7 +28,7 @@ XYZ = np.array(
     [[0.4124564, 0.3575761, 0.1804375], [0.2126729, 0.7151522, 0.0721750], [0.0193339, 0.1191920, 0.9503041]]
 )
 D65 = np.array([0.95047, 1.0, 1.08883])
-THEME = Path(__file__).parents[2] / "app/shell/.streamlit/config.toml"
+THEME = Path(__file__).parents[2] / "app/emu_app/shell/.streamlit/config.toml"
 Lab = tuple[float, float, float]
 
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from emu_core import __version__
 from emu_core.cli import doctor, main
 from emu_core.cli.doctor import Check, CheckState, DoctorReport
 from emu_core.encoders import registry
+from emu_core.version import __version__
 from tests.support.paths import ROOT
 
 

@@ -14,9 +14,9 @@ from emu_core.methods.registry import methods
 ROOT = Path(__file__).parents[2]
 FOLDERS = sorted(path.parent.name for path in (ROOT / "emu_core" / "methods").glob("*/method.py"))
 # The papers' own experiments name the methods that they compare.
-BENCHES = ("emu_core/bench/", "emu_core/cli/bench.py", "app/views/bench.py")
+BENCHES = ("emu_core/bench/", "emu_core/cli/bench.py", "app/emu_app/views/bench.py")
 # What else may import a method, besides its folder: the page Split, which is about FMDA's parts of a sentence.
-IMPORTERS = {"fmda": {"emu_core/api/split.py", "app/views/split.py"}}
+IMPORTERS = {"fmda": {"emu_core/api/split.py", "app/emu_app/views/split.py"}}
 # Names of methods that are also words: the product's own, and terms that the other methods need in their texts.
 WORDS = {"emu", "softmax", "contrastive"}
 

@@ -43,14 +43,16 @@ def arrows() -> dict[str, set[str]]:
 def part(module: str) -> str:
     """The part of the house that a module is in: app, or what stands below emu_core."""
     first, *rest = module.split(".")
-    return "app" if first in ("app", "emu_app") else rest[0] if rest else ""
+    return "app" if first == "emu_app" else rest[0] if rest else ""
 
 
 def imports() -> set[tuple[str, str]]:
     """Every import of one part by another."""
     found = set()
-    for path in [*ROOT.glob("emu_core/**/*.py"), *ROOT.glob("app/**/*.py")]:
-        own = part(".".join(path.relative_to(ROOT).with_suffix("").parts))
+    paths = [(ROOT, path) for path in ROOT.glob("emu_core/**/*.py")]
+    paths += [(ROOT / "app", path) for path in ROOT.glob("app/emu_app/**/*.py")]
+    for root, path in paths:
+        own = part(".".join(path.relative_to(root).with_suffix("").parts))
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
@@ -89,7 +91,7 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in COPIED:
         copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
         copy(ROOT / name, place / name)
-    (place / "emu_app").symlink_to("app")  # as setup.py installs it
+    (place / "emu_app").symlink_to("app/emu_app")  # as it is installed
     small_file(place)
     for page in PAGES:
         for block in blocks(page):

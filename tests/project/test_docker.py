@@ -138,7 +138,7 @@ def test_what_is_copied_is_there_and_nothing_else_is_sent() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     assert {project["project"]["readme"], *project["project"]["license-files"]} <= sources
     assert project["tool"]["setuptools"]["dynamic"]["dependencies"]["file"][0] in sources
-    assert {"emu_core", "app", "setup.py"} <= sources
+    assert {"emu_core", "app"} <= sources
 
 
 def test_the_server_answers_the_health_check(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from tests.support.paths import ROOT
 
 # From the bottom: a layer may import those before it, and itself.
 LAYERS = (
-    {"errors"},
+    {"errors", "version"},
     {"files", "threads", "processes", "spawning", "devices", "settings"},
     {"data", "losses"},
     {"evaluation"},
@@ -33,9 +33,12 @@ FACES = {"charts", "reports", "notebook", "sklearn", "cli", "emu_app"}  # what p
 
 
 def _modules() -> dict[str, Path]:
-    paths = [path for root in ("emu_core", "app") for path in (ROOT / root).rglob("*.py")]
-    names = {".".join(path.relative_to(ROOT).with_suffix("").parts): path for path in paths}
-    return {f"emu_{name}" if name.startswith("app.") else name: path for name, path in names.items()}
+    roots = ((ROOT, "emu_core"), (ROOT / "app", "emu_app"))
+    return {
+        ".".join(path.relative_to(root).with_suffix("").parts): path
+        for root, name in roots
+        for path in (root / name).rglob("*.py")
+    }
 
 
 def _imports(path: Path, modules: dict[str, Path]) -> set[str]:

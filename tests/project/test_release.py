@@ -16,7 +16,7 @@ from urllib.request import urlopen
 import pytest
 import yaml
 
-from emu_core import __version__
+from emu_core.version import __version__
 from tests.support.paths import ROOT
 from tests.support.serving import drawn_elements, free_port, serving
 from tests.support.shadowing import shadowing_folder
@@ -73,11 +73,9 @@ def wheel(built: Path) -> Path:
 def test_the_wheel_holds_all_of_both_packages(wheel: Path) -> None:
     found = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
     wanted = {
-        str(path.relative_to(ROOT)).replace("app/", "emu_app/", 1)
-        if name == "app"
-        else str(path.relative_to(ROOT))
-        for name in ("emu_core", "app")
-        for path in (ROOT / name).rglob("*")
+        str(path.relative_to(root))
+        for root, name in ((ROOT, "emu_core"), (ROOT / "app", "emu_app"))
+        for path in (root / name).rglob("*")
         if path.suffix in DATA and "__pycache__" not in path.parts
     }
     assert found == wanted

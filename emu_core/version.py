@@ -1,0 +1,3 @@
+"""The version of the package, without an import."""
+
+__version__ = "0.2.0"
