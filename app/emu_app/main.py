@@ -7,14 +7,13 @@ from typing import Literal
 import streamlit as st
 
 from emu_app.panels.context import draw_bar, draw_problems
-from emu_app.shell.address import draw_link
+from emu_app.shell.address import draw_link, page_file
 from emu_app.shell.state import BROWSER, browser
 from emu_app.shell.users import draw_account, draw_sign_in
 from emu_app.shell.widgets import errors_shown
 from emu_app.work.cache import start_helpers, wait_anew
 
 _HERE = Path(__file__).parent
-_VIEWS = _HERE / "views"
 _STOPPED = _HERE / "shell" / "stopped.js"
 ICON = _HERE / "icon.svg"  # a file, since icons by name are fetched from the network
 # The bar replaces Streamlit's empty header, whose menu stays at its right end. What is styled is named by its key or
@@ -68,17 +67,17 @@ def main() -> None:
     start_helpers()
     wait_anew()
     tabs = [
-        st.Page(_VIEWS / "data.py", title="Data", icon=":material/table:"),
-        st.Page(_VIEWS / "train.py", title="Train", icon=":material/model_training:"),
-        st.Page(_VIEWS / "workbench.py", title="Workbench", icon=":material/scatter_plot:", default=True),
+        st.Page(page_file("data"), title="Data", icon=":material/table:"),
+        st.Page(page_file("train"), title="Train", icon=":material/model_training:"),
+        st.Page(page_file("workbench"), title="Workbench", icon=":material/scatter_plot:", default=True),
     ]
-    glossary = st.Page(_VIEWS / "glossary.py", title="Glossary", icon=":material/menu_book:")
+    glossary = st.Page(page_file("glossary"), title="Glossary", icon=":material/menu_book:")
     lab = [
-        st.Page(_VIEWS / "pretrain.py", title="Pretrain", icon=":material/foundation:"),
-        st.Page(_VIEWS / "translations.py", title="Translations", icon=":material/g_translate:"),
-        st.Page(_VIEWS / "split.py", title="Split", icon=":material/call_split:"),
-        st.Page(_VIEWS / "bench.py", title="Evidence", icon=":material/query_stats:"),
-        st.Page(_VIEWS / "encoders.py", title="Encoders", icon=":material/translate:"),
+        st.Page(page_file("pretrain"), title="Pretrain", icon=":material/foundation:"),
+        st.Page(page_file("translations"), title="Translations", icon=":material/g_translate:"),
+        st.Page(page_file("split"), title="Split", icon=":material/call_split:"),
+        st.Page(page_file("bench"), title="Evidence", icon=":material/query_stats:"),
+        st.Page(page_file("encoders"), title="Encoders", icon=":material/translate:"),
         glossary,
     ]
     page = st.navigation([*tabs, *lab], position="hidden")

@@ -137,7 +137,7 @@ def draw_start_button(
         with st.container(key="trained-already", horizontal=True, vertical_alignment="center", gap="small"):
             over = status_of(trained).state.is_over
             st.markdown(f"You {'trained' if over else 'are training'} this already:")
-            draw_link(f"views/{page}.py", trained.name, ":material/history:", **{watched: trained.name})
+            draw_link(page, trained.name, ":material/history:", **{watched: trained.name})
         label = f"{label} again"
     icon, disabled = ":material/play_arrow:", isinstance(plan, str)
     pressed = st.button(label, type="primary", icon=icon, disabled=disabled, width="stretch")

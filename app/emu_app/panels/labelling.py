@@ -74,7 +74,7 @@ def draw_labelling(now: Context) -> None:
             score = score | {"forecast": forecast}
         with curve:
             draw_score(chosen, score, _measured_on(now))
-        draw_link("views/train.py", "Train a run on these labels", ":material/model_training:")
+        draw_link("train", "Train a run on these labels", ":material/model_training:")
 
 
 def _draw_all_labelled(skipped: int) -> None:

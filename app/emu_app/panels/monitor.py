@@ -294,9 +294,9 @@ def _draw_gain(run: Run) -> None:
             draw_guard(metrics.prediction.guard, title=PREDICTION)
     if not isinstance(metrics.new_intents, UnsetType):  # measured by fast methods only
         draw_new_intents(metrics.new_intents)
-    draw_link("views/workbench.py", "Compare the two in detail", ":material/compare_arrows:", **as_b(run))
+    draw_link("workbench", "Compare the two in detail", ":material/compare_arrows:", **as_b(run))
     if metrics.parts is not None:
-        draw_link("views/split.py", "See how it splits a sentence", ":material/call_split:", run=run.name)
+        draw_link("split", "See how it splits a sentence", ":material/call_split:", run=run.name)
     for warning in metrics.warnings:
         st.warning(sentence(warning), icon=":material/info:")
 
@@ -325,7 +325,7 @@ def _draw_found(run: Run) -> None:
             "Two languages that were not trained on as a pair are linked by a third one that both were paired with."
         )
     draw_link(
-        "views/translations.py",
+        "translations",
         "Look at what it finds",
         ":material/g_translate:",
         encoder=f"{RUN_PREFIX}{run.name}",

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any, Literal
 
 import streamlit as st
@@ -142,9 +143,22 @@ def keep_renamed(name: str, new: str = "") -> None:
                 st.query_params.pop(param, None)
 
 
+def page_file(name: str) -> Path:
+    """Return the file of a page, which Streamlit finds from any main script."""
+    return Path(__file__).parents[1] / "views" / f"{name}.py"
+
+
 def draw_link(page: str | StreamlitPage, label: str, icon: str, **choices: str) -> None:
-    """Draw a link to another page of the app, which keeps the session's choices except for the given ones."""
-    st.page_link(page, label=label, icon=icon, query_params=choices_of_session() | choices)
+    """Draw a link to another page of the app, which keeps the session's choices except for the given ones.
+
+    Args:
+        page: the page, or its name: that of its file, without the ending.
+        label: what the link says.
+        icon: beside it.
+        choices: by parameter of the address.
+    """
+    target = page_file(page) if isinstance(page, str) else page
+    st.page_link(target, label=label, icon=icon, query_params=choices_of_session() | choices)
 
 
 def choices_of_session() -> dict[str, str]:

@@ -81,9 +81,7 @@ def page() -> None:
             "No finished run splits sentences yet. Train one with FMDA or its baseline: with the demo set this takes "
             "three to five minutes on two idle cores."
         )
-        draw_link(
-            "views/train.py", "Train one", ":material/model_training:", method=default_method(Needs.SLOTS)
-        )
+        draw_link("train", "Train one", ":material/model_training:", method=default_method(Needs.SLOTS))
         return
     run = runs[linked("run", "Run", list(runs))]
     st.caption(run_facts(run))

@@ -285,7 +285,7 @@ def _draw_words(spec: str) -> None:
         draw_note(
             "This encoder has no word vectors; choose a run of a method that learns them, such as BiCVM."
         )
-        draw_link("views/pretrain.py", "Train one", ":material/foundation:")
+        draw_link("pretrain", "Train one", ":material/foundation:")
         return
     weights = weights_of(spec)
     spaces: Spaces | None = computed(f"words:{weights}", "Reading the words", word_spaces, spec, weights)

@@ -84,7 +84,7 @@ def draw_alone(points: pd.DataFrame, now: Context) -> None:
     what = sentences_in(len(points), noun, now.chosen.labelled.languages)
     _draw_headline(alone_sentence(what, plain_name(now.a), is_run=is_run(now.a), is_twice=now.a == now.b))
     with st.container(horizontal=True, vertical_alignment="center"):
-        draw_link("views/train.py", "Train a run", ":material/model_training:")
+        draw_link("train", "Train a run", ":material/model_training:")
         _draw_own_file(now)
 
 
@@ -95,7 +95,7 @@ def _draw_headline(text: str) -> None:
 
 def _draw_own_file(now: Context) -> None:
     if now.chosen.is_demo:
-        draw_link("views/data.py", "Use my own file", ":material/upload_file:")
+        draw_link("data", "Use my own file", ":material/upload_file:")
 
 
 _ABOUT = help_on(

@@ -74,9 +74,7 @@ def draw_predictions(now: Context) -> None:
         "Predicts the intents of sentences in any language, and shows their nearest labelled sentences.",
         help=help_on(Word.POOL, Word.NEIGHBOUR, Word.NONE_OF_THESE),
     )
-    draw_link(
-        "views/data.py", "Label sentences, the most useful first", ":material/new_label:", part=LABELLING
-    )
+    draw_link("data", "Label sentences, the most useful first", ":material/new_label:", part=LABELLING)
     texts = _ask()
     by_encoder = answers(now, texts, now.specs) if texts else None
     if by_encoder is None:
