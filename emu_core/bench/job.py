@@ -17,7 +17,6 @@ from emu_core.runs.progress import OnProgress
 from emu_core.runs.run import Run, RunState, Status, Storable, create_run
 
 RunCell = Callable[[Experiment, Cell], CellResult]
-WriteReport = Callable[[BenchReport], None]  # for people, into the report's folder
 RESULTS = "results.parquet"
 
 
@@ -58,7 +57,6 @@ def queue_again(run: Run) -> Run:
 
 
 def run_bench(
-    write_report: WriteReport,
     run: Run,
     on_progress: OnProgress | None = None,
     *,
@@ -67,7 +65,6 @@ def run_bench(
     """Run every unfinished cell of a benchmark, and write the report into the run's folder.
 
     Args:
-        write_report: `emu_core.reports.bench_report.write_report`, which writes the report for people.
         run: made by `create_bench`; after a kill, a cancellation or a failure it continues where it stopped.
         on_progress: called with the run's status whenever it changes; its steps are the cells.
         run_cell: runs a cell; None runs it in a process of its own.
@@ -105,7 +102,6 @@ def run_bench(
             }
             report = replace(make_report(experiment, results), errors=errors, folder=run.folder)
             report.write()
-            write_report(report)
             results.frame.to_parquet(run.folder / RESULTS)
             shutil.rmtree(run.training_folder / "cache", ignore_errors=True)
             first = next(iter(errors.values()), "")
@@ -114,7 +110,7 @@ def run_bench(
         return report
 
 
-def resume_bench(write_report: WriteReport, run: Run, on_progress: OnProgress | None = None) -> BenchReport:
+def resume_bench(run: Run, on_progress: OnProgress | None = None) -> BenchReport:
     """Start a queued benchmark, resume a stopped one, or retry the missing cells of a finished one.
 
     Raises:
@@ -123,7 +119,7 @@ def resume_bench(write_report: WriteReport, run: Run, on_progress: OnProgress | 
     with run.locked():
         if run.status().state is not RunState.QUEUED:
             queue_again(run)
-        return run_bench(write_report, run, on_progress)
+        return run_bench(run, on_progress)
 
 
 def open_bench(run: Run) -> Experiment:
@@ -137,7 +133,6 @@ def experiment_of(config: RunConfig, data: Any, folder: str | Path = "") -> Expe
 
 
 def bench(
-    write_report: WriteReport,
     paper: str,
     data: Any,
     *,
@@ -153,7 +148,6 @@ def bench(
     reason, and retried by the next call.
 
     Args:
-        write_report: see `run_bench`.
         paper: "emu", "fmda", "bicvm" or "dual-encoder".
         data: see `gather` of the paper's experiment.
         out: the run's folder, where the report is written.
@@ -165,4 +159,4 @@ def bench(
         EmuError: the data can't be read, or the folder holds cells of other data or settings.
     """
     run = create_bench(out, *paper_named(paper).plan(data, **options))
-    return run_bench(write_report, run, on_progress, run_cell=run_cell)
+    return run_bench(run, on_progress, run_cell=run_cell)

@@ -1,4 +1,4 @@
-"""The pictures of a benchmark's report, as data: `emu_core.reports` draws them."""
+"""The pictures of a benchmark's report, as data: `emu_core.bench.drawing` draws them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""The report of a benchmark as data: report.json, and a CSV file for each table."""
+"""The report of a benchmark: as data, and its files for programs and for people."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -7,14 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from markupsafe import Markup
 
 from emu_core.bench.pictures import Picture
 from emu_core.bench.tables import Table
 from emu_core.data.export_csv import safe_csv
 from emu_core.errors import RunError
 from emu_core.files import write_json, write_whole
+from emu_core.reports.templating import render_html, render_markdown
 
-JSON, MARKDOWN, PAGE = "report.json", "report.md", "report.html"  # `emu_core.reports` writes the last two
+JSON, MARKDOWN, PAGE = "report.json", "report.md", "report.html"
 _PARTS = ("title", "differences", "tables", "shown", "paper", "pictures", "picture_texts", "errors")
 
 
@@ -61,11 +63,18 @@ class BenchReport:
         }
 
     def write(self) -> None:
-        """Write report.json and the tables' CSV files, each atomically."""
+        """Write every file into the folder, each atomically."""
+        from emu_core.bench.drawing import svg_of  # takes long: matplotlib
+
         write_json(self.folder / JSON, self.to_json())
         for table in (*self.tables, *self.paper):
             frame = pd.DataFrame(table.texts, columns=list(table.head))
             write_whole(self.folder / f"{table.name}.csv", safe_csv(frame))
+        drawn = {picture.name: svg_of(picture.drawing) for picture in self.pictures if picture.drawing}
+        for name, svg in drawn.items():
+            write_whole(self.folder / f"{name}.svg", svg)
+        write_whole(self.folder / MARKDOWN, as_markdown(self).encode("utf-8", "replace"))
+        write_whole(self.folder / PAGE, as_html(self, drawn).encode("utf-8", "replace"))
 
 
 def load_report(folder: Path) -> BenchReport:
@@ -110,3 +119,16 @@ def lists_of(report: BenchReport) -> dict[str, Sequence[str]]:
     """Return the lists of a report, by title."""
     facts = [f"{name.replace('_', ' ')}: {shown_fact(value)}" for name, value in report.facts.items()]
     return {"What was run": facts, "What differs from the paper": report.differences}
+
+
+def as_markdown(report: BenchReport) -> str:
+    """Return the report in Markdown, with links to the files of its pictures."""
+    return render_markdown("bench_report.md.j2", report=report, lists=lists_of(report))
+
+
+def as_html(report: BenchReport, drawn: Mapping[str, str]) -> str:
+    """Return the report as one HTML page that loads nothing and runs no script; `drawn` are its pictures as SVG."""
+    pictures = {name: Markup(svg) for name, svg in drawn.items()}  # noqa: S704 - matplotlib's, which escapes texts
+    return render_html(
+        "bench_report.html.j2", title=report.title, report=report, lists=lists_of(report), pictures=pictures
+    )

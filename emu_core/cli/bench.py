@@ -124,7 +124,6 @@ def _add_shared(parser: argparse.ArgumentParser) -> None:
 def _run(paper: str, options: argparse.Namespace) -> Output:
     from emu_core.bench.job import bench
     from emu_core.data.texts.documents import named_files
-    from emu_core.reports.bench_report import write_report
 
     taken = {name: value for name, value in vars(options).items() if name not in _NOT_TAKEN}
     taken |= {name: named_files(taken[name]) for name in ("documents", "test_documents") if name in taken}
@@ -133,7 +132,7 @@ def _run(paper: str, options: argparse.Namespace) -> Output:
     if "parts" in taken:
         taken["mapping"] = shared.mapping_of(options)
     data = options.data if "parts" in taken else options.files
-    return report_of(bench(write_report, paper, data, on_progress=cells_line(), **taken), options)
+    return report_of(bench(paper, data, on_progress=cells_line(), **taken), options)
 
 
 def report_of(report: "BenchReport", options: argparse.Namespace) -> Output:

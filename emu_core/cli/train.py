@@ -144,9 +144,8 @@ def _resume(options: argparse.Namespace) -> Output:
     run = Run(Path(options.run))
     if run.config().task is RunTask.BENCH:
         from emu_core.bench.job import resume_bench
-        from emu_core.reports.bench_report import write_report
 
-        return report_of(resume_bench(write_report, run, cells_line()), options)
+        return report_of(resume_bench(run, cells_line()), options)
     from emu_core.api.execute import Face
     from emu_core.api.resume import resume
     from emu_core.reports.card import write_card

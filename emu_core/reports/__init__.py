@@ -1,1 +1,1 @@
-"""Text and HTML for people: model cards, comparison pages and reports of benchmarks."""
+"""Text and HTML for people: model cards and comparison pages."""

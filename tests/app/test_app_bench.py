@@ -27,7 +27,6 @@ from emu_core.bench.results import Cell, CellResult
 from emu_core.charts.intervals import SystemGain
 from emu_core.data.labelled import LabelledSet
 from emu_core.errors import TrainingError
-from emu_core.reports.bench_report import write_report
 from emu_core.runs.config import RunTask
 from emu_core.runs.run import Run, RunState, list_runs
 from tests.support.app_pages import new_session
@@ -46,7 +45,6 @@ import sys, threading
 from pathlib import Path
 sys.path.insert(0, {str(ROOT)!r})
 from emu_core.bench.job import run_bench
-from emu_core.reports.bench_report import write_report
 from emu_core.errors import CancelledError
 from emu_core.runs.run import Run
 from tests.support.bench_cells import drawn
@@ -60,7 +58,7 @@ def cell(experiment, one):
         threading.Event().wait(0.01)
     begun += 1
     return drawn(experiment, one)
-run_bench(write_report, run, run_cell=cell)
+run_bench(run, run_cell=cell)
 """
 HOSTILE = "![x](evil.png) <img src=evil.png> $x$"
 ACTS = re.compile(r"(?<!\\)(!\[|\]\(|<img|\$x)")  # markdown that is not made literal
@@ -130,7 +128,7 @@ def measured(run: Run) -> None:
     """Stop the process of a run, and run what it holds here."""
     jobs.job_manager().cancel(run)
     assert jobs.job_manager().wait(run, PATIENCE_S).state is RunState.CANCELLED
-    run_bench(write_report, queue_again(run), run_cell=drawn)
+    run_bench(queue_again(run), run_cell=drawn)
 
 
 def test_emus_form_says_what_would_be_done_and_starts_it(app: AppTest, root: Path) -> None:
@@ -263,7 +261,7 @@ def test_a_first_cell_that_can_not_be_measured_leaves_its_reason(app: AppTest, r
     jobs.job_manager().cancel(run)
     jobs.job_manager().wait(run, PATIENCE_S)
     with pytest.raises(TrainingError):
-        run_bench(write_report, queue_again(run), run_cell=lambda *_: CellResult(error="no *weights* here"))
+        run_bench(queue_again(run), run_cell=lambda *_: CellResult(error="no *weights* here"))
     assert "the base encoder can't be measured: no *weights* here" in said(app.run()).lower()
     assert "Resume" in labels(app)
 

@@ -15,6 +15,7 @@ from emu_core.bench.bicvm.report import (
     printed_bicvm_table,
     translation_grid,
 )
+from emu_core.bench.drawing import svg_of
 from emu_core.bench.experiment import measure_cell
 from emu_core.bench.paper import paper_figure, paper_numbers
 from emu_core.bench.parallel.experiment import speed_table
@@ -33,7 +34,6 @@ from emu_core.evaluation.transfer import bags
 from emu_core.evaluation.translation_ranking import COSINE, EUCLID, ranking_by
 from emu_core.evaluation.word_neighbours import glosses
 from emu_core.methods.bicvm.settings import BicvmConfig, Composition
-from emu_core.reports.bench_pictures import svg_of
 from emu_core.runs import costs
 from emu_core.runs.costs import Pace, Took
 from emu_core.runs.log import Record, RecordKind

@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from emu_core import train
+from emu_core.bench.drawing import svg_of
 from emu_core.bench.experiment import measure_cell
 from emu_core.bench.fmda.experiment import ABLATION, FmdaExperiment, FmdaSystem, fmda_data, measured
 from emu_core.bench.fmda.report import LABELS, FmdaTables, printed_fmda_table
@@ -27,7 +28,6 @@ from emu_core.methods.fmda.encoder import DisentangledEncoder
 from emu_core.methods.fmda.parts import Part
 from emu_core.methods.fmda.settings import FmdaConfig, MeaningLanguageConfig
 from emu_core.methods.registry import configure
-from emu_core.reports.bench_pictures import svg_of
 from tests.support.bench_cells import planned, results_of, run
 from tests.support.fmda_set import TEST_FROM, VALUES, fmda_set
 from tests.support.tiny_transformer import tiny_transformer

@@ -30,7 +30,6 @@ from emu_core.data.parallel.text import ParallelText
 from emu_core.encoders.registry import load_encoder
 from emu_core.errors import CancelledError, RunError, TrainingError
 from emu_core.evaluation.run_metrics import measure_accuracy
-from emu_core.reports.bench_report import write_report
 from emu_core.reports.templating import markdown_text
 from emu_core.runs.config import RunTask
 from emu_core.runs.costs import Clock, Took, now, peak_memory, since
@@ -85,9 +84,7 @@ def test_a_killed_benchmark_goes_on_where_it_stopped(paper: str, tmp_path: Path)
         if status.phase:
             steps.append((status.phase, status.step, status.steps))
 
-    resumed = run_bench(
-        write_report, Run(out), on_progress, run_cell=counting(asked)
-    )  # from the folder alone
+    resumed = run_bench(Run(out), on_progress, run_cell=counting(asked))  # from the folder alone
     assert asked == cells[3:]
     assert [step[1:] for step in dict.fromkeys(steps)] == [(n, len(cells)) for n in range(3, len(cells) + 1)]
     assert {name: (out / "cells" / name).read_bytes() for name in done} == done
@@ -125,10 +122,10 @@ def test_a_benchmark_is_cancelled_between_cells_and_goes_on(tmp_path: Path) -> N
         return drawn(experiment, cell)
 
     with pytest.raises(CancelledError):
-        run_bench(write_report, made, run_cell=cancelling)
+        run_bench(made, run_cell=cancelling)
     assert made.status().state is RunState.CANCELLED and len(list((made.folder / "cells").iterdir())) == 1
     asked: list[str] = []
-    report = run_bench(write_report, queue_again(made), run_cell=counting(asked))
+    report = run_bench(queue_again(made), run_cell=counting(asked))
     assert asked == ["emu-without-ld.en.s0"] and [table.name for table in report.tables] == ["table4"]
 
 
@@ -463,14 +460,13 @@ def test_the_command_hands_everything_on(
 ) -> None:
     given: dict[str, Any] = {}
 
-    def caught(writes: Any, name: str, data: list[str], **options: Any) -> Any:
-        given.update(options, writes=writes, paper=name, data=data)
+    def caught(name: str, data: list[str], **options: Any) -> Any:
+        given.update(options, paper=name, data=data)
         raise TrainingError("enough")
 
     monkeypatch.setattr("emu_core.bench.job.bench", caught)
     assert main(["bench", paper, *arguments.split(), "--out", "o"]) != 0
     assert "enough" in capsys.readouterr().err
-    assert given["writes"] is write_report
     assert (
         given["paper"] == paper
         and [str(path) for path in given["data"]] == ["x.en", "x.de"]

@@ -15,7 +15,6 @@ from emu_core.bench.pictures import View
 from emu_core.bench.report import BenchReport
 from emu_core.bench.results import Cell, CellResult, Results, directions, numbers, pair_names
 from emu_core.methods.fmda.parts import Part
-from emu_core.reports.bench_report import write_report
 from tests.support.bench_set import bench_set
 from tests.support.fmda_set import fmda_set
 from tests.support.pretrained_set import labelled, parallel
@@ -35,9 +34,7 @@ def run(
 ) -> BenchReport:
     """Run a benchmark on the tests' own data, its cells drawn."""
     given = _data(paper, data, options)
-    return bench(
-        write_report, paper, *given, out=out, run_cell=run_cell or drawn, **{"device": "cpu", **options}
-    )
+    return bench(paper, *given, out=out, run_cell=run_cell or drawn, **{"device": "cpu", **options})
 
 
 def results_of(experiment: Experiment, changes: dict[Cell, CellResult] | None = None) -> Results:
