@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from emu_core.data.demo import load_demo
-from emu_core.data.labelled import unlabelled_from
+from emu_core.data.sets import unlabelled_from
 from emu_core.devices import pick_device
 from emu_core.encoders.registry import load_encoder
 from emu_core.methods.emu.batches import epoch_batches, prepare_batches

@@ -23,7 +23,7 @@ import pandas as pd
 import torch
 
 from emu_core import configure, pretrain, read_labelled, train
-from emu_core.data.labelled import LabelledSet
+from emu_core.data.sets import LabelledSet
 from emu_core.evaluation.arrays import pair_name
 
 ROOT = Path(emu_core.__file__).parent.parent

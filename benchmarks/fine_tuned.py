@@ -34,8 +34,8 @@ from emu_core.bench.job import experiment_of
 from emu_core.bench.papers import paper_named
 from emu_core.bench.peers import Peer
 from emu_core.bench.results import Cell, CellResult
-from emu_core.data.labelled import LabelledSet
-from emu_core.data.labelled.repeats import group_numbers
+from emu_core.data.repeats import group_numbers
+from emu_core.data.sets import LabelledSet
 from emu_core.errors import EmuError
 from emu_core.evaluation.leave_one_out import pool_accuracy
 

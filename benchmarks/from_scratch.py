@@ -17,15 +17,15 @@ import torch
 
 from emu_core.bench.parallel.experiment import Recipe, encode_pairs
 from emu_core.bench.results import pair_names
-from emu_core.data.parallel.files import read_parallel
-from emu_core.data.parallel.held_out import hold_out, usual_count
-from emu_core.data.parallel.text import ParallelText
-from emu_core.data.texts.scored_pairs import read_scored_pairs
+from emu_core.data.texts.held_out import hold_out, usual_count
+from emu_core.data.texts.parallel import ParallelText
 from emu_core.data.texts.tasks import Tasks
 from emu_core.encoders.base import Encoder, encode_in
 from emu_core.evaluation.arrays import pair_name
 from emu_core.evaluation.similarity import scores_of, sts_across
 from emu_core.evaluation.translation_ranking import COSINE, ranking_by
+from emu_core.formats.parallel.files import read_parallel
+from emu_core.formats.texts.scored_pairs import read_scored_pairs
 from emu_core.methods.bicvm.settings import TUNED_BICVM, BicvmConfig
 from emu_core.methods.dual_encoder.settings import SUM_OF_WORDS, TUNED_DUAL_ENCODER, DualEncoderConfig
 from emu_core.runs.costs import Pace, now, since

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from benchmarks.default_method import QUARTERS, Labelled, Vault, Vectors, unit
 from emu_core import configure, load_encoder, train
-from emu_core.data.labelled import LabelledSet
+from emu_core.data.sets import LabelledSet
 
 BASE = "base"
 TEACHER = (("use", "posterior"), ("e5-small", "emu"))

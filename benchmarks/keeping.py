@@ -28,7 +28,7 @@ from torch import Tensor
 
 from benchmarks.default_method import LABELLED, Labelled, Vault, Vectors, base, posterior, unit
 from benchmarks.joined import BASE, ENCODERS, divisions
-from emu_core.data.labelled import LabelledSet, unlabelled_from
+from emu_core.data.sets import LabelledSet, unlabelled_from
 from emu_core.encoders.base import Encoder, TokenIds
 from emu_core.encoders.registry import load_encoder
 from emu_core.losses.relations import cosine_difference, cosines_to_others, neighbour_divergence

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from emu_core.api.inputs import labelled_set
 from emu_core.bench.peers import Peer, frozen_peer
 from emu_core.data.demo import reference_texts
-from emu_core.data.labelled import LabelledSet
+from emu_core.data.sets import LabelledSet
 from emu_core.encoders.base import FloatArray
 from emu_core.encoders.registry import load_encoder
 from emu_core.evaluation.leave_one_out import leave_one_out

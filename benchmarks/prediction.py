@@ -29,14 +29,14 @@ from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 
 from emu_core.data.demo import load_demo
-from emu_core.data.labelled import LabelledSet
-from emu_core.data.labelled.load import read_labelled
-from emu_core.data.labelled.repeats import sentence_groups
+from emu_core.data.repeats import sentence_groups
+from emu_core.data.sets import LabelledSet
 from emu_core.encoders.base import Encoder, FloatArray
 from emu_core.encoders.registry import load_encoder
 from emu_core.evaluation import pool_search
 from emu_core.evaluation.arrays import Encode
 from emu_core.evaluation.vector_classifier import Answers, Rule, VectorClassifier
+from emu_core.formats.labelled import read_labelled
 
 SETS = {
     "BANKING77": "native/banking77",

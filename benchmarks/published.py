@@ -21,9 +21,8 @@ from numpy.typing import NDArray
 from benchmarks.outcomes import Measured, Outcomes, Right
 from benchmarks.sets import FOLDERS, LABELLED, Part, frame_of, parts_of
 from emu_core.bench.peers import Peer, frozen_peer
-from emu_core.data.labelled import LabelledSet
-from emu_core.data.labelled.columns import LABELLED_COLUMNS
-from emu_core.data.labelled.repeats import group_numbers
+from emu_core.data.repeats import group_numbers
+from emu_core.data.sets import LABELLED_COLUMNS, LabelledSet
 from emu_core.evaluation.leave_one_out import NeighbourAccuracy, leave_one_out, pool_accuracy
 from emu_core.methods.posterior.fit import Examples, evened_languages
 from emu_core.methods.posterior.settings import PosteriorConfig

@@ -27,7 +27,7 @@ from emu_core import read_labelled
 from emu_core.bench.emu.few_shot import drawn_labels
 from emu_core.bench.emu.new_intents import halves_of_intents
 from emu_core.data.demo import load_demo
-from emu_core.data.labelled import LabelledSet
+from emu_core.data.sets import LabelledSet
 
 LABELLED = "en"
 QUARTERS = 4

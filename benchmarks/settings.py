@@ -15,7 +15,7 @@ import numpy as np
 
 from emu_core import train
 from emu_core.api.inputs import labelled_set
-from emu_core.data.labelled.sets import LabelledSet
+from emu_core.data.sets import LabelledSet
 from emu_core.methods.emu.settings import Adversary
 from emu_core.methods.registry import configure
 from emu_core.training.weight_settings import Trained

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from benchmarks.default_method import Vault
 from emu_core.api.suggest import Suggester
-from emu_core.data.labelled import LabelledSet, UnlabelledSet
+from emu_core.data.sets import LabelledSet, UnlabelledSet
 from emu_core.evaluation.active_learning import Uncertainty
 
 Choose = Callable[[Suggester, UnlabelledSet, int, np.random.Generator], NDArray[np.int64]]

@@ -30,13 +30,13 @@ from sklearn.model_selection import StratifiedKFold
 from benchmarks.from_scratch import COLUMNS, SEED, captions
 from emu_core.api.inputs import labelled_set
 from emu_core.bench.parallel.experiment import Recipe
-from emu_core.data.parallel.held_out import hold_out, usual_count
+from emu_core.data.texts.held_out import hold_out, usual_count
 from emu_core.data.texts.nli import Nli
-from emu_core.data.texts.scored_pairs import ScoredPairs, read_scored_pairs
 from emu_core.data.texts.tasks import Tasks
 from emu_core.encoders.base import Encoder, encode_in
 from emu_core.encoders.registry import load_encoder
 from emu_core.evaluation.similarity import angular_similarity, correlation
+from emu_core.formats.texts.scored_pairs import ScoredPairs, read_scored_pairs
 from emu_core.methods.dual_encoder.encoder import DualEncoder
 from emu_core.methods.dual_encoder.settings import SUM_OF_WORDS, TUNED_DUAL_ENCODER, DualEncoderConfig
 from emu_core.runs.costs import Pace

@@ -23,20 +23,20 @@ if TYPE_CHECKING:
     from emu_core.api.evaluate import evaluate as evaluate
     from emu_core.api.suggest import Suggester as Suggester
     from emu_core.api.suggest import suggest_labels as suggest_labels
+    from emu_core.data.audit import labelled_from_frame as labelled_from_frame
     from emu_core.data.demo import load_demo as load_demo
     from emu_core.data.detection import detect_languages as detect_languages
-    from emu_core.data.labelled.columns import ColumnMapping as ColumnMapping
-    from emu_core.data.labelled.load import labelled_from_frame as labelled_from_frame
-    from emu_core.data.labelled.load import read_labelled as read_labelled
-    from emu_core.data.labelled.load import read_unlabelled as read_unlabelled
-    from emu_core.data.labelled.sets import unlabelled_from as unlabelled_from
-    from emu_core.data.parallel.files import read_parallel as read_parallel
-    from emu_core.data.texts.dialogues import read_dialogues as read_dialogues
-    from emu_core.data.texts.nli import read_nli as read_nli
-    from emu_core.data.texts.running_text import read_running_text as read_running_text
+    from emu_core.data.reading import ColumnMapping as ColumnMapping
+    from emu_core.data.sets import unlabelled_from as unlabelled_from
     from emu_core.encoders.registry import available_encoders as available_encoders
     from emu_core.encoders.registry import load_encoder as load_encoder
     from emu_core.evaluation.triples import triple_cosines as triple_cosines
+    from emu_core.formats.labelled import read_labelled as read_labelled
+    from emu_core.formats.labelled import read_unlabelled as read_unlabelled
+    from emu_core.formats.parallel.files import read_parallel as read_parallel
+    from emu_core.formats.texts.dialogues import read_dialogues as read_dialogues
+    from emu_core.formats.texts.nli import read_nli as read_nli
+    from emu_core.formats.texts.running_text import read_running_text as read_running_text
     from emu_core.methods.registry import configure as configure
     from emu_core.notebook.verbs import compare as compare
     from emu_core.notebook.verbs import export as export
@@ -60,7 +60,7 @@ _SHOWN = (
     "train",
 )  # with texts for people, and rich in Jupyter
 _HOMES = dict.fromkeys(_SHOWN, "emu_core.notebook.verbs") | {
-    "ColumnMapping": "emu_core.data.labelled.columns",
+    "ColumnMapping": "emu_core.formats.tables.columns",
     "IntentClassifier": "emu_core.sklearn.intent_classifier",
     "Suggester": "emu_core.api.suggest",
     "available_encoders": "emu_core.encoders.registry",
@@ -69,18 +69,18 @@ _HOMES = dict.fromkeys(_SHOWN, "emu_core.notebook.verbs") | {
     "embed": "emu_core.api.embed",
     "evaluate": "emu_core.api.evaluate",
     "join_processes": "emu_core.processes",
-    "labelled_from_frame": "emu_core.data.labelled.load",
+    "labelled_from_frame": "emu_core.formats.labelled",
     "load_demo": "emu_core.data.demo",
     "load_encoder": "emu_core.encoders.registry",
     "read_dialogues": "emu_core.data.texts.dialogues",
-    "read_labelled": "emu_core.data.labelled.load",
+    "read_labelled": "emu_core.formats.labelled",
     "read_nli": "emu_core.data.texts.nli",
-    "read_parallel": "emu_core.data.parallel.files",
+    "read_parallel": "emu_core.formats.parallel.files",
     "read_running_text": "emu_core.data.texts.running_text",
-    "read_unlabelled": "emu_core.data.labelled.load",
+    "read_unlabelled": "emu_core.formats.labelled",
     "suggest_labels": "emu_core.api.suggest",
     "triple_cosines": "emu_core.evaluation.triples",
-    "unlabelled_from": "emu_core.data.labelled.sets",
+    "unlabelled_from": "emu_core.data.sets",
 }
 __all__ = list(_HOMES)
 

@@ -23,19 +23,20 @@ from emu_core.api.embed import PART, TEXT_COLUMNS, UNDETERMINED
 from emu_core.api.intent_classifier import IntentClassifier
 from emu_core.batches import Embed
 from emu_core.data.cleaning import stripped
-from emu_core.data.collections.read import read_tables
-from emu_core.data.collections.source_files import SourceFile, source_files
-from emu_core.data.file_names import Statement, statements
-from emu_core.data.labelled.columns import ColumnMapping, apply_columns, guess_columns
 from emu_core.data.languages import checked_language
-from emu_core.data.readers.formats import PARQUET
-from emu_core.data.readers.parquet import cells_of, kept_columns
+from emu_core.data.reading import ColumnMapping
 from emu_core.data.wording import shown
 from emu_core.devices import pick_device
 from emu_core.encoders.registry import load_encoder
 from emu_core.encoders.specs import RUN_SPEC, joined_spec, parts_of
 from emu_core.errors import DataError, Fix
 from emu_core.files import disk_fault, whole_folder
+from emu_core.formats.file_names import Statement, statements
+from emu_core.formats.read import read_tables
+from emu_core.formats.source_files import SourceFile, source_files
+from emu_core.formats.tables.columns import apply_columns, guess_columns
+from emu_core.formats.tables.formats import PARQUET
+from emu_core.formats.tables.parquet import cells_of, kept_columns
 
 _GUESSED_FROM = 1_000  # rows of the first file
 _WATCHING_S = 0.5

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from emu_core.api.forgetting import read_forgetting
 from emu_core.api.inputs import RUN_SPEC, encoder_title, finished_run, labelled_set
-from emu_core.data.collections.in_memory import Sources
-from emu_core.data.labelled import LabelledSet
-from emu_core.data.labelled.columns import ColumnMapping
+from emu_core.data.reading import ColumnMapping
+from emu_core.data.sets import LabelledSet
 from emu_core.data.wording import counted
 from emu_core.devices import pick_device
 from emu_core.encoders.registry import load_encoder
@@ -25,6 +24,7 @@ from emu_core.evaluation.film import Film
 from emu_core.evaluation.neighbour_changes import Morph
 from emu_core.evaluation.projection import aligned, project, stratified_sample
 from emu_core.evaluation.run_metrics import Metrics
+from emu_core.formats.in_memory import Sources
 from emu_core.runs.data_facts import LabelledFacts
 from emu_core.runs.run import Run
 from emu_core.runs.snapshots import read_film

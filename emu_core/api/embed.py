@@ -12,11 +12,16 @@ import pyarrow.parquet as pq
 from emu_core.api.inputs import reading_notes
 from emu_core.api.split import splitting_encoder
 from emu_core.data.cleaning import stripped
-from emu_core.data.collections.in_memory import SENTENCES, Sources
 from emu_core.data.export_csv import safe_csv
-from emu_core.data.labelled.columns import ColumnMapping, checked_mapping
-from emu_core.data.labelled.load import files_of, read_sentences
-from emu_core.data.readers.formats import (
+from emu_core.data.reading import ColumnMapping, checked_mapping
+from emu_core.devices import pick_device
+from emu_core.encoders.encode import shared_encode
+from emu_core.encoders.registry import load_encoder
+from emu_core.errors import DataError, Fix
+from emu_core.files import disk_fault, whole_file
+from emu_core.formats.in_memory import SENTENCES, Sources
+from emu_core.formats.labelled import files_of, read_sentences
+from emu_core.formats.tables.formats import (
     JSON_LINES,
     PARQUET,
     TSV,
@@ -25,11 +30,6 @@ from emu_core.data.readers.formats import (
     any_of,
     format_of,
 )
-from emu_core.devices import pick_device
-from emu_core.encoders.encode import shared_encode
-from emu_core.encoders.registry import load_encoder
-from emu_core.errors import DataError, Fix
-from emu_core.files import disk_fault, whole_file
 from emu_core.processes import join_processes
 from emu_core.threads import give_memory_back
 

@@ -9,11 +9,10 @@ import pandas as pd
 
 from emu_core.api.compare import ALL, MOST_COMPARED, divided_as, training_notes
 from emu_core.api.inputs import labelled_set, load_base, reading_notes, runs_of
-from emu_core.data.collections.in_memory import Sources
-from emu_core.data.labelled import LabelledSet
-from emu_core.data.labelled.columns import ColumnMapping
-from emu_core.data.labelled.intent_names import Difference, spelt_as
-from emu_core.data.labelled.repeats import is_repeat, sentence_groups
+from emu_core.data.intent_names import Difference, spelt_as
+from emu_core.data.reading import ColumnMapping
+from emu_core.data.repeats import is_repeat, sentence_groups
+from emu_core.data.sets import LabelledSet
 from emu_core.data.wording import counted, listed
 from emu_core.devices import pick_device
 from emu_core.encoders.base import Encoder
@@ -26,6 +25,7 @@ from emu_core.evaluation.leave_one_out import LeaveOneOut, NeighbourAccuracy, Po
 from emu_core.evaluation.projection import stratified_sample
 from emu_core.evaluation.run_metrics import measure_accuracy
 from emu_core.evaluation.significance import accuracy_interval
+from emu_core.formats.in_memory import Sources
 from emu_core.runs.trained_on import trained_rows
 
 POOL_NOTE = (

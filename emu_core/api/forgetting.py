@@ -13,13 +13,10 @@ import pandas as pd
 from emu_core.api.execute import Face
 from emu_core.api.inputs import RUN_SPEC, finished_run, languages_of
 from emu_core.api.pretrain import Texts, parallel_texts
-from emu_core.data.collections.in_memory import Sources
 from emu_core.data.commands.generate import generate_commands
 from emu_core.data.demo import DEMO, load_demo
 from emu_core.data.languages import unknown_languages
-from emu_core.data.parallel.files import check_pairs, read_translations
-from emu_core.data.parallel.text import ParallelText
-from emu_core.data.texts.scored_pairs import read_scored_pairs
+from emu_core.data.texts.parallel import ParallelText
 from emu_core.devices import pick_device
 from emu_core.encoders.base import FloatArray, ReportProgress
 from emu_core.encoders.registry import load_encoder
@@ -33,6 +30,9 @@ from emu_core.evaluation.forgetting import (
     retrieval_change,
     similarity_change,
 )
+from emu_core.formats.in_memory import Sources
+from emu_core.formats.parallel.files import check_pairs, read_translations
+from emu_core.formats.texts.scored_pairs import read_scored_pairs
 from emu_core.runs.run import Run
 from emu_core.runs.trained_on import trained_rows
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from emu_core.data.commands.generate import CommandsReport, commands_report, generate_commands
 from emu_core.data.commands.groups import COMMAND_PACKAGES
 from emu_core.data.export_csv import safe_csv
-from emu_core.data.labelled import LabelledSet
 from emu_core.data.languages import language_name
+from emu_core.data.sets import LabelledSet
 from emu_core.errors import DataError
 from emu_core.files import whole_folder, write_whole
 

@@ -7,11 +7,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from emu_core.data.collections.in_memory import Sources
-from emu_core.data.labelled import LabelledSet, UnlabelledSet
-from emu_core.data.labelled.columns import ColumnMapping
-from emu_core.data.labelled.load import read_labelled, read_unlabelled
 from emu_core.data.languages import language_code
+from emu_core.data.reading import ColumnMapping
+from emu_core.data.sets import LabelledSet, UnlabelledSet
 from emu_core.data.wording import shown
 from emu_core.devices import pick_device
 from emu_core.encoders.base import Encoder, FloatArray
@@ -20,6 +18,8 @@ from emu_core.encoders.reading import languages_note, long_texts
 from emu_core.encoders.registry import available_encoders, load_encoder, open_tokens
 from emu_core.encoders.specs import RUN_SPEC, is_run, parts_of
 from emu_core.errors import EncoderError, RunError
+from emu_core.formats.in_memory import Sources
+from emu_core.formats.labelled import read_labelled, read_unlabelled
 from emu_core.runs.run import Run, RunState
 
 

@@ -16,11 +16,11 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from emu_core.api.embed import UNDETERMINED, in_parts, sentence_rows, writing
 from emu_core.api.inputs import encoder_title, labelled_set, languages_of, reading_notes, runs_of
 from emu_core.api.labelled_texts import WITHOUT_INTENTS, labelled_texts, spoken_codes
-from emu_core.data.collections.in_memory import Sources, Texts, are_sentences, texts_of
-from emu_core.data.labelled import LabelledSet
-from emu_core.data.labelled.columns import ColumnMapping
-from emu_core.data.labelled.repeats import sentence_groups
+from emu_core.data.held_texts import Texts, texts_of
 from emu_core.data.languages import language_code, language_name, ordered
+from emu_core.data.reading import ColumnMapping
+from emu_core.data.repeats import sentence_groups
+from emu_core.data.sets import LabelledSet
 from emu_core.data.wording import listed
 from emu_core.devices import pick_device
 from emu_core.encoders.base import FloatArray
@@ -28,6 +28,7 @@ from emu_core.encoders.remembered import opened_encoder
 from emu_core.errors import InputError, RunError
 from emu_core.evaluation.arrays import Vectors
 from emu_core.evaluation.vector_classifier import LEAST_ASKED, NO_INTENT, PredictionFacts, VectorClassifier
+from emu_core.formats.in_memory import Sources, are_sentences
 from emu_core.runs.trained_on import TrainedOn, trained_on, trained_rows
 from emu_core.threads import give_memory_back
 

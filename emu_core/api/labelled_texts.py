@@ -9,12 +9,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from emu_core.api.embed import UNDETERMINED
-from emu_core.data.collections.in_memory import Texts, texts_of
-from emu_core.data.labelled import LabelledSet
-from emu_core.data.labelled.audit import audit_rows
-from emu_core.data.labelled.columns import LABELLED_COLUMNS
-from emu_core.data.labelled.load import located
+from emu_core.data.audit import audit_rows, located
+from emu_core.data.held_texts import Texts, texts_of
 from emu_core.data.languages import checked_language, language_code
+from emu_core.data.sets import LABELLED_COLUMNS, LabelledSet
 from emu_core.data.wording import shown
 from emu_core.errors import DataError, InputError
 

@@ -7,8 +7,8 @@ import pandas as pd
 
 from emu_core.api.embed import sentence_rows
 from emu_core.api.inputs import RUN_SPEC, labelled_set
-from emu_core.data.collections.in_memory import Sources
-from emu_core.data.labelled.columns import ColumnMapping
+from emu_core.data.reading import ColumnMapping
+from emu_core.formats.in_memory import Sources
 from emu_core.runs.run import Run
 
 

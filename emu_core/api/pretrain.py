@@ -8,16 +8,19 @@ from typing import Any, TypeAlias, TypeVar
 
 from emu_core.api.execute import CHECKPOINT_S, Face, execute
 from emu_core.api.inputs import is_given
-from emu_core.data.collections.in_memory import Sources
-from emu_core.data.parallel.files import read_parallel
-from emu_core.data.parallel.held_out import hold_out, usual_count
-from emu_core.data.parallel.text import ParallelText, languages_of, names_of
-from emu_core.data.texts.dialogues import Dialogues, read_dialogues
-from emu_core.data.texts.nli import Nli, read_nli
-from emu_core.data.texts.running_text import RunningText, read_running_text
+from emu_core.data.texts.dialogues import Dialogues
+from emu_core.data.texts.held_out import hold_out, usual_count
+from emu_core.data.texts.nli import Nli
+from emu_core.data.texts.parallel import ParallelText, languages_of, names_of
+from emu_core.data.texts.running_text import RunningText
 from emu_core.data.texts.tasks import Tasks
 from emu_core.devices import pick_device
 from emu_core.errors import Call, TrainingError
+from emu_core.formats.in_memory import Sources
+from emu_core.formats.parallel.files import read_parallel
+from emu_core.formats.texts.dialogues import read_dialogues
+from emu_core.formats.texts.nli import read_nli
+from emu_core.formats.texts.running_text import read_running_text
 from emu_core.methods.registry import default_method, method_named, methods_that_need, parts_of_run
 from emu_core.processes import SINGLE_PROCESS
 from emu_core.runs.config import RunConfig, versions

@@ -7,15 +7,15 @@ import pandas as pd
 
 from emu_core.api.evaluate import against_pool
 from emu_core.api.inputs import labelled_set, lazy_encode, unlabelled_set
-from emu_core.data.collections.in_memory import Sources
-from emu_core.data.labelled import LabelledSet
-from emu_core.data.labelled.columns import ColumnMapping
-from emu_core.data.labelled.repeats import is_repeat, repeat_keys, sentence_groups
+from emu_core.data.reading import ColumnMapping
+from emu_core.data.repeats import is_repeat, repeat_keys, sentence_groups
+from emu_core.data.sets import LabelledSet
 from emu_core.encoders.specs import parts_of
 from emu_core.errors import DataError, TrainingError
 from emu_core.evaluation.active_learning import Uncertainty, choose_sentences, uncertainty
 from emu_core.evaluation.arrays import Encode
 from emu_core.evaluation.learning_curve import Gain, forecast_gain, rows_to_leave_out
+from emu_core.formats.in_memory import Sources
 from emu_core.methods.registry import default_method, method_named
 from emu_core.training.frozen import FrozenFit
 

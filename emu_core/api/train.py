@@ -8,15 +8,15 @@ import pandas as pd
 
 from emu_core.api.execute import CHECKPOINT_S, Face, execute
 from emu_core.api.inputs import is_given, labelled_set, reading_notes, unlabelled_set
-from emu_core.data.collections.in_memory import Sources
-from emu_core.data.labelled import LabelledSet, UnlabelledSet, unlabelled_from
-from emu_core.data.labelled.columns import ColumnMapping
-from emu_core.data.labelled.load import read_partly_labelled
-from emu_core.data.labelled.pairs import LanguagePair, read_pairs
+from emu_core.data.language_pairs import LanguagePair, read_pairs
 from emu_core.data.languages import language_code
+from emu_core.data.reading import ColumnMapping
+from emu_core.data.sets import LabelledSet, UnlabelledSet, unlabelled_from
 from emu_core.devices import pick_device, pick_precision
 from emu_core.encoders.registry import kinds_of
 from emu_core.errors import Call, DataError, Fix, TrainingError
+from emu_core.formats.in_memory import Sources
+from emu_core.formats.labelled import read_partly_labelled
 from emu_core.methods.presets import preset_named
 from emu_core.methods.registry import (
     default_method,

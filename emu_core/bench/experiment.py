@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypedDict
 
 from emu_core.bench.results import Cell, CellResult, read_cell, write_cell
-from emu_core.data.labelled import LabelledSet
-from emu_core.data.labelled.pairs import LanguagePair
+from emu_core.data.language_pairs import LanguagePair
+from emu_core.data.sets import LabelledSet
 from emu_core.errors import CancelledError, DataError, EmuError, Fix, RunError, in_words
 from emu_core.runs.config import RunConfig
 from emu_core.runs.costs import Clock, Took, gpu_megabytes, peak_memory

@@ -17,17 +17,17 @@ import pandas as pd
 
 from emu_core.api.export import is_export
 from emu_core.api.inputs import labelled_set, open_encoder_of
-from emu_core.data.labelled import LabelledSet
-from emu_core.data.labelled.columns import ColumnMapping
-from emu_core.data.labelled.load import Sources
 from emu_core.data.languages import tag_of
-from emu_core.data.parallel.files import check_pairs, read_parallel
-from emu_core.data.parallel.labelled import labelled_pairs
-from emu_core.data.parallel.text import ParallelText
+from emu_core.data.reading import ColumnMapping
+from emu_core.data.sets import LabelledSet
+from emu_core.data.texts.labelled_pairs import labelled_pairs
+from emu_core.data.texts.parallel import ParallelText
 from emu_core.devices import pick_device
 from emu_core.encoders.transformer.opening import quietly
 from emu_core.errors import DataError, EncoderError, Fix
 from emu_core.exporting.writers import MODULES
+from emu_core.formats.labelled import Sources
+from emu_core.formats.parallel.files import check_pairs, read_parallel
 from emu_core.runs.run import Run
 
 if TYPE_CHECKING:  # seconds to import

@@ -18,8 +18,8 @@ from sklearn.preprocessing import normalize
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from emu_core.data.labelled import LabelledSet
-from emu_core.data.labelled.repeats import sentence_groups
+from emu_core.data.repeats import sentence_groups
+from emu_core.data.sets import LabelledSet
 from emu_core.encoders.registry import load_encoder
 from emu_core.encoders.transformer.encoder import TransformerEncoder
 from emu_core.encoders.transformer.opening import open_model, quietly

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from emu_core.bench.pictures import View
-from emu_core.data.labelled.pairs import LanguagePair
+from emu_core.data.language_pairs import LanguagePair
 from emu_core.errors import RunError
 from emu_core.evaluation.arrays import pair_name
 from emu_core.evaluation.significance import mean_interval

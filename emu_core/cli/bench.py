@@ -9,7 +9,7 @@ from emu_core.bench.papers import PAPERS, EmuBench, EmuPart, FmdaBench, FmdaPart
 from emu_core.cli import options as shared
 from emu_core.cli.printing import PrintedLine, print_table
 from emu_core.cli.verb import Output, add_verb, option
-from emu_core.data.readers.formats import FORMAT_TITLES
+from emu_core.formats.tables.formats import FORMAT_TITLES
 
 if TYPE_CHECKING:
     from emu_core.bench.report import BenchReport
@@ -123,7 +123,7 @@ def _add_shared(parser: argparse.ArgumentParser) -> None:
 
 def _run(paper: str, options: argparse.Namespace) -> Output:
     from emu_core.bench.job import bench
-    from emu_core.data.texts.documents import named_files
+    from emu_core.formats.texts.documents import named_files
 
     taken = {name: value for name, value in vars(options).items() if name not in _NOT_TAKEN}
     taken |= {name: named_files(taken[name]) for name in ("documents", "test_documents") if name in taken}

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from emu_core.cli.verb import option
-from emu_core.data.readers.formats import FORMAT_TITLES
+from emu_core.formats.tables.formats import FORMAT_TITLES
 
 if TYPE_CHECKING:
-    from emu_core.data.labelled.columns import ColumnMapping
+    from emu_core.data.reading import ColumnMapping
 
 FRESH = "use, e5-small, laser, hf:NAME_OR_PATH"
 SPECS = f"{FRESH}, run:DIR or A+B"
@@ -123,7 +123,7 @@ def encoder_of(options: argparse.Namespace) -> str:
 
 def mapping_of(options: argparse.Namespace) -> "ColumnMapping":
     """Return the columns that were named."""
-    from emu_core.data.labelled.columns import ColumnMapping
+    from emu_core.data.reading import ColumnMapping
 
     return ColumnMapping(**{role: getattr(options, f"{role}_column") for role in ("text", *COLUMN_ROLES)})
 

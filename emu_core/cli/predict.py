@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from emu_core.cli import options as shared
 from emu_core.cli.printing import counter, print_table
 from emu_core.cli.verb import Output, add_verb, option
-from emu_core.data.readers.formats import FORMAT_TITLES, WRITTEN_ENDINGS, any_of
+from emu_core.formats.tables.formats import FORMAT_TITLES, WRITTEN_ENDINGS, any_of
 
 if TYPE_CHECKING:
     from emu_core.evaluation.vector_classifier import PredictionFacts

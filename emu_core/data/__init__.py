@@ -1,1 +1,1 @@
-"""Labelled and unlabelled sentences: reading files, mapping columns, auditing, the demo set."""
+"""Labelled and unlabelled sentences: their sets, the audit, repeats, languages, the demo set."""

@@ -1,9 +1,13 @@
 """Texts stripped of blanks, texts made comparable, and a hash of texts."""
 
 import hashlib
+import json
+import math
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
+from datetime import date, time
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -38,7 +42,11 @@ _INVISIBLE = re.compile(
     "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
     "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0100-\U000e01ef]"
 )
+
+
 _NOTHING_SEEN = re.compile(rf"({_INVISIBLE.pattern}|[{BLANKS}])*")
+
+
 # The same but for joiners and non-joiners where they shape letters, as in Persian and Hindi, or join pictures.
 _INVISIBLE_IN_NAMES = re.compile(
     f"(?!(?<=[\u0590-\U0010ffff])[\u200c\u200d](?=[\u0590-\U0010ffff])){_INVISIBLE.pattern}"
@@ -80,3 +88,30 @@ def texts_hash(prefix: bytes, *columns: Sequence[str]) -> str:
         digest.update(np.fromiter(map(len, texts), dtype="<i8", count=len(texts)).tobytes())
         digest.update("".join(texts).encode("utf-8", "surrogatepass"))
     return digest.hexdigest()
+
+
+_MAX_WHOLE_NUMBER = 1e16  # a larger float is not exact
+
+
+_MIDNIGHT = "T00:00:00"
+
+
+def cell_text(value: object) -> str:
+    """Return the text of a typed cell, whatever format it comes from.
+
+    Numbers are written as short as possible ("1" for 1.0), booleans in lower case, times as ISO 8601 and midnight as
+    its day, lists and objects as JSON; None and what is not a number are "".
+    """
+    if isinstance(value, str):
+        return value
+    if value is None or (isinstance(value, float | Decimal) and math.isnan(value)):
+        return ""
+    if isinstance(value, bool | dict | list):
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, Decimal):
+        return str(int(value) if value == value.to_integral_value() else value.normalize())
+    if isinstance(value, float) and value.is_integer() and abs(value) < _MAX_WHOLE_NUMBER:
+        value = int(value)
+    if isinstance(value, date | time):  # a workbook can't tell a day from its midnight
+        return value.isoformat().removesuffix(_MIDNIGHT)
+    return str(value)

@@ -1,13 +1,24 @@
 """The demo set in the package: questions of hotel guests, in six languages."""
 
 from functools import cache
+from importlib.resources import files as package_files
+from pathlib import Path
 
-from emu_core.data.labelled.load import DEMO, demo_paths, read_labelled
-from emu_core.data.labelled.sets import LabelledSet
+import pandas as pd
 
-__all__ = ["DEMO", "REFERENCE", "demo_paths", "load_demo", "reference_texts"]
+from emu_core.data.audit import labelled_from_frame
+from emu_core.data.sets import LabelledSet
+
+DEMO = "demo"
+"""The word for the demo set wherever files are named."""
 REFERENCE = 96
 """Parallel sentences that represent a language; twice as many give the same results."""
+
+
+def demo_paths() -> list[Path]:
+    """Return the demo set's files, English first."""
+    folder = Path(str(package_files("emu_core.data") / "demo"))
+    return [folder / f"{language}.csv" for language in ("en", "de", "es", "fr", "ja", "zh")]
 
 
 def load_demo() -> LabelledSet:
@@ -18,7 +29,8 @@ def load_demo() -> LabelledSet:
         >>> emu_core.load_demo().languages
         ('en', 'de', 'es', 'fr', 'ja', 'zh')
     """
-    return read_labelled(DEMO)[0]
+    tables = [pd.read_csv(path, dtype="str", keep_default_na=False) for path in demo_paths()]
+    return labelled_from_frame(pd.concat(tables, ignore_index=True), DEMO)[0]
 
 
 @cache

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from emu_core.data.collections.in_memory import texts_of
+from emu_core.data.held_texts import texts_of
 from emu_core.data.languages import language_code
 
 _ROUNDS = 20

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from emu_core.data.cleaning import clean
-from emu_core.data.collections.in_memory import texts_of
+from emu_core.data.held_texts import texts_of
 from emu_core.encoders.onnx_parts import OnnxParts
 from emu_core.errors import EncoderError, Fix
 

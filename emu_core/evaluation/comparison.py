@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from emu_core.data.cleaning import normal_form
-from emu_core.data.labelled.repeats import sentence_groups
+from emu_core.data.repeats import sentence_groups
 from emu_core.data.wording import counted, shown
 from emu_core.errors import DataError
 from emu_core.evaluation.arrays import Vectors, pair_name

@@ -6,8 +6,8 @@ from typing import Any
 
 import pandas as pd
 
-from emu_core.data.labelled import LabelledSet
-from emu_core.data.labelled.repeats import sentence_groups
+from emu_core.data.repeats import sentence_groups
+from emu_core.data.sets import LabelledSet
 from emu_core.data.slots.template_pairs import TemplatePairs, template_pairs
 from emu_core.data.slots.utterances import SlotPairs, Utterance, slot_pairs
 from emu_core.errors import DataError, in_words

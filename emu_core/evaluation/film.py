@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from emu_core.data.labelled.repeats import sentence_groups
+from emu_core.data.repeats import sentence_groups
 from emu_core.errors import DataError, Fix
 from emu_core.evaluation.arrays import Vectors, pair_name, unit_vectors
 from emu_core.evaluation.leave_one_out import leave_one_out

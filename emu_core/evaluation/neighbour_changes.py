@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from emu_core.data.labelled.repeats import sentence_groups
+from emu_core.data.repeats import sentence_groups
 from emu_core.evaluation.arrays import Vectors
 from emu_core.evaluation.retrieval import nearest
 

@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from emu_core.data.labelled import LabelledSet
-from emu_core.data.labelled.repeats import sentence_groups
+from emu_core.data.repeats import sentence_groups
+from emu_core.data.sets import LabelledSet
 from emu_core.evaluation.arrays import Vectors, rows_by_language
 from emu_core.evaluation.guard import LanguageChange, language_change
 from emu_core.evaluation.vector_classifier import VectorClassifier

@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 from msgspec import UNSET, UnsetType
 
-from emu_core.data.labelled import LabelledSet
-from emu_core.data.labelled.repeats import sentence_groups
-from emu_core.data.parallel.held_out import joined_by_pivot
-from emu_core.data.parallel.text import ParallelText
+from emu_core.data.repeats import sentence_groups
+from emu_core.data.sets import LabelledSet
+from emu_core.data.texts.held_out import joined_by_pivot
+from emu_core.data.texts.parallel import ParallelText
 from emu_core.evaluation.arrays import DistinctTexts, Encode, Vectors, pair_name, unit_vectors
 from emu_core.evaluation.comparison import Measured, leakage_change, measure_encoder
 from emu_core.evaluation.disentangled import DisentangledMetrics

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emu_core.data.languages import ordered
-from emu_core.data.texts.scored_pairs import ScoredPairs
 from emu_core.data.wording import shown
 from emu_core.errors import DataError
 from emu_core.evaluation.arrays import Vectors, check_length, pair_name, paired_cosines, unit_vectors
+from emu_core.formats.texts.scored_pairs import ScoredPairs
 
 MAX_SENTENCES = 5000
 """With more, a matrix takes over 100 MB and can't be read."""

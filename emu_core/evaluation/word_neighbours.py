@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from emu_core.data.languages import language_name
-from emu_core.data.parallel.text import ParallelText
+from emu_core.data.texts.parallel import ParallelText
 from emu_core.data.wording import listed, shown
 from emu_core.errors import DataError
 from emu_core.evaluation.arrays import Vectors

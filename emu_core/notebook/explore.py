@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from emu_core.charts.marks import ColourBy
 from emu_core.charts.scatter import sentence_maps
 from emu_core.charts.style import CLOSEST, on_white
-from emu_core.data.labelled.repeats import sentence_groups
+from emu_core.data.repeats import sentence_groups
 from emu_core.data.wording import TextTable, counted
 from emu_core.errors import EmuError
 from emu_core.evaluation.comparison import Comparison

@@ -8,9 +8,9 @@ from typing import ClassVar, Self
 
 import pandas as pd
 
-from emu_core.data.labelled import LabelledSet, UnlabelledSet
-from emu_core.data.labelled.repeats import is_repeat
-from emu_core.data.parallel.text import ParallelText
+from emu_core.data.repeats import is_repeat
+from emu_core.data.sets import LabelledSet, UnlabelledSet
+from emu_core.data.texts.parallel import ParallelText
 from emu_core.data.texts.tasks import Tasks, read_stored_texts, store_texts
 from emu_core.data.wording import counted
 from emu_core.errors import DataError, RunError

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
-from emu_core.data.labelled import LabelledSet
-from emu_core.data.labelled.repeats import repeat_keys, sentence_groups
+from emu_core.data.repeats import repeat_keys, sentence_groups
+from emu_core.data.sets import LabelledSet
 from emu_core.encoders.specs import parts_of
 from emu_core.errors import RunError
 from emu_core.runs.run import Run

@@ -14,12 +14,13 @@ from emu_core.api.execute import Face
 from emu_core.api.inputs import RUN_SPEC, is_given, unlabelled_set
 from emu_core.api.labelled_texts import labelled_texts
 from emu_core.api.train import train
-from emu_core.data.collections.in_memory import Sources, Texts, texts_of
+from emu_core.data.held_texts import Texts, texts_of
 from emu_core.devices import pick_device
 from emu_core.encoders.base import Encoder, FloatArray
 from emu_core.encoders.registry import kinds_of, load_encoder, open_encoder
 from emu_core.encoders.remembered import opened_encoder, remembered_vectors
 from emu_core.errors import InputError, TrainingError
+from emu_core.formats.in_memory import Sources
 from emu_core.methods.registry import default_method, method_named, methods_that_need
 from emu_core.runs.trained_on import trained_on
 from emu_core.settings import Settings

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from emu_core.api import intent_classifier as _api
-from emu_core.data.collections.in_memory import Texts
-from emu_core.data.labelled import LabelledSet
+from emu_core.data.held_texts import Texts
+from emu_core.data.sets import LabelledSet
 from emu_core.data.wording import kind_of
 from emu_core.errors import InputError
 from emu_core.evaluation.arrays import Vectors

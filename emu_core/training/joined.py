@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from emu_core.data.labelled.repeats import sentence_groups
+from emu_core.data.repeats import sentence_groups
 from emu_core.encoders.base import Encoder, FloatArray
 from emu_core.encoders.encode import cached_encode
 from emu_core.encoders.joined import JoinedEncoder

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from emu_core.data.labelled import LabelledSet
+from emu_core.data.sets import LabelledSet
 from emu_core.errors import TrainingError
 
 

@@ -15,13 +15,13 @@ from emu_core.api import forgetting as api
 from emu_core.api import inputs
 from emu_core.api.forgetting import read_forgetting
 from emu_core.cli import main
-from emu_core.data.parallel.files import read_translations
-from emu_core.data.texts.scored_pairs import read_scored_pairs
 from emu_core.encoders.base import Encoder
 from emu_core.encoders.registry import available_encoders, load_encoder
 from emu_core.encoders.saved import write_checksums
 from emu_core.errors import DataError, RunError
 from emu_core.evaluation.forgetting import retrieval_change, similarity_change
+from emu_core.formats.parallel.files import read_translations
+from emu_core.formats.texts.scored_pairs import read_scored_pairs
 from emu_core.runs.config import RunConfig
 from emu_core.runs.run import Run, create_run
 from emu_core.runs.stored_data import LabelledData

@@ -7,7 +7,7 @@ import pytest
 
 from emu_core import IntentClassifier, Suggester, compare, evaluate, load_encoder, train
 from emu_core.data.cleaning import normal_form
-from emu_core.data.labelled import LABELLED_COLUMNS, LabelledSet, UnlabelledSet
+from emu_core.data.sets import LABELLED_COLUMNS, LabelledSet, UnlabelledSet
 from emu_core.encoders.base import FloatArray
 from emu_core.evaluation import comparison
 from emu_core.evaluation.comparison import Comparison

@@ -13,7 +13,7 @@ import pytest
 from emu_core import IntentClassifier, predict
 from emu_core.cli import main
 from emu_core.data.demo import load_demo
-from emu_core.data.labelled import LabelledSet
+from emu_core.data.sets import LabelledSet
 from emu_core.errors import DataError
 from emu_core.evaluation.vector_classifier import NO_INTENT
 from emu_core.reports.prediction_notes import prediction_notes

@@ -9,7 +9,7 @@ import pytest
 
 from emu_core import evaluate, forgetting, load_encoder, pretrain, train
 from emu_core.cli import main
-from emu_core.data.parallel.text import ParallelText
+from emu_core.data.texts.parallel import ParallelText
 from emu_core.data.texts.running_text import RunningText
 from emu_core.data.texts.tasks import Tasks
 from emu_core.errors import CancelledError, DataError, RunError, TrainingError

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from emu_core import Suggester, load_encoder, suggest_labels
-from emu_core.data.labelled import LabelledSet, UnlabelledSet, unlabelled_from
+from emu_core.data.sets import LabelledSet, UnlabelledSet, unlabelled_from
 from emu_core.errors import DataError, TrainingError
 from emu_core.evaluation import active_learning
 from emu_core.evaluation.active_learning import Uncertainty, choose_sentences, fair_shares, uncertainty

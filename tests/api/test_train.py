@@ -10,7 +10,7 @@ import torch
 from safetensors.torch import load_file
 
 from emu_core import IntentClassifier, evaluate, load_encoder, train
-from emu_core.data.labelled import LabelledSet, UnlabelledSet
+from emu_core.data.sets import LabelledSet, UnlabelledSet
 from emu_core.errors import CancelledError, DataError, EncoderError, RunError, TrainingError
 from emu_core.evaluation.leakage import language_leakage
 from emu_core.methods.emu.method import CHOSEN_ON_MEASURED

@@ -9,7 +9,7 @@ import torch
 
 from emu_core import resume, train
 from emu_core.api.train import plan_training
-from emu_core.data.labelled import LabelledSet
+from emu_core.data.sets import LabelledSet
 from emu_core.encoders.registry import load_encoder
 from emu_core.errors import CancelledError, DataError, EncoderError
 from emu_core.methods.fmda.encoder import DisentangledEncoder

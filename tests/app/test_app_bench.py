@@ -25,7 +25,7 @@ from emu_core.bench.papers import PAPERS
 from emu_core.bench.report import load_report
 from emu_core.bench.results import Cell, CellResult
 from emu_core.charts.intervals import SystemGain
-from emu_core.data.labelled import LabelledSet
+from emu_core.data.sets import LabelledSet
 from emu_core.errors import TrainingError
 from emu_core.runs.config import RunTask
 from emu_core.runs.run import Run, RunState, list_runs

@@ -16,9 +16,9 @@ from streamlit.testing.v1.element_tree import Button
 
 from emu_app.work import cache
 from emu_app.work.background import Done, Pending, TaskOutcome
-from emu_core.data.readers.formats import FILE_ENDINGS
 from emu_core.errors import Message
 from emu_core.evaluation.guard import LanguageChange
+from emu_core.formats.tables.formats import FILE_ENDINGS
 from emu_core.methods.registry import configure
 from emu_core.runs.data_facts import LabelledFacts
 from emu_core.runs.run import Run, RunState, Status

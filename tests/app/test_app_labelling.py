@@ -8,9 +8,9 @@ from streamlit.testing.v1 import AppTest
 
 from emu_app.work import cache
 from emu_core import Suggester
-from emu_core.data.labelled import LabelledSet, UnlabelledSet
-from emu_core.data.labelled.load import labelled_from_frame
-from emu_core.data.readers.formats import FILE_ENDINGS
+from emu_core.data.audit import labelled_from_frame
+from emu_core.data.sets import LabelledSet, UnlabelledSet
+from emu_core.formats.tables.formats import FILE_ENDINGS
 from emu_core.runs.run import RunState, Status
 from tests.support.app_pages import explore, new_session, with_frame
 from tests.support.at_once import AtOnce

@@ -7,7 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from emu_core.api.train import plan_training
-from emu_core.data.labelled.load import read_labelled
+from emu_core.formats.labelled import read_labelled
 from emu_core.runs.run import RunState, Status, create_run
 from tests.support.app_pages import new_session, press, with_data
 from tests.support.small import small_file

@@ -9,8 +9,8 @@ from streamlit.testing.v1 import AppTest
 
 from emu_app.work import cache
 from emu_app.work.tasks import without_repeats
-from emu_core.data.readers.formats import FILE_ENDINGS
 from emu_core.evaluation.vector_classifier import NO_INTENT
+from emu_core.formats.tables.formats import FILE_ENDINGS
 from emu_core.runs.run import Run
 from tests.support.app_pages import compare, with_data
 from tests.support.at_once import AtOnce

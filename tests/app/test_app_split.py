@@ -35,7 +35,7 @@ from emu_core.api.split import (
     template_sample,
 )
 from emu_core.charts.attention import TokenKind
-from emu_core.data.labelled import LabelledSet
+from emu_core.data.sets import LabelledSet
 from emu_core.data.slots.utterances import Utterance, parse_annotated, utterances
 from emu_core.encoders.registry import load_encoder
 from emu_core.evaluation.projection import Projection, aligned, project

@@ -16,7 +16,7 @@ from emu_app.views.translations import EIGEN, LISTS, TRUE
 from emu_app.views.translations import WORDS as WORDS_TAB
 from emu_app.work import cache, mapping
 from emu_core import pretrain
-from emu_core.data.parallel.text import ParallelText
+from emu_core.data.texts.parallel import ParallelText
 from emu_core.encoders.registry import load_encoder
 from emu_core.evaluation.arrays import unit_vectors
 from emu_core.evaluation.eigen_similarity import eigen_similarity

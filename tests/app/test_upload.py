@@ -9,7 +9,7 @@ from emu_app.data.tables import (
     read_upload,
     translations_of_upload,
 )
-from emu_core.data.labelled.columns import ColumnMapping
+from emu_core.data.reading import ColumnMapping
 from emu_core.errors import DataError
 
 EN = b"text,intent\nwhere is the pool,pool\nwhere is the shop,shop\n"
@@ -61,7 +61,7 @@ def test_one_bad_file_refuses_them_all_by_its_name() -> None:
 
 
 def test_too_many_rows_in_all_files_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("emu_core.data.readers.limits.MAX_ROWS", 3)
+    monkeypatch.setattr("emu_core.formats.limits.MAX_ROWS", 3)
     with pytest.raises(DataError, match="more than 3 rows"):
         uploaded(("en.csv", EN), ("de.csv", DE))
 

@@ -23,9 +23,8 @@ from emu_core.bench.parallel.texts import BenchTexts, read_bench_texts
 from emu_core.bench.pictures import View, WordMaps
 from emu_core.bench.results import Cell, CellResult, pair_names
 from emu_core.data.calendar_words import MONTHS, WEEKDAYS
-from emu_core.data.labelled import LabelledSet
-from emu_core.data.parallel.text import ParallelText
-from emu_core.data.texts.documents import named_files
+from emu_core.data.sets import LabelledSet
+from emu_core.data.texts.parallel import ParallelText
 from emu_core.data.texts.running_text import RunningText
 from emu_core.data.texts.tasks import Tasks
 from emu_core.errors import DataError
@@ -33,6 +32,7 @@ from emu_core.evaluation.significance import mean_interval
 from emu_core.evaluation.transfer import bags
 from emu_core.evaluation.translation_ranking import COSINE, EUCLID, ranking_by
 from emu_core.evaluation.word_neighbours import glosses
+from emu_core.formats.texts.documents import named_files
 from emu_core.methods.bicvm.settings import BicvmConfig, Composition
 from emu_core.runs import costs
 from emu_core.runs.costs import Pace, Took

@@ -18,7 +18,7 @@ from emu_core.bench.paper import paper_figure, paper_numbers
 from emu_core.bench.pictures import GroupMaps, View
 from emu_core.bench.results import Cell, CellResult, Results, Score, numbers, pair_names
 from emu_core.bench.tables import Table
-from emu_core.data.labelled import LabelledSet
+from emu_core.data.sets import LabelledSet
 from emu_core.encoders.registry import load_encoder
 from emu_core.encoders.transformer.token_states import require_transformer
 from emu_core.errors import DataError

@@ -8,7 +8,7 @@ from emu_core.bench.emu.experiment import BenchData
 from emu_core.bench.experiment import Outlook
 from emu_core.bench.job import experiment_of
 from emu_core.bench.papers import PAPERS
-from emu_core.data.labelled import LabelledSet
+from emu_core.data.sets import LabelledSet
 from emu_core.errors import DataError, TrainingError
 from tests.support.bench_cells import planned
 from tests.support.bench_set import bench_set

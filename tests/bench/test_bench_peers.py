@@ -17,7 +17,7 @@ from emu_core.bench.peers import (
 )
 from emu_core.bench.results import Cell
 from emu_core.data.demo import reference_texts
-from emu_core.data.labelled import LabelledSet
+from emu_core.data.sets import LabelledSet
 from emu_core.encoders.registry import load_encoder
 from emu_core.errors import TrainingError
 from emu_core.evaluation.classifier import C_VALUES

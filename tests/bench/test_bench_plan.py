@@ -15,7 +15,7 @@ from emu_core.bench.experiment import measure_cell
 from emu_core.bench.papers import EmuPart
 from emu_core.bench.peers import Peer
 from emu_core.bench.results import Cell
-from emu_core.data.labelled import LabelledSet
+from emu_core.data.sets import LabelledSet
 from emu_core.encoders.registry import load_encoder
 from emu_core.errors import DataError, TrainingError
 from emu_core.evaluation.run_metrics import measure_accuracy

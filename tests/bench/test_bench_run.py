@@ -25,8 +25,8 @@ from emu_core.bench.pictures import View
 from emu_core.bench.report import load_report
 from emu_core.bench.results import Cell, CellResult, read_cell, write_cell
 from emu_core.cli import main
-from emu_core.data.labelled import LabelledSet
-from emu_core.data.parallel.text import ParallelText
+from emu_core.data.sets import LabelledSet
+from emu_core.data.texts.parallel import ParallelText
 from emu_core.encoders.registry import load_encoder
 from emu_core.errors import CancelledError, RunError, TrainingError
 from emu_core.evaluation.run_metrics import measure_accuracy

@@ -28,7 +28,7 @@ from emu_core.bench.emu.report import (
 from emu_core.bench.paper import paper_numbers
 from emu_core.bench.results import PAPER, Cell, CellResult, Results, numbers
 from emu_core.bench.tables import Row, Warned
-from emu_core.data.labelled import LabelledSet
+from emu_core.data.sets import LabelledSet
 from emu_core.methods.registry import configure
 from tests.support.bench_cells import planned
 from tests.support.bench_set import bench_set, four_intents

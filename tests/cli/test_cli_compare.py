@@ -12,7 +12,7 @@ import pytest
 from emu_core import compare, train
 from emu_core.api import compare as module
 from emu_core.cli import main
-from emu_core.data.labelled import LabelledSet
+from emu_core.data.sets import LabelledSet
 from emu_core.encoders.registry import load_encoder
 from emu_core.errors import DataError, RunError
 from emu_core.evaluation.leave_one_out import leave_one_out

@@ -3,9 +3,8 @@ import random
 import pandas as pd
 import pytest
 
-from emu_core.data.labelled.audit import Audit, audit_rows
-from emu_core.data.labelled.columns import LABELLED_COLUMNS
-from emu_core.data.labelled.load import located
+from emu_core.data.audit import Audit, audit_rows, located
+from emu_core.data.sets import LABELLED_COLUMNS
 from emu_core.errors import DataError
 
 Row = tuple[str, str, str, str, str]  # id, text, intent, language, split

@@ -16,10 +16,10 @@ from emu_core.data.commands.generate import Filler, commands_report, generate_co
 from emu_core.data.commands.groups import NUMBERS_BY_KIND, language_groups
 from emu_core.data.commands.vocabulary import checked_languages, vocabulary, vocabulary_languages
 from emu_core.data.commands.wordings import Expander
-from emu_core.data.labelled import LabelledSet
-from emu_core.data.labelled.load import read_labelled
+from emu_core.data.sets import LabelledSet
 from emu_core.data.slots.utterances import parse_annotated
 from emu_core.errors import DataError
+from emu_core.formats.labelled import read_labelled
 
 pytest.importorskip("home_assistant_intents")
 pytest.importorskip("hassil")

@@ -6,10 +6,10 @@ import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from emu_core.data.demo import demo_paths, load_demo
-from emu_core.data.labelled import LabelledSet
-from emu_core.data.labelled.load import read_labelled
-from emu_core.data.readers.tables import read_table
+from emu_core.data.sets import LabelledSet
 from emu_core.data.slots.utterances import parse_annotated
+from emu_core.formats.labelled import read_labelled
+from emu_core.formats.tables.read import read_table
 
 LANGUAGES = ("en", "de", "es", "fr", "ja", "zh")
 

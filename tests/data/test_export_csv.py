@@ -4,7 +4,7 @@ import io
 import pandas as pd
 
 from emu_core.data.export_csv import safe_csv
-from emu_core.data.readers.tables import read_table
+from emu_core.formats.tables.read import read_table
 
 FORMULAS = ["=1+1", "+1+A1", "-A1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "＝1"]
 

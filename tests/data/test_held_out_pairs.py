@@ -3,8 +3,8 @@
 import pytest
 
 from emu_core.data.cleaning import normalised
-from emu_core.data.parallel.held_out import hold_out, joined_by_pivot
-from emu_core.data.parallel.text import ParallelText
+from emu_core.data.texts.held_out import hold_out, joined_by_pivot
+from emu_core.data.texts.parallel import ParallelText
 from emu_core.errors import DataError
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from emu_core.data.labelled.intent_lists import listed_intents
-from emu_core.data.labelled.load import read_labelled
+from emu_core.data.intent_lists import listed_intents
+from emu_core.formats.labelled import read_labelled
 from tests.support.tables import ENDINGS, WRITERS
 
 ROWS = [

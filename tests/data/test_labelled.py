@@ -6,14 +6,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from emu_core.data.labelled import (
-    LABELLED_COLUMNS,
-    LabelledSet,
-    UnlabelledSet,
-    unlabelled_from,
-)
-from emu_core.data.labelled.load import read_unlabelled
+from emu_core.data.sets import LABELLED_COLUMNS, LabelledSet, UnlabelledSet, unlabelled_from
 from emu_core.errors import DataError
+from emu_core.formats.labelled import read_unlabelled
 
 
 def labelled(*rows: str) -> LabelledSet:

@@ -4,11 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from emu_core.data.audit import labelled_from_frame
 from emu_core.data.calendar_words import MONTHS, WEEKDAYS
 from emu_core.data.demo import load_demo
-from emu_core.data.labelled import LabelledSet
-from emu_core.data.labelled.load import labelled_from_frame
-from emu_core.data.parallel.labelled import labelled_pairs
+from emu_core.data.sets import LabelledSet
+from emu_core.data.texts.labelled_pairs import labelled_pairs
 from emu_core.errors import DataError
 from emu_core.evaluation.eigen_similarity import eigen_similarity
 from emu_core.methods.bicvm.vocabulary import words

@@ -2,7 +2,7 @@
 
 import pytest
 
-from emu_core.data.labelled.pairs import LanguagePair, read_pairs
+from emu_core.data.language_pairs import LanguagePair, read_pairs
 from emu_core.errors import DataError
 
 CODES = ("en", "de", "zh-tw", "es", "xx")

@@ -4,10 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from emu_core.data.labelled import LABELLED_COLUMNS, LabelledSet
-from emu_core.data.labelled.load import labelled_from_frame, read_labelled
-from emu_core.data.labelled.none_of_these import is_usual_name
+from emu_core.data.audit import labelled_from_frame
+from emu_core.data.none_of_these import is_usual_name
+from emu_core.data.sets import LABELLED_COLUMNS, LabelledSet
 from emu_core.errors import DataError
+from emu_core.formats.labelled import read_labelled
 from emu_core.runs.stored_data import LabelledData
 from tests.support.exports import folder_of
 

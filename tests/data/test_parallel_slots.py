@@ -3,7 +3,7 @@
 import pytest
 
 from emu_core.data.demo import load_demo
-from emu_core.data.labelled import LabelledSet
+from emu_core.data.sets import LabelledSet
 from emu_core.data.slots.utterances import slot_pairs, utterances
 from emu_core.errors import DataError
 from tests.support.slot_set import slot_set

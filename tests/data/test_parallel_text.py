@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from emu_core.data.parallel.text import ParallelText
+from emu_core.data.texts.parallel import ParallelText
 from emu_core.errors import DataError
 
 

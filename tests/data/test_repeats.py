@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 
 from emu_core.data.cleaning import as_seen, normal_form
-from emu_core.data.labelled import LABELLED_COLUMNS, LabelledSet
-from emu_core.data.labelled.load import read_unlabelled
-from emu_core.data.labelled.repeats import is_repeat, sentence_groups, without_repeats
-from emu_core.data.texts.documents import documents_of_labelled
+from emu_core.data.repeats import is_repeat, sentence_groups, without_repeats
+from emu_core.data.sets import LABELLED_COLUMNS, LabelledSet
+from emu_core.formats.labelled import read_unlabelled
+from emu_core.formats.texts.documents import documents_of_labelled
 from tests.support.repeats import with_repeats
 from tests.support.small import small_set
 

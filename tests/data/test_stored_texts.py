@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from emu_core.data.parallel.text import ParallelText
 from emu_core.data.texts.dialogues import Dialogues
 from emu_core.data.texts.nli import Nli
+from emu_core.data.texts.parallel import ParallelText
 from emu_core.data.texts.running_text import RunningText
 from emu_core.data.texts.tasks import TEXT_KINDS, read_stored_texts, store_texts
 from emu_core.data.texts.text import TrainingText

@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from emu_core.data.texts.scored_pairs import ScoredPairs
 from emu_core.errors import DataError
 from emu_core.evaluation.similarity import angular_similarity, correlation, scores_of, sts, sts_across
+from emu_core.formats.texts.scored_pairs import ScoredPairs
 
 RNG = np.random.default_rng(1)
 

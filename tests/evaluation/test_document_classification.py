@@ -5,8 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from emu_core.data.labelled.columns import ColumnMapping
-from emu_core.data.texts.documents import read_documents, sentences
+from emu_core.data.reading import ColumnMapping
 from emu_core.errors import DataError
 from emu_core.evaluation.transfer import (
     LabelledVectors,
@@ -14,6 +13,7 @@ from emu_core.evaluation.transfer import (
     classify_across,
     document_vectors,
 )
+from emu_core.formats.texts.documents import read_documents, sentences
 
 
 def labelled(count: int, seed: int, noise: float = 1.0) -> LabelledVectors:

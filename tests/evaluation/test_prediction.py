@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from emu_core.data.labelled import LabelledSet
+from emu_core.data.sets import LabelledSet
 from emu_core.evaluation.guard import Verdict
 from emu_core.evaluation.prediction import predicted, prediction_metrics
 from emu_core.evaluation.vector_classifier import Rule

@@ -12,7 +12,7 @@ from sentence_transformers import SentenceTransformer
 from emu_core import compare, configure, export, load_encoder, resume, train
 from emu_core.api.train import plan_training
 from emu_core.cli import main
-from emu_core.data.labelled import LabelledSet
+from emu_core.data.sets import LabelledSet
 from emu_core.encoders.base import Encoder
 from emu_core.encoders.joined import BOTH, JoinedEncoder
 from emu_core.errors import CancelledError, DataError, TrainingError

@@ -9,7 +9,7 @@ import nbformat
 from jupyter_client.manager import AsyncKernelManager
 
 from emu_core.api.train import plan_training
-from emu_core.data.labelled import LabelledSet
+from emu_core.data.sets import LabelledSet
 from emu_core.methods.emu.settings import EmuConfig
 from emu_core.methods.registry import configure
 from emu_core.notebook.builder import make_notebook

@@ -13,6 +13,7 @@ LAYERS = (
     {"errors", "version"},
     {"files", "threads", "processes", "spawning", "devices", "settings"},
     {"data", "losses"},
+    {"formats"},
     {"evaluation"},
     {"encoders"},
     {"exporting", "runs"},
@@ -81,7 +82,9 @@ def test_imports_run_one_way(graph: dict[str, set[str]]) -> None:
     assert upward == []
 
 
-@pytest.mark.parametrize("package", ["data", "evaluation", "encoders", "runs", "training", "methods", "api"])
+@pytest.mark.parametrize(
+    "package", ["data", "formats", "evaluation", "encoders", "runs", "training", "methods", "api"]
+)
 def test_only_faces_draw_and_write_for_people(package: str, graph: dict[str, set[str]]) -> None:
     drawing = {other for name, others in graph.items() if _package(name) == package for other in others}
     assert {_package(other) for other in drawing} & FACES == set()

@@ -31,7 +31,7 @@ import sys
 from pathlib import Path
 from emu_app.work.jobs import JobManager
 from emu_core.api.train import plan_training
-from emu_core.data.labelled.load import read_labelled
+from emu_core.formats.labelled import read_labelled
 from emu_core.methods.registry import configure
 
 file, runs = map(Path, sys.argv[1:])

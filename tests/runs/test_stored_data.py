@@ -5,9 +5,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from emu_core.data.audit import labelled_from_frame
 from emu_core.data.demo import load_demo
-from emu_core.data.labelled import LabelledSet, unlabelled_from
-from emu_core.data.labelled.load import labelled_from_frame
+from emu_core.data.sets import LabelledSet, unlabelled_from
 from emu_core.errors import RunError
 from emu_core.runs.config import RunConfig
 from emu_core.runs.run import Run, RunState, create_run, list_runs

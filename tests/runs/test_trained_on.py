@@ -8,7 +8,7 @@ import pytest
 
 from emu_core import train
 from emu_core.api.intent_classifier import IntentClassifier
-from emu_core.data.labelled import LabelledSet
+from emu_core.data.sets import LabelledSet
 from emu_core.errors import RunError
 from emu_core.runs import trained_on as module
 from emu_core.runs.run import Run

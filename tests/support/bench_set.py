@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 import pandas as pd
 
-from emu_core.data.labelled import LabelledSet
+from emu_core.data.sets import LabelledSet
 
 WORDS = {
     "pool": ("where is the pool ?", "find the pool", "the pool", "is the pool open ?", "pool ?", "find pool"),

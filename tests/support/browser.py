@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
 if TYPE_CHECKING:
-    from emu_core.data.labelled import LabelledSet
+    from emu_core.data.sets import LabelledSet
 
 LAB = ("Pretrain", "Translations", "Split", "Evidence", "Encoders", "Glossary")  # pages behind one button
 PATIENCE_MS = 180_000  # how long a condition may take to come true on a busy machine

@@ -11,9 +11,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from emu_core.data.collections.read import SourceTable, read_tables
-from emu_core.data.collections.source_files import source_files
-from emu_core.data.labelled.columns import LABELLED_COLUMNS
+from emu_core.data.sets import LABELLED_COLUMNS
+from emu_core.formats.read import SourceTable, read_tables
+from emu_core.formats.source_files import source_files
 
 Files = Mapping[str, Any]
 """Path within the export -> text, bytes, or an object that is written as JSON."""

@@ -4,7 +4,7 @@ from itertools import permutations
 
 import pandas as pd
 
-from emu_core.data.labelled import LabelledSet
+from emu_core.data.sets import LabelledSet
 
 PLACES = ("hotel", "pool", "intent", "find")
 VALUES = (*PLACES, *(f"{a} {b}" for a, b in permutations(PLACES, 2)))

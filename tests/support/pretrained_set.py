@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from emu_core.data.labelled import LabelledSet
-from emu_core.data.parallel.text import ParallelText
+from emu_core.data.sets import LabelledSet
+from emu_core.data.texts.parallel import ParallelText
 
 WORDS = {
     "en": "dogs cats reds blue runs sleeps house tree boys girl",

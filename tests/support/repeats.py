@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from emu_core.data.labelled import LabelledSet
+from emu_core.data.sets import LabelledSet
 
 _WAYS = (
     str.upper,

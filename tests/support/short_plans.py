@@ -7,8 +7,8 @@ from typing import Any
 from emu_core import configure
 from emu_core.api.pretrain import plan_pretraining
 from emu_core.api.train import plan_training
-from emu_core.data.labelled import LabelledSet
-from emu_core.data.parallel.text import ParallelText
+from emu_core.data.sets import LabelledSet
+from emu_core.data.texts.parallel import ParallelText
 from emu_core.data.texts.tasks import Tasks
 from emu_core.runs.config import RunConfig
 from emu_core.runs.run import Storable

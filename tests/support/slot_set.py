@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from emu_core.data.labelled import LabelledSet
+from emu_core.data.sets import LabelledSet
 
 PLACES = ("pool", "hotel", "the", "?")
 SHAPES = {  # no word is in two of them, so that each has negatives in the others

@@ -4,7 +4,7 @@ from functools import cache
 from pathlib import Path
 
 from emu_core.data.demo import load_demo
-from emu_core.data.labelled import LabelledSet
+from emu_core.data.sets import LabelledSet
 
 INTENTS = ("pool", "gym", "taxi", "wifi", "laundry", "pets")
 

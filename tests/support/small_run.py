@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from emu_core import read_labelled, train
-from emu_core.data.labelled import LabelledSet
+from emu_core.data.sets import LabelledSet
 from emu_core.methods.registry import configure
 from emu_core.runs.run import Run
 from tests.support.small import small_file

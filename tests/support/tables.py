@@ -9,7 +9,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from emu_core.data.readers.formats import CSV, JSON_LINES, PARQUET, TSV, XLSX, TableFormat
+from emu_core.formats.tables.formats import CSV, JSON_LINES, PARQUET, TSV, XLSX, TableFormat
 
 
 def workbook(rows: list[list[object]]) -> bytes:

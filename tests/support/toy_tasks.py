@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from emu_core.data.parallel.text import ParallelText
 from emu_core.data.texts.dialogues import Dialogues
 from emu_core.data.texts.nli import Nli
+from emu_core.data.texts.parallel import ParallelText
 from emu_core.data.texts.running_text import RunningText
 from emu_core.data.texts.tasks import Tasks
 from emu_core.methods.dual_encoder.encoder import DualEncoder

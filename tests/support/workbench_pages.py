@@ -9,7 +9,7 @@ import numpy as np
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Dataframe
 
-from emu_core.data.labelled import LabelledSet
+from emu_core.data.sets import LabelledSet
 from emu_core.runs.run import Run
 from tests.support.app_pages import PATIENCE_S
 from tests.support.paths import MAIN

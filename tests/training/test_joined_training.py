@@ -14,7 +14,7 @@ from safetensors.numpy import load_file
 from emu_core import configure, load_encoder, resume, train
 from emu_core.api.execute import Face, execute
 from emu_core.api.train import plan_training
-from emu_core.data.labelled import LabelledSet
+from emu_core.data.sets import LabelledSet
 from emu_core.encoders.base import Encoder
 from emu_core.encoders.joined import JoinedEncoder
 from emu_core.encoders.saved import CHECKSUMS

@@ -13,9 +13,9 @@ import pytest
 
 from emu_core.api.pretrain import plan_pretraining
 from emu_core.api.train import plan_training
-from emu_core.data.readers.delimited import parse
 from emu_core.data.texts.tasks import Tasks
 from emu_core.errors import TrainingError
+from emu_core.formats.tables.delimited import parse
 from emu_core.methods.registry import configure, parts_of_run
 from emu_core.runs.config import RunConfig
 from emu_core.runs.stored_data import StoredData
@@ -129,7 +129,7 @@ POOLED = """
 import re
 import numpy as np
 from emu_core.api.intent_classifier import IntentClassifier
-from emu_core.data.labelled import LabelledSet
+from emu_core.data.sets import LabelledSet
 import pandas as pd
 
 class Model:

@@ -8,7 +8,7 @@ import streamlit as st
 
 from emu_app.shell.widgets import KEPT, choose_one, errors_shown
 from emu_app.work.cache import read_in_limits
-from emu_core.data.readers.formats import FILE_ENDINGS, FORMAT_TITLES
+from emu_core.formats.tables.formats import FILE_ENDINGS, FORMAT_TITLES
 
 FILE_MB = 20
 TYPED, FILE = "Type sentences", "From a file"

@@ -20,15 +20,15 @@ from emu_app.shell.address import choices_of_session, keep, linked
 from emu_app.shell.state import data_sha_of
 from emu_app.shell.users import DATA, runs_root
 from emu_app.shell.wording import literal
+from emu_core.data.audit import Audit, located
 from emu_core.data.cleaning import stripped
 from emu_core.data.demo import DEMO
-from emu_core.data.labelled import LABELLED_COLUMNS, LabelledSet
-from emu_core.data.labelled.audit import Audit
-from emu_core.data.labelled.load import located, read_labelled
 from emu_core.data.languages import is_known, language_codes
+from emu_core.data.sets import LABELLED_COLUMNS, LabelledSet
 from emu_core.data.wording import shown
 from emu_core.errors import DataError
 from emu_core.files import read_json, whole_folder, write_json
+from emu_core.formats.labelled import read_labelled
 from emu_core.runs.run import RUN_NAME, TRASH, Run, list_runs
 
 _ROWS, _FACTS, _SCORE, _NOT_NAME = "rows.parquet", "data.json", "score.json", r"[^a-z0-9._-]+"

@@ -5,25 +5,20 @@ from dataclasses import asdict, dataclass, replace
 
 import pandas as pd
 
+from emu_core.data.audit import Audit, labelled_from_frame
 from emu_core.data.cleaning import stripped
-from emu_core.data.collections.read import SourceTable, read_tables
-from emu_core.data.collections.source_files import source_files
 from emu_core.data.detection import detect_languages
-from emu_core.data.labelled import LabelledSet
-from emu_core.data.labelled.audit import Audit
-from emu_core.data.labelled.columns import ColumnMapping, guess_columns, guess_notes
-from emu_core.data.labelled.load import (
-    data_tables,
-    labelled_from_frame,
-    read_sentences,
-    rows_of_tables,
-    translations_by_text,
-)
-from emu_core.data.labelled.repeats import without_repeats
 from emu_core.data.languages import is_known, language_code
-from emu_core.data.readers.tables import read_table
+from emu_core.data.reading import ColumnMapping
+from emu_core.data.repeats import without_repeats
+from emu_core.data.sets import LabelledSet
 from emu_core.data.wording import listed
 from emu_core.errors import DataError
+from emu_core.formats.labelled import data_tables, read_sentences, rows_of_tables, translations_by_text
+from emu_core.formats.read import SourceTable, read_tables
+from emu_core.formats.source_files import source_files
+from emu_core.formats.tables.columns import guess_columns, guess_notes
+from emu_core.formats.tables.read import read_table
 
 DETECT = "detect"  # instead of a language: detect that of each sentence
 

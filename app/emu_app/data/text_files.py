@@ -7,17 +7,20 @@ from enum import StrEnum
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from emu_core.data.labelled import UnlabelledSet
-from emu_core.data.labelled.load import read_unlabelled
 from emu_core.data.languages import is_known
-from emu_core.data.parallel.files import read_parallel
-from emu_core.data.parallel.text import ParallelText
-from emu_core.data.texts.dialogues import Dialogues, read_dialogues
-from emu_core.data.texts.nli import Nli, read_nli
-from emu_core.data.texts.running_text import RunningText, read_running_text
+from emu_core.data.sets import UnlabelledSet
+from emu_core.data.texts.dialogues import Dialogues
+from emu_core.data.texts.nli import Nli
+from emu_core.data.texts.parallel import ParallelText
+from emu_core.data.texts.running_text import RunningText
 from emu_core.data.texts.text import TrainingText
 from emu_core.data.wording import listed, shown
 from emu_core.errors import DataError
+from emu_core.formats.labelled import read_unlabelled
+from emu_core.formats.parallel.files import read_parallel
+from emu_core.formats.texts.dialogues import read_dialogues
+from emu_core.formats.texts.nli import read_nli
+from emu_core.formats.texts.running_text import read_running_text
 
 Text = ParallelText | Dialogues | RunningText | Nli | UnlabelledSet
 LONGEST = 120  # characters of a file's name

@@ -15,18 +15,18 @@ from emu_app.shell.widgets import choose, choose_one, draw_note
 from emu_app.shell.wording import CONTROLS, literal, sentence, worded
 from emu_app.work.cache import read_in_limits
 from emu_core.data.demo import load_demo
-from emu_core.data.labelled import UnlabelledSet
 from emu_core.data.languages import is_known, language_code, language_name
-from emu_core.data.parallel.held_out import hold_out, joined_by_pivot, usual_count
-from emu_core.data.parallel.labelled import labelled_pairs
-from emu_core.data.parallel.text import ParallelText
-from emu_core.data.readers.formats import FORMAT_TITLES
-from emu_core.data.readers.limits import MAX_FILE_BYTES
+from emu_core.data.sets import UnlabelledSet
 from emu_core.data.texts.dialogues import Dialogues
+from emu_core.data.texts.held_out import hold_out, joined_by_pivot, usual_count
+from emu_core.data.texts.labelled_pairs import labelled_pairs
 from emu_core.data.texts.nli import LABELS
+from emu_core.data.texts.parallel import ParallelText
 from emu_core.data.texts.running_text import RunningText
 from emu_core.data.wording import counted, shown
 from emu_core.errors import DataError, RunError
+from emu_core.formats.limits import MAX_FILE_BYTES
+from emu_core.formats.tables.formats import FORMAT_TITLES
 from emu_core.runs.run import Run
 from emu_core.runs.stored_data import texts_digest
 

@@ -28,7 +28,7 @@ from emu_app.shell.wording import literal, sentence
 from emu_app.work.vectors import weights_of
 from emu_core.api.compare import ALL, usual_split
 from emu_core.api.inputs import reading_notes
-from emu_core.data.labelled import LabelledSet
+from emu_core.data.sets import LabelledSet
 from emu_core.data.wording import shown
 from emu_core.encoders.registry import available_encoders
 from emu_core.encoders.specs import distinct_parts, is_run, joined_spec, parts_of

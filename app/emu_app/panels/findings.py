@@ -19,11 +19,11 @@ from emu_app.shell.widgets import (
 )
 from emu_app.shell.wording import literal
 from emu_app.work.cache import done_or_shown
+from emu_core.data.audit import LONG_TEXT_CHARACTERS, Audit
 from emu_core.data.cleaning import stripped
 from emu_core.data.detection import detect_languages
-from emu_core.data.labelled.audit import LONG_TEXT_CHARACTERS, Audit
-from emu_core.data.labelled.edits import edit_rows
-from emu_core.data.labelled.intent_names import Difference, merge_intents
+from emu_core.data.edits import edit_rows
+from emu_core.data.intent_names import Difference, merge_intents
 from emu_core.data.languages import known_languages, language_code, language_codes, language_name
 from emu_core.data.wording import counted
 

@@ -10,9 +10,9 @@ from emu_app.panels.labelling import LABELLING
 from emu_app.shell.address import keep
 from emu_app.shell.widgets import errors_shown
 from emu_core.data.cleaning import stripped
-from emu_core.data.labelled.columns import ColumnMapping
-from emu_core.data.labelled.intent_names import rarer_spellings
-from emu_core.data.labelled.repeats import repeat_keys
+from emu_core.data.intent_names import rarer_spellings
+from emu_core.data.reading import ColumnMapping
+from emu_core.data.repeats import repeat_keys
 from emu_core.data.wording import counted
 
 SHOWN = 15  # sentences to choose from

@@ -24,10 +24,10 @@ from emu_app.work.cache import computed, encoded
 from emu_app.work.tasks import gains_of_labels, suggestions
 from emu_app.work.vectors import digest, weights_of
 from emu_core.api.suggest import Suggester
-from emu_core.data.labelled import UnlabelledSet
-from emu_core.data.labelled.intent_names import spelt_as
-from emu_core.data.labelled.repeats import is_repeat, repeat_keys
+from emu_core.data.intent_names import spelt_as
 from emu_core.data.languages import language_name
+from emu_core.data.repeats import is_repeat, repeat_keys
+from emu_core.data.sets import UnlabelledSet
 from emu_core.data.wording import counted, listed
 from emu_core.encoders.base import FloatArray
 from emu_core.encoders.specs import is_run

@@ -19,7 +19,7 @@ from emu_app.work import cache
 from emu_app.work.background import Done, Failed, Pending
 from emu_app.work.mapping import lay_out
 from emu_core.charts.marks import ColourBy
-from emu_core.data.labelled import LabelledSet
+from emu_core.data.sets import LabelledSet
 from emu_core.data.wording import counted
 from emu_core.encoders.base import FloatArray
 from emu_core.evaluation.projection import Projection, aligned, project, stratified_sample

@@ -27,12 +27,12 @@ from emu_app.shell.wording import literal, sentence
 from emu_app.work.cache import done_or_shown, read_in_limits
 from emu_core import charts
 from emu_core.data.demo import DEMO
-from emu_core.data.labelled.columns import ColumnMapping
 from emu_core.data.languages import language_name
-from emu_core.data.readers.formats import FILE_ENDINGS, FORMAT_TITLES
-from emu_core.data.readers.limits import MAX_FILE_BYTES
+from emu_core.data.reading import ColumnMapping
 from emu_core.data.wording import counted
 from emu_core.errors import DataError
+from emu_core.formats.limits import MAX_FILE_BYTES
+from emu_core.formats.tables.formats import FILE_ENDINGS, FORMAT_TITLES
 
 UPLOAD, UPLOADS, REFUSED, AUDITED = "upload", "upload_number", "upload_refused", "upload_audited"
 ADDED = "upload_added"  # the upload's key and the name of the set made of it

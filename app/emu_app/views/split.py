@@ -37,8 +37,8 @@ from emu_core.api.split import PROBE, TEMPLATES, Pool, SplitSentence, Token
 from emu_core.charts.attention import Bar, TokenKind
 from emu_core.charts.marks import ColourBy
 from emu_core.data.cleaning import cleaned, normal_form, normalised
-from emu_core.data.labelled import LabelledSet
 from emu_core.data.languages import language_name, ordered
+from emu_core.data.sets import LabelledSet
 from emu_core.data.slots.utterances import Utterance, parse_annotated
 from emu_core.data.wording import counted
 from emu_core.encoders.base import FloatArray

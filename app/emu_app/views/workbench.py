@@ -21,7 +21,7 @@ from emu_app.workbench.inspector import draw_inspector
 from emu_app.workbench.maps import HEIGHT_PX, draw_space
 from emu_app.workbench.subject import Space, Subject
 from emu_core.api.compare import choose_rows, splits_of, training_notes
-from emu_core.data.labelled import LabelledSet
+from emu_core.data.sets import LabelledSet
 from emu_core.data.wording import counted
 from emu_core.encoders.base import FloatArray
 from emu_core.errors import DataError, EncoderError

@@ -21,7 +21,7 @@ from emu_core.api.intent_classifier import IntentClassifier
 from emu_core.api.split import SplitSentence, split_sentence, splitting_encoder
 from emu_core.api.suggest import Suggester
 from emu_core.data.cleaning import normalised
-from emu_core.data.labelled import LabelledSet, UnlabelledSet
+from emu_core.data.sets import LabelledSet, UnlabelledSet
 from emu_core.devices import pick_device
 from emu_core.encoders.base import Encoder, FloatArray
 from emu_core.encoders.registry import load_encoder

@@ -12,7 +12,7 @@ from emu_app.shell.wording import literal
 from emu_app.workbench.maps import TRIED, pick
 from emu_app.workbench.subject import Subject
 from emu_core.charts.style import short
-from emu_core.data.labelled import LabelledSet
+from emu_core.data.sets import LabelledSet
 from emu_core.encoders.specs import is_run
 from emu_core.errors import RunError
 from emu_core.reports.headline import (

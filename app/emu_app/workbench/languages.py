@@ -15,9 +15,9 @@ from emu_app.work.tasks import Answer
 from emu_app.workbench.subject import Space, computed_once
 from emu_core.charts.marks import hover_texts
 from emu_core.data.cleaning import normal_form, normalised
-from emu_core.data.labelled import LabelledSet
-from emu_core.data.labelled.repeats import sentence_groups
 from emu_core.data.languages import language_name
+from emu_core.data.repeats import sentence_groups
+from emu_core.data.sets import LabelledSet
 from emu_core.encoders.base import FloatArray
 from emu_core.evaluation.asked import has_translations, known_rows, nearest_by_language, translated_rows
 from emu_core.evaluation.projection import place_on_map

@@ -36,8 +36,8 @@ from emu_app.workbench.subject import Space, Subject, computed_once
 from emu_core import charts
 from emu_core.charts.marks import MOST_SHAPED, ColourBy
 from emu_core.data.cleaning import cleaned
-from emu_core.data.labelled.intent_names import spelt_as
-from emu_core.data.labelled.repeats import sentence_groups
+from emu_core.data.intent_names import spelt_as
+from emu_core.data.repeats import sentence_groups
 from emu_core.data.wording import counted
 from emu_core.evaluation.projection import Projection, place_on_map
 from emu_core.evaluation.retrieval import nearest

@@ -22,8 +22,8 @@ from emu_app.work.tasks import NEIGHBOURS, Answer
 from emu_app.work.vectors import digest, weights_of
 from emu_core.api.compare import ALL, choose_rows
 from emu_core.charts.style import short
-from emu_core.data.labelled import LabelledSet
 from emu_core.data.languages import language_name
+from emu_core.data.sets import LabelledSet
 from emu_core.data.wording import counted
 from emu_core.evaluation.vector_classifier import NO_INTENT, PredictionFacts
 from emu_core.reports.prediction_notes import prediction_notes

@@ -14,9 +14,8 @@ from emu_core.bench.parallel.experiment import ParallelExperiment, Recipe, encod
 from emu_core.bench.pictures import View
 from emu_core.bench.results import Cell, CellResult, Key, cells_of, numbers, pair_names
 from emu_core.data.calendar_words import MONTHS, WEEKDAYS
-from emu_core.data.parallel.held_out import joined_by_pivot
-from emu_core.data.parallel.text import ParallelText, languages_of
-from emu_core.data.texts.documents import Documents, sentences
+from emu_core.data.texts.held_out import joined_by_pivot
+from emu_core.data.texts.parallel import ParallelText, languages_of
 from emu_core.encoders.base import Encoder, encode_in
 from emu_core.evaluation.arrays import pair_name
 from emu_core.evaluation.projection import MIN_POINTS, Projection, project
@@ -29,6 +28,7 @@ from emu_core.evaluation.transfer import (
 )
 from emu_core.evaluation.translation_ranking import COSINE, EUCLID
 from emu_core.evaluation.word_neighbours import glosses, word_neighbours
+from emu_core.formats.texts.documents import Documents, sentences
 from emu_core.methods.bicvm.encoder import BicvmEncoder
 from emu_core.methods.bicvm.settings import TUNED_BICVM, BicvmConfig, Composition
 from emu_core.methods.bicvm.vocabulary import words

@@ -10,7 +10,7 @@ from emu_core.bench.pictures import Curves, Picture, View, WordMaps
 from emu_core.bench.report import BenchReport
 from emu_core.bench.results import OverSeeds, Results, Score, directions, mean_score, pair_names
 from emu_core.bench.tables import Table, why_missing
-from emu_core.data.labelled.pairs import LanguagePair
+from emu_core.data.language_pairs import LanguagePair
 from emu_core.evaluation.translation_ranking import COSINE, EUCLID
 
 _WORDS = paper_words("bicvm")

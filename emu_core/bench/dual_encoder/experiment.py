@@ -11,7 +11,7 @@ from emu_core.bench.papers import DualBench, Preset
 from emu_core.bench.parallel.experiment import ParallelExperiment, Recipe, encode_pairs, rank_values
 from emu_core.bench.parallel.texts import BenchTexts
 from emu_core.bench.results import Cell, CellResult, Key, cells_of, numbers, pair_names
-from emu_core.data.parallel.text import ParallelText
+from emu_core.data.texts.parallel import ParallelText
 from emu_core.encoders.base import Encoder, encode_in
 from emu_core.errors import DataError, in_words
 from emu_core.evaluation.arrays import pair_name

@@ -14,7 +14,7 @@ from emu_core.bench.pictures import Picture, bars_picture
 from emu_core.bench.report import BenchReport
 from emu_core.bench.results import OverSeeds, Results, Score, directions, mean_score, pair_names
 from emu_core.bench.tables import RowData, Table, why_missing
-from emu_core.data.labelled.pairs import LanguagePair
+from emu_core.data.language_pairs import LanguagePair
 from emu_core.data.wording import counted
 from emu_core.evaluation.arrays import pair_name
 from emu_core.evaluation.translation_ranking import DOT, NS

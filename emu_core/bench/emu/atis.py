@@ -6,17 +6,17 @@ from pathlib import Path
 
 import pandas as pd
 
-from emu_core.data.collections.slot_lines import iob_line
 from emu_core.data.column_names import listed_names
-from emu_core.data.labelled.columns import LABELLED_COLUMNS, guess_columns
-from emu_core.data.labelled.sets import LabelledSet
 from emu_core.data.languages import is_known, language_code
-from emu_core.data.readers.formats import FILE_ENDINGS, unpacked_name, without_endings
-from emu_core.data.readers.limits import check_rows
-from emu_core.data.readers.tables import read_table
-from emu_core.data.readers.text import read_text
+from emu_core.data.sets import LABELLED_COLUMNS, LabelledSet
 from emu_core.data.wording import shown
 from emu_core.errors import DataError
+from emu_core.formats.collections.slot_lines import iob_line
+from emu_core.formats.encodings import read_text
+from emu_core.formats.limits import check_rows
+from emu_core.formats.tables.columns import guess_columns
+from emu_core.formats.tables.formats import FILE_ENDINGS, unpacked_name, without_endings
+from emu_core.formats.tables.read import read_table
 
 ATIS = "atis:"
 """The prefix of a folder where data are named."""

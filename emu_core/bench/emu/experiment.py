@@ -24,18 +24,18 @@ from emu_core.bench.papers import EmuBench, EmuPart, Preset
 from emu_core.bench.peers import PACKAGES, Peer, System, check_packages, peer_settings, trained_peer
 from emu_core.bench.pictures import View
 from emu_core.bench.results import PAPER, Cell, CellResult, Key, cells_of, numbers
-from emu_core.data.collections.in_memory import Sources
 from emu_core.data.demo import DEMO, reference_texts
-from emu_core.data.labelled import LabelledSet
-from emu_core.data.labelled.columns import ColumnMapping
-from emu_core.data.labelled.load import read_machine_translations
-from emu_core.data.labelled.repeats import group_numbers, sentence_groups
 from emu_core.data.languages import language_code, language_name, ordered
+from emu_core.data.reading import ColumnMapping
+from emu_core.data.repeats import group_numbers, sentence_groups
+from emu_core.data.sets import LabelledSet
 from emu_core.encoders.registry import kinds_of, load_encoder
 from emu_core.errors import DataError, EmuError, Fix, TrainingError, in_words
 from emu_core.evaluation.arrays import pair_name, rows_by_language
 from emu_core.evaluation.leave_one_out import leave_one_out
 from emu_core.evaluation.projection import Projection, project, stratified_sample
+from emu_core.formats.in_memory import Sources
+from emu_core.formats.labelled import read_machine_translations
 from emu_core.methods.posterior.fit import evened_languages
 from emu_core.methods.posterior.settings import PosteriorConfig
 from emu_core.methods.registry import configure, default_method, method_named, methods_that_need

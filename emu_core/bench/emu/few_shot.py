@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from emu_core.data.labelled import LabelledSet
-from emu_core.data.labelled.repeats import sentence_groups
+from emu_core.data.repeats import sentence_groups
+from emu_core.data.sets import LabelledSet
 
 FEW_SHOT_LABELS = (2, 4, 8, 16, 32, 64)  # an intent
 

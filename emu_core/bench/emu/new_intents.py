@@ -5,7 +5,7 @@ from math import comb
 
 import numpy as np
 
-from emu_core.data.labelled import LabelledSet
+from emu_core.data.sets import LabelledSet
 
 LEAST_INTENTS = 4  # two with labels, and two to tell apart
 

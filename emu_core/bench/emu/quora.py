@@ -7,11 +7,10 @@ import pandas as pd
 
 from emu_core.data.cleaning import cleaned
 from emu_core.data.column_names import listed_names
-from emu_core.data.labelled.columns import LABELLED_COLUMNS
-from emu_core.data.labelled.sets import LabelledSet
-from emu_core.data.readers.tables import read_table
+from emu_core.data.sets import LABELLED_COLUMNS, LabelledSet
 from emu_core.data.wording import shown
 from emu_core.errors import DataError
+from emu_core.formats.tables.read import read_table
 
 QUORA = "quora:"
 """The prefix of the file where data are named."""

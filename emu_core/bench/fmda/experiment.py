@@ -16,10 +16,9 @@ from emu_core.bench.papers import FmdaBench, FmdaPart, Preset
 from emu_core.bench.pictures import View
 from emu_core.bench.results import Cell, CellResult, Draw, Key, cells_of, numbers, pair_names
 from emu_core.data.cleaning import normal_form
-from emu_core.data.collections.in_memory import Sources
-from emu_core.data.labelled import LabelledSet
-from emu_core.data.labelled.columns import ColumnMapping
-from emu_core.data.labelled.pairs import LanguagePair, read_pairs
+from emu_core.data.language_pairs import LanguagePair, read_pairs
+from emu_core.data.reading import ColumnMapping
+from emu_core.data.sets import LabelledSet
 from emu_core.data.slots.template_pairs import TemplatePairs, template_pairs
 from emu_core.data.slots.utterances import SlotPairs, Utterance, slot_pairs, utterances
 from emu_core.data.wording import listed, shown
@@ -29,6 +28,7 @@ from emu_core.errors import DataError
 from emu_core.evaluation.arrays import pair_name
 from emu_core.evaluation.disentangled import Embedded, PartsOf
 from emu_core.evaluation.projection import Projection, project
+from emu_core.formats.in_memory import Sources
 from emu_core.methods.fmda.encoder import DisentangledEncoder
 from emu_core.methods.fmda.layers import MeaningLanguage
 from emu_core.methods.fmda.parts import Part

@@ -13,7 +13,7 @@ from emu_core.bench.pictures import GroupMaps, Picture, bars_picture
 from emu_core.bench.report import BenchReport
 from emu_core.bench.results import CellValues, OverSeeds, Results, Score, pair_names
 from emu_core.bench.tables import NOT_MEASURED, Table, costs_table
-from emu_core.data.labelled.pairs import LanguagePair
+from emu_core.data.language_pairs import LanguagePair
 from emu_core.encoders.registry import encoder_kind
 from emu_core.evaluation.arrays import pair_name
 from emu_core.evaluation.guard import language_change

@@ -16,8 +16,8 @@ from emu_core.bench.papers import ParallelBench
 from emu_core.bench.parallel.texts import BenchTexts, read_bench_texts
 from emu_core.bench.results import Cell, CellResult, Key, OverSeeds, Results, Score, numbers, pair_names
 from emu_core.bench.tables import Row, RowData, Table, costs_table
-from emu_core.data.parallel.held_out import hold_out, usual_count, with_language
-from emu_core.data.parallel.text import ParallelText, languages_of, names_of
+from emu_core.data.texts.held_out import hold_out, usual_count, with_language
+from emu_core.data.texts.parallel import ParallelText, languages_of, names_of
 from emu_core.data.texts.tasks import Tasks
 from emu_core.encoders.base import Encoder, FloatArray, encode_in
 from emu_core.evaluation.arrays import pair_name

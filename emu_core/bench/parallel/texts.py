@@ -12,23 +12,26 @@ import pandas as pd
 from emu_core.api.inputs import is_given, labelled_set
 from emu_core.api.pretrain import Texts, parallel_texts, read_each
 from emu_core.bench.results import pair_names
-from emu_core.data.collections.in_memory import Sources
-from emu_core.data.parallel.held_out import hold_out, matching_test_texts, merged, usual_count
-from emu_core.data.parallel.text import ParallelText, languages_of, names_of
-from emu_core.data.texts.dialogues import Dialogues, read_dialogues
-from emu_core.data.texts.documents import (
+from emu_core.data.texts.dialogues import Dialogues
+from emu_core.data.texts.held_out import hold_out, matching_test_texts, merged, usual_count
+from emu_core.data.texts.nli import Nli
+from emu_core.data.texts.parallel import ParallelText, languages_of, names_of
+from emu_core.data.texts.running_text import RunningText
+from emu_core.data.texts.tasks import Tasks, read_stored_texts, store_texts
+from emu_core.data.wording import listed
+from emu_core.errors import DataError, Fix
+from emu_core.evaluation.arrays import pair_name
+from emu_core.formats.in_memory import Sources
+from emu_core.formats.texts.dialogues import read_dialogues
+from emu_core.formats.texts.documents import (
     Documents,
     documents_by_language,
     documents_of_folders,
     documents_of_labelled,
 )
-from emu_core.data.texts.nli import Nli, read_nli
-from emu_core.data.texts.running_text import RunningText, read_running_text
-from emu_core.data.texts.scored_pairs import ScoredPairs, scored_pairs_in
-from emu_core.data.texts.tasks import Tasks, read_stored_texts, store_texts
-from emu_core.data.wording import listed
-from emu_core.errors import DataError, Fix
-from emu_core.evaluation.arrays import pair_name
+from emu_core.formats.texts.nli import read_nli
+from emu_core.formats.texts.running_text import read_running_text
+from emu_core.formats.texts.scored_pairs import ScoredPairs, scored_pairs_in
 from emu_core.runs.config import RunConfig
 from emu_core.runs.data_facts import DataFacts
 from emu_core.runs.stored_data import ParallelData

@@ -21,9 +21,8 @@ from emu_core.data.commands.groups import (
 )
 from emu_core.data.commands.vocabulary import checked_languages, split_article, vocabulary
 from emu_core.data.commands.wordings import Gap, Wording
-from emu_core.data.labelled.columns import LABELLED_COLUMNS
-from emu_core.data.labelled.sets import LabelledSet
 from emu_core.data.languages import language_name, ordered
+from emu_core.data.sets import LABELLED_COLUMNS, LabelledSet
 from emu_core.data.wording import counted, listed
 from emu_core.errors import DataError
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from itertools import chain, permutations, takewhile, zip_longest
 
-from emu_core.data.labelled.sets import LabelledSet
 from emu_core.data.languages import language_code
+from emu_core.data.sets import LabelledSet
 from emu_core.data.wording import counted, shown
 from emu_core.errors import DataError
 

@@ -1,1 +1,1 @@
-"""Other texts for training and evaluation: dialogues, inference pairs, running text, documents, scored pairs."""
+"""Texts to train on: translations, dialogues, inference pairs, running text."""

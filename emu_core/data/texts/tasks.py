@@ -8,9 +8,9 @@ from typing import Any, Self
 
 import pandas as pd
 
-from emu_core.data.parallel.text import ParallelText
 from emu_core.data.texts.dialogues import Dialogues
 from emu_core.data.texts.nli import Nli
+from emu_core.data.texts.parallel import ParallelText
 from emu_core.data.texts.running_text import RunningText
 from emu_core.data.texts.text import TrainingText
 from emu_core.errors import DataError

@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
 
-from emu_core.data.parallel.text import ParallelText
+from emu_core.data.texts.parallel import ParallelText
 from emu_core.data.wording import shown
 from emu_core.errors import Fix, TrainingError
 from emu_core.losses.noise_contrastive_hinge import batch_hinge, noise_contrastive_hinge

@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from torch import nn
 
-from emu_core.data.labelled import LabelledSet, UnlabelledSet
+from emu_core.data.sets import LabelledSet, UnlabelledSet
 from emu_core.encoders.base import TokenIds
 from emu_core.errors import Fix, TrainingError
 from emu_core.methods.emu.settings import EmuConfig, Objective, has_adversary

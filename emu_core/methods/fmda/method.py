@@ -10,7 +10,7 @@ from emu_core.methods.fmda.settings import FmdaConfig, MeaningLanguageConfig
 from emu_core.training.method import Method, Needs, process_memory
 
 if TYPE_CHECKING:
-    from emu_core.data.labelled import LabelledSet
+    from emu_core.data.sets import LabelledSet
     from emu_core.data.slots.utterances import SlotPairs
     from emu_core.runs.config import RunConfig
     from emu_core.runs.stored_data import LabelledData

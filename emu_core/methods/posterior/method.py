@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def _train(job: "Job", config: PosteriorConfig) -> "Outcome":
     """Fit the head on the base encoder's vectors; each sentence is encoded once."""
-    from emu_core.data.labelled.repeats import sentence_groups
+    from emu_core.data.repeats import sentence_groups
     from emu_core.evaluation.intent_regression import sampled_rows
     from emu_core.evaluation.run_metrics import Metrics, NewIntentMetrics
     from emu_core.methods.posterior import fit as posterior

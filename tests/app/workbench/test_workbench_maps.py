@@ -12,7 +12,7 @@ from emu_app.panels.maps import is_shown
 from emu_app.work.background import Failed
 from emu_core.charts.scatter import HELD_OUT, TRAINED
 from emu_core.charts.style import PALETTE
-from emu_core.data.labelled import LabelledSet
+from emu_core.data.sets import LabelledSet
 from emu_core.encoders.registry import load_encoder
 from emu_core.errors import Message
 from emu_core.evaluation.comparison import Comparison

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from emu_core.data.readers.formats import FILE_ENDINGS
 from emu_core.encoders.registry import load_encoder
+from emu_core.formats.tables.formats import FILE_ENDINGS
 from tests.support.app_pages import compare
 from tests.support.workbench_pages import TRIPLE, Trained
 

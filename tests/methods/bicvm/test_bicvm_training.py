@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from emu_core.data.parallel.text import ParallelText
+from emu_core.data.texts.parallel import ParallelText
 from emu_core.errors import TrainingError
 from emu_core.methods.bicvm import trainer as bicvm
 from emu_core.methods.bicvm.encoder import BicvmEncoder, compose

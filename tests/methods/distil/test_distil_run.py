@@ -15,12 +15,12 @@ from safetensors.torch import load_file
 from emu_core import configure, load_encoder, resume, train
 from emu_core.api.train import plan_training
 from emu_core.cli import main
-from emu_core.data.collections.in_memory import Sources
-from emu_core.data.labelled import LabelledSet, UnlabelledSet
-from emu_core.data.labelled.columns import ColumnMapping
-from emu_core.data.labelled.load import read_partly_labelled
+from emu_core.data.reading import ColumnMapping
+from emu_core.data.sets import LabelledSet, UnlabelledSet
 from emu_core.encoders.use.encoder import UseEncoder
 from emu_core.errors import CancelledError, DataError, EmuError, EncoderError, RunError, TrainingError
+from emu_core.formats.in_memory import Sources
+from emu_core.formats.labelled import read_partly_labelled
 from emu_core.methods.distil.teacher import teacher_vectors
 from emu_core.processes import SINGLE_PROCESS
 from emu_core.runs.config import RunConfig, RunTask

@@ -10,8 +10,8 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from emu_core.data.parallel.text import ParallelText
 from emu_core.data.texts.nli import Nli
+from emu_core.data.texts.parallel import ParallelText
 from emu_core.data.texts.running_text import RunningText
 from emu_core.data.texts.tasks import Tasks
 from emu_core.encoders.saved import check_files, write_checksums

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from emu_core import train
-from emu_core.data.labelled import unlabelled_from
+from emu_core.data.sets import unlabelled_from
 from emu_core.encoders.base import Encoder
 from emu_core.encoders.registry import load_encoder
 from emu_core.errors import CancelledError, TrainingError

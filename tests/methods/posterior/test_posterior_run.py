@@ -11,7 +11,7 @@ from safetensors.torch import load_file, save_file
 
 from emu_core import load_encoder, resume, train
 from emu_core.data.demo import REFERENCE, reference_texts
-from emu_core.data.labelled import LabelledSet
+from emu_core.data.sets import LabelledSet
 from emu_core.encoders.encode import cached_encode
 from emu_core.encoders.registry import encoder_kind
 from emu_core.errors import CancelledError, EncoderError, TrainingError

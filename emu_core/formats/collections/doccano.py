@@ -1,0 +1,125 @@
+"""doccano's exports, with the formats of fastText and spaCy that it and others write, too."""
+
+import re
+from collections.abc import Mapping
+from itertools import islice
+from typing import Any
+
+from emu_core.data.column_names import role_of_name
+from emu_core.formats.collections.annotators import Span, labels_of, spans_of, stated
+from emu_core.formats.collections.document import Document
+from emu_core.formats.collections.rows import Rows, marked_text
+from emu_core.formats.collections.values import listing, mapping, objects, position, text_of
+from emu_core.formats.tables import delimited
+
+_TEXTS = ("text", "data")
+_LABELS = ("cats", "label", "labels")
+_ENTITIES = ("entities", "label", "labels")
+_BETWEEN = "#"  # several labels in a cell
+_FASTTEXT_LABEL = re.compile(r"(?:^|(?<=\s))__label__(\S+)\s*")
+_LIKELY = 0.5  # the score from which a category of spaCy's holds
+_SAMPLE = 50
+
+
+def is_json(document: Document) -> bool:
+    """Return whether it has sentences with lists of labels."""
+    records = list(islice(document.json_objects, _SAMPLE))
+    return bool(records) and all(map(_is_labelled, records)) and any(map(_has_label, records))
+
+
+def _is_labelled(record: Mapping[str, Any]) -> bool:
+    others = [key for key in record if role_of_name(key) == "intent" and key not in _LABELS]
+    return (
+        not others and _text(record) is not None and any(isinstance(record.get(key), list) for key in _LABELS)
+    )
+
+
+def _has_label(record: Mapping[str, Any]) -> bool:
+    return bool(_labels(record) or _spans(record))
+
+
+def read_json(document: Document, rows: Rows) -> None:
+    """Read the labels of every sentence, with its entities."""
+    for record in document.json_objects:
+        if text := _text(record):
+            columns = stated(record, mapping(record.get("meta")), mapping(record.get("metadata")))
+            rows.add(text, _labels(record), annotated=marked_text(text, _spans(record)), **columns)
+
+
+def _text(record: Mapping[str, Any]) -> str | None:
+    return next((record[key] for key in _TEXTS if isinstance(record.get(key), str)), None)
+
+
+def _labels(record: Mapping[str, Any]) -> list[str]:
+    return next(filter(None, (labels_of(record.get(key)) for key in _LABELS)), [])
+
+
+def _spans(record: Mapping[str, Any]) -> list[Span]:
+    """Return the entities, which are lists of start, end and label, or objects."""
+    values = [value for key in _ENTITIES for value in listing(record.get(key))]
+    return [*spans_of(values), *map(_span, objects(values))]
+
+
+def _span(entity: Mapping[str, Any]) -> Span:
+    return (
+        position(entity.get("start_offset")),
+        position(entity.get("end_offset")),
+        text_of(entity.get("label")),
+    )
+
+
+def is_csv(document: Document) -> bool:
+    """Return whether it is a table with the columns of doccano."""
+    header = re.findall(r"\w+", document.first_lines[0]) if len(document.first_lines) > 1 else []
+    return header in (["id", "data", "label"], *(["id", text, "label", "Comments"] for text in _TEXTS))
+
+
+def read_csv(document: Document, rows: Rows) -> None:
+    """Read the labels, of which a cell may join several that also occur alone."""
+    cells = delimited.parse(document.text, document.path)
+    known = set(cells.columns[2])
+    for id, text, label in zip(*cells.columns[:3], strict=True):
+        parts = label.split(_BETWEEN)
+        rows.add(text, parts if known.issuperset(parts) else label, id=id)
+
+
+def is_fasttext(document: Document) -> bool:
+    """Return whether its lines have labels such as `__label__greet`."""
+    return document.is_mostly(_FASTTEXT_LABEL.search)
+
+
+def read_fasttext(document: Document, rows: Rows) -> None:
+    """Read the labels of every line, and the rest of it as the sentence."""
+    for line in filter(str.strip, document.lines()):
+        if labels := _FASTTEXT_LABEL.findall(line):
+            rows.add(_FASTTEXT_LABEL.sub("", line).strip(), labels)
+        else:
+            rows.add_uncertain("lines without a label", line.strip())
+
+
+def is_spacy(document: Document) -> bool:
+    """Return whether it has sentences with a score for each category."""
+    return any(
+        isinstance(record.get("text"), str) and _scores(record)
+        for record in islice(document.json_objects, _SAMPLE)
+    )
+
+
+def read_spacy(document: Document, rows: Rows) -> None:
+    """Read the categories that hold, and the entities."""
+    for record in document.json_objects:
+        if isinstance(text := record.get("text"), str):
+            labels = [name for name, score in _scores(record).items() if score > _LIKELY]
+            spans = [*spans_of(record.get("entities")), *map(_span, objects(record.get("entities")))]
+            rows.add(
+                text,
+                labels,
+                annotated=marked_text(text, spans),
+                **stated(record, mapping(record.get("meta"))),
+            )
+
+
+def _scores(record: Mapping[str, Any]) -> dict[str, float]:
+    return {
+        name: score for name, score in mapping(record.get("cats")).items() if isinstance(score, int | float)
+    }

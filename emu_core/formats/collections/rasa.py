@@ -1,0 +1,133 @@
+"""Rasa's training data: YAML of version 2 and 3, Markdown, and JSON."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from emu_core.formats.collections.document import Document
+from emu_core.formats.collections.rows import Rows, marked_text
+from emu_core.formats.collections.values import listing, mapping, objects, position, text_of
+from emu_core.formats.file_names import statements
+
+# [tomorrow](date), [tomorrow](date:value), [tomorrow]{"entity": "date", "role": "start"}, [tomorrow][{...}, {...}]
+_ENTITY = re.compile(r"\[([^\[\]]*)\](?:\(([^():]*)(?::[^()]*)?\)|\{([^{}]*)\}|\[(\{[^\[\]]*\})\])")
+_ENTITY_KEY = re.compile(r"""["']?entity["']?[ \t]*:[ \t]*["']?([^"',{}]*)""")
+_YAML_START = re.compile(r"^(?:[ \t]*-)?[ \t]*[\"']?(?:nlu|intent)[\"']?[ \t]*:", re.MULTILINE)
+_YAML_NLU = re.compile(r"^nlu[ \t]*:", re.MULTILINE)
+_MARKDOWN_INTENT = re.compile(r"^##[ \t]*intent[ \t]*:(.*)", re.IGNORECASE | re.MULTILINE)
+
+
+def is_yaml(document: Document) -> bool:
+    """Return whether it is `nlu.yml`: a mapping with the key `nlu`, or a list of intents with examples."""
+    if not _YAML_START.search(document.beginning) or document.json is not None:
+        return False
+    return any(_intents(document.yaml)) or (
+        document.is_damaged_yaml and bool(_YAML_NLU.search(document.text))
+    )
+
+
+def read_yaml(document: Document, rows: Rows) -> None:
+    """Read the examples of every intent; synonyms, regular expressions and lookup tables are no sentences.
+
+    Raises:
+        DataError: it is not valid YAML.
+    """
+    language = _project_language(document)
+    for item in _intents(document.checked_yaml()):
+        for example in _examples(item["examples"], rows):
+            _add(rows, example, item["intent"], language)
+
+
+def _intents(content: object) -> Iterator[dict[str, Any]]:
+    for value in content if isinstance(content, list) else [content]:
+        items = value["nlu"] if isinstance(value, dict) and "nlu" in value else value
+        for item in items if isinstance(items, list) else [items]:
+            if isinstance(item, dict) and isinstance(item.get("intent"), str) and "examples" in item:
+                yield item
+
+
+def _examples(examples: object, rows: Rows) -> Iterator[str]:
+    """Yield the sentences of a block of bullets, or of a list of sentences or of `text: ...`."""
+    if isinstance(examples, str):
+        yield from _bullets(examples, rows)
+    for part in listing(examples):
+        text = text_of(part["text"] if isinstance(part, dict) and "text" in part else part).strip()
+        if "\n" in text:
+            yield from _bullets(text, rows)
+        else:
+            yield text.removeprefix("- ")
+
+
+def _bullets(block: str, rows: Rows) -> Iterator[str]:
+    for line in filter(None, map(str.strip, block.split("\n"))):
+        if sentence := bullet(line):
+            yield sentence
+        elif not line.startswith("#"):
+            rows.leave_out("lines of examples that do not begin with a hyphen")
+
+
+def bullet(line: str) -> str:
+    """Return the text of a line that is a bullet of a list; "" for any other."""
+    line = line.strip()
+    return line[1:].strip() if line.startswith(("-", "*", "+")) and line.strip("-*+ \t") else ""
+
+
+def is_markdown(document: Document) -> bool:
+    """Return whether it is `nlu.md`, with headings such as `## intent:greet`."""
+    return bool(_MARKDOWN_INTENT.search(document.beginning))
+
+
+def read_markdown(document: Document, rows: Rows) -> None:
+    """Read the bullets below each heading of an intent; other headings are of synonyms, lookup tables and the like."""
+    intent, language = "", _project_language(document)
+    for line in document.lines():
+        if line.startswith("#"):
+            heading = _MARKDOWN_INTENT.match(line)
+            intent = heading[1].strip() if heading else ""
+        elif intent and (sentence := bullet(line)):
+            _add(rows, sentence, intent, language)
+
+
+def is_json(document: Document) -> bool:
+    """Return whether it is an object with the key `rasa_nlu_data`."""
+    return isinstance(mapping(document.json).get("rasa_nlu_data"), dict)
+
+
+def read_json(document: Document, rows: Rows) -> None:
+    """Read the examples, and the older keys for those of intents and entities."""
+    data, language = document.json["rasa_nlu_data"], _project_language(document)
+    for key in ("common_examples", "intent_examples", "entity_examples"):
+        for example in objects(data.get(key)):
+            text = text_of(example.get("text"))
+            spans = [
+                (position(entity.get("start")), position(entity.get("end")), entity.get("entity"))
+                for entity in objects(example.get("entities"))
+            ]
+            rows.add(
+                text, text_of(example.get("intent")), language=language, annotated=marked_text(text, spans)
+            )
+
+
+def _project_language(document: Document) -> str:
+    """Return the language of the project's pipeline, unless the names of file and folders may mean another."""
+    [stated] = statements([document.path], [document.file.around])
+    if stated.language or stated.doubtful:
+        return ""
+    config = document.beside("config.yml")
+    return text_of(mapping(config.yaml).get("language")) if config else ""
+
+
+def _add(rows: Rows, example: str, intent: str, language: str) -> None:
+    rows.add_parts(_parts(example), intent.strip(), language=language)
+
+
+def _parts(example: str) -> Iterator[tuple[str, str]]:
+    """Yield the text in parts, each with the name of its entity, or ""."""
+    at = 0
+    for match in _ENTITY.finditer(example):
+        value, in_parentheses, *in_braces = match.groups()
+        named = _ENTITY_KEY.search("".join(filter(None, in_braces)))
+        yield example[at : match.start()], ""
+        yield value, in_parentheses or (named[1] if named else "")
+        at = match.end()
+    yield example[at:], ""

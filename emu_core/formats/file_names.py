@@ -1,0 +1,148 @@
+"""The language and the split of sentences, as the names of files and folders state them."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from emu_core.data.languages import checked_language, is_known, stated_code
+from emu_core.data.splits import SPLIT_NAMES
+from emu_core.data.wording import shown
+from emu_core.errors import DataError, Fix
+from emu_core.formats.tables.formats import without_endings
+
+_WORD = re.compile(r"[^\W_]+")
+_SPLIT_AT_END = re.compile(rf"[._\-\s]+({'|'.join(SPLIT_NAMES)})(-\d+-of-\d+|[_-]?\d+)?$", re.IGNORECASE)
+_LAST_WORD = re.compile(r"(?:^|(?P<before>[._\-\s]))(?P<word>[^\W\d_]+(?:[-_][^\W\d_]{2,4})?)$")
+_LOCALE = re.compile(r"[a-z]{2,3}[-_]([A-Z][a-z]{3}|[A-Z]{2})|[a-z]{2}-[a-z]{2}")
+ALSO_WORDS = frozenset(
+    (
+        *("am", "an", "as", "be", "he", "hi", "id", "in", "is", "it", "la", "lo"),
+        *("ml", "my", "no", "or", "pa", "se", "si", "so", "ta", "to", "uk"),
+    )
+)
+"""Codes that are words or abbreviations at the end of a name: support_it.csv, tickets-uk.csv."""
+
+_OF_INPUTS = "in"  # in "seq.in", and not Indonesian, whose code it was until 1989
+
+
+@dataclass(frozen=True)
+class Statement:
+    """The language and the split that a name states about all sentences of a file.
+
+    Attributes:
+        language: a code, or None.
+        split: train, dev or test, or "".
+        doubtful: the code of a word in the name that may also mean something else.
+        around: the language that the folder around what was named states; one that is given is believed instead.
+    """
+
+    language: str | None = None
+    split: str = ""
+    doubtful: str | None = None
+    around: str | None = None
+
+
+def language_of_file(name: str) -> str | None:
+    """Return the language that the name of a file states, or None.
+
+    It is the last word, not counting splits: `de.csv`, `sib.de.csv`, `train_DE.tsv`, `de.valid.conll`,
+    `massive de-DE.jsonl`. Only known languages count, and after a blank, a hyphen or an underscore no code that is
+    also a word: `support_it.csv` is not Italian.
+    """
+    return _ending_of(name).language
+
+
+@dataclass(frozen=True)
+class _Ending:
+    """The end of a file's name: a certain or doubtful language, and the rest of the name before it."""
+
+    language: str | None
+    doubtful: str | None
+    rest: str
+
+
+def _ending_of(name: str) -> _Ending:
+    stem = without_endings(PurePosixPath(name).name)
+    while match := _SPLIT_AT_END.search(stem):
+        stem = stem[: match.start()]
+    match = _LAST_WORD.search(stem)
+    if match is None:
+        return _Ending(None, None, stem)
+    word, before = match["word"], match["before"]
+    for part in (word, *re.split(r"[-_]", word)[-1:]):
+        code = stated_code(part)
+        if code is None or not is_known(code) or part == _OF_INPUTS:
+            continue
+        rest = stem.removesuffix(part)
+        is_whole = before in (None, ".") and part == word and not re.search("[-_]", word)
+        if is_whole or part.isupper() or _is_telling(part):
+            return _Ending(code, None, rest)
+        if len(part) == 2:
+            is_word = part.casefold() in ALSO_WORDS
+            return _Ending(None, code, rest) if is_word else _Ending(code, None, rest)
+    return _Ending(None, None, stem)
+
+
+def _language_of_folder(name: str) -> str | None:
+    code = stated_code(name)
+    if code is None or not is_known(code) or name in ALSO_WORDS:
+        return None
+    return code if len(name) == 2 or _is_telling(name) else None
+
+
+def _is_telling(word: str) -> bool:
+    """Return whether a word that states a language is a whole locale, or the language's name."""
+    base, *regions = re.split(r"[-_]", word)
+    if regions:
+        return bool(_LOCALE.fullmatch(word)) and not (word.islower() and base in ALSO_WORDS)
+    return len(word) > 3
+
+
+def _split_in(words: Iterable[str]) -> str:
+    splits = {SPLIT_NAMES[word] for word in words if word in SPLIT_NAMES}
+    return splits.pop() if len(splits) == 1 else ""
+
+
+def statements(paths: Sequence[str], around: Sequence[str]) -> list[Statement]:
+    """Return what the names of files that are read together state.
+
+    A split counts only where the files state two or more: `test.csv` alone is no test set, but a set. A doubtful code
+    counts where a file of the same name states another language: `nlu_it.yml` beside `nlu_de.yml`.
+
+    Args:
+        paths: of the files, with the folders within what was named.
+        around: the folder around each file that was named, or that was named itself; "" if it is unknown.
+    """
+    splits, endings = [], []
+    for path in paths:
+        parts = PurePosixPath(path).parts
+        words = (_WORD.findall(without_endings(part).casefold()) for part in reversed(parts))
+        splits.append(next(filter(None, map(_split_in, words)), ""))
+        endings.append(_ending_of(path))
+    if len(set(splits) - {""}) < 2:
+        splits = [""] * len(paths)
+    certain = {end.rest for end in endings if end.language}
+    stated = []
+    for path, outside, split, end in zip(paths, around, splits, endings, strict=True):
+        folders = map(_language_of_folder, reversed(PurePosixPath(path).parts[:-1]))
+        by_name = end.language or (end.doubtful if end.rest in certain else None)
+        code = by_name or next(filter(None, folders), None)
+        stated.append(Statement(code, split, None if code else end.doubtful, _language_of_folder(outside)))
+    return stated
+
+
+def stated_language(language: str | None, name: str) -> str:
+    """Return the code of a language that is given, or else stated by a file's name. Raises DataError if it is none."""
+    if language is not None:
+        return checked_language(language)
+    code = language_of_file(name)
+    if code is None:
+        file = PurePosixPath(name).name
+        stem = without_endings(file)
+        raise DataError(
+            f"{shown(name)} does not say its language; name it (",
+            Fix("language", "en"),
+            f"), or put it into the file's name, as in {shown(stem, 30)}.en{file[len(stem) :]}",
+        )
+    return code

@@ -1,0 +1,1 @@
+"""Tables: their formats, their shapes, and what their columns hold."""

@@ -1,0 +1,1 @@
+"""Readers of other texts: dialogues, inference pairs, running text, documents, scored pairs."""
