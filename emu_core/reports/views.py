@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Literal
 
 import pandas as pd
@@ -30,6 +31,13 @@ def _no_figures(comparison: Comparison) -> Figures:
     return ()
 
 
+class Group(StrEnum):
+    """What a view shows; the workbench has its tabs in these groups."""
+
+    RESULTS = "Results"
+    ERRORS = "Errors"
+
+
 @dataclass(frozen=True)
 class ComparisonView:
     """One thing to see in a comparison.
@@ -37,6 +45,7 @@ class ComparisonView:
     Attributes:
         name: of its records in JSON, and for `comparison.view(name)` in a notebook.
         title: its heading.
+        group: what it shows.
         note: returns how to read it.
         table: returns its numbers, unrounded; None if the comparison does not have them.
         text: returns the table as people read it, called only where there is one.
@@ -47,6 +56,7 @@ class ComparisonView:
 
     name: str
     title: str
+    group: Group
     note: Callable[[Comparison], str]
     table: Callable[[Comparison], pd.DataFrame | None]
     text: Callable[[Comparison], TextTable]
@@ -149,6 +159,7 @@ VIEWS = (
     ComparisonView(
         "accuracy",
         "Accuracy",
+        Group.RESULTS,
         metric_rows.protocol_sentences,
         lambda comparison: comparison.accuracy,
         metric_rows.accuracy_table,
@@ -157,6 +168,7 @@ VIEWS = (
     ComparisonView(
         "gains",
         "Gains by language",
+        Group.RESULTS,
         _says(
             "Queries in each language, over all pools, with 95 % intervals over the queries. A language loses if its "
             "whole interval is below zero, and may lose if its estimate is."
@@ -168,6 +180,7 @@ VIEWS = (
     ComparisonView(
         "leakage",
         "Language leakage",
+        Group.RESULTS,
         _says(
             "How well the vectors reveal the language of a sentence; at chance, they do not. A sentence's own "
             "translations are left out."
@@ -178,6 +191,7 @@ VIEWS = (
     ComparisonView(
         "changes",
         "Changed neighbours",
+        Group.ERRORS,
         _says(
             "; ".join(f"{kind}: {kind.meaning}" for kind in Change)
             + f". Of each kind, the first {MOST_CHANGES} are listed."
@@ -191,6 +205,7 @@ VIEWS = (
     ComparisonView(
         "change_counts",
         "Changed neighbours by language",
+        Group.ERRORS,
         _says("How many sentences of each language have another nearest neighbour, in any language."),
         lambda comparison: comparison.change_counts(),
         metric_rows.change_counts_table,
@@ -198,6 +213,7 @@ VIEWS = (
     ComparisonView(
         "triples",
         "Sentence triples",
+        Group.ERRORS,
         _says(
             "S3 means what S1 means, S2 only looks like S1, and yet the base encoder puts S2 nearer to S1. The sides "
             "of a triangle are the distances between its sentences; hover over a corner to read its sentence."
@@ -210,6 +226,7 @@ VIEWS = (
     ComparisonView(
         "triples_across_languages",
         "Sentence triples across languages",
+        Group.ERRORS,
         _says("The same with S3 in another language than S1 and S2."),
         lambda comparison: comparison.triples(across_languages=True),
         lambda comparison: metric_rows.triples_table(comparison, across_languages=True),
@@ -219,6 +236,7 @@ VIEWS = (
     ComparisonView(
         "similarity",
         "Similarity",
+        Group.ERRORS,
         _says("Cosines of the first triple and its translations."),
         _similarity,
         _similarity_text,
@@ -227,6 +245,7 @@ VIEWS = (
     ComparisonView(
         "confusion",
         "Confused intents",
+        Group.ERRORS,
         _says(
             "The intents of the nearest neighbours, in any language: of the sentences of each intent (down), the share "
             f"whose neighbour has the intent across. Of many intents the {draw.MOST_CONFUSED} with the most errors are "
@@ -240,6 +259,7 @@ VIEWS = (
     ComparisonView(
         "forgetting",
         "Forgetting",
+        Group.RESULTS,
         _says(
             "The base encoder's abilities on other sentences, and how much of them is left: the rank correlation of "
             "cosines with human similarity scores, and how often a sentence's translation is its nearest neighbour."

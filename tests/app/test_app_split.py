@@ -538,6 +538,9 @@ def test_a_run_that_may_end_early_says_so() -> None:
         late,
     ):  # there is no pace, or nothing left
         assert run_table.progress_line(other) == "Encoding every sentence once ..."
+    words = {"": "Starting ...", "cross-validating": "Cross-validating ...", "my own": "My own ..."}
+    for phase, line in words.items():
+        assert run_table.progress_line(replace(late, phase=phase)) == line
 
 
 def test_after_an_early_end_the_bar_is_of_what_is_measured() -> None:

@@ -14,7 +14,7 @@ import psutil
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Download, Page, expect
 
-from emu_app.workbench.drawer import GROUPS
+from emu_app.workbench.drawer import groups_of_tabs
 from tests.support.browser import (
     Small,
     ask_in_the_other_languages,
@@ -65,8 +65,7 @@ def opened(page: Page, app_url: str, small: Small, refined: None) -> Page:
 
 
 def open_tab(page: Page, name: str) -> None:
-    group = next(group for group, names in GROUPS.items() if name in names)
-    page.get_by_role("tab", name=group, exact=True).click()
+    page.get_by_role("tab", name=groups_of_tabs()[name], exact=True).click()
     page.get_by_role("tab", name=name, exact=True).click()
     see_address(page, tab=name)
     settle(page)

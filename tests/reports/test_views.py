@@ -19,7 +19,7 @@ from emu_core.notebook.comparison import NotebookComparison
 from emu_core.reports import views
 from emu_core.reports.comparison_page import comparison_page
 from emu_core.reports.figures_as_text import TextTable
-from emu_core.reports.views import VIEWS, ComparisonView, comparison_records
+from emu_core.reports.views import VIEWS, ComparisonView, Group, comparison_records
 from emu_core.runs.config import RunConfig
 from tests.support.sentences import random_sentences
 
@@ -37,6 +37,7 @@ CONFIG = RunConfig("posterior", "small", {}, encoder="use", train_languages=("en
 NEW = ComparisonView(
     "lengths",
     "Lengths <i>of</i> sentences",
+    Group.ERRORS,
     lambda comparison: "In characters & no more.",
     lambda comparison: pd.DataFrame({"length": comparison.sentences["text"].str.len()}),
     lambda comparison: TextTable(("length",), [["</td><script>12345"]]),
@@ -64,7 +65,7 @@ def test_a_new_view_is_everywhere(
     assert "<td>&lt;/td&gt;&lt;script&gt;12345</td>" in page and '"lengths of sentences"' in page
     records = json.loads(json.dumps(comparison_records(comparison)))
     assert records["lengths"] == [{"length": len(text)} for text in SENTENCES["text"]]
-    assert tabs(comparison)[-1] == NEW.title
+    assert tabs(comparison)[-1] == NEW.title and drawer.groups_of_tabs()[NEW.title] == "Errors"
     assert "comparison.view('lengths')" in make_notebook(CONFIG, "runs/a", is_demo=True)
     shown = comparison.view("lengths")
     assert [trace.name for trace in shown.figures[0].data] == ["lengths of sentences"]
@@ -79,7 +80,7 @@ def test_every_view_is_everywhere(comparison: NotebookComparison, capsys: pytest
     assert len({view.name for view in VIEWS}) == len({view.title for view in VIEWS}) == len(VIEWS)
     page, records = comparison_page(comparison), comparison_records(comparison)
     own = {name for tab in drawer._ASKING for name in tab.views[1:]} | set(drawer._OF_RUN)
-    assert tabs(comparison) == [view.title for view in VIEWS if view.name not in own]
+    assert sorted(tabs(comparison)) == sorted(view.title for view in VIEWS if view.name not in own)
     assert own | {tab.views[0] for tab in drawer._ASKING} <= {view.name for view in VIEWS}
     for view in VIEWS:
         table = view.table(comparison)
@@ -93,6 +94,14 @@ def test_every_view_is_everywhere(comparison: NotebookComparison, capsys: pytest
     for view in VIEWS:
         assert (f"\n\n{view.title}\n\n" in printed) == (view.table(comparison) is not None)
     assert tabs(comparison, is_measured=False) == ["Sentence triples", "Similarity"]
+
+
+def test_a_tab_of_no_view_is_an_error(
+    comparison: NotebookComparison, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(views, "VIEWS", VIEWS[1:])  # without accuracy, which a tab draws in its own way
+    with pytest.raises(KeyError, match="accuracy"):
+        tabs(comparison)
 
 
 def test_a_notebook_shows_a_view(comparison: NotebookComparison, monkeypatch: pytest.MonkeyPatch) -> None:

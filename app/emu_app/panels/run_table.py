@@ -19,10 +19,12 @@ P_AT_1 = "P@1"
 MINUTES = "Minutes"
 _FACTS = ("Run", "State", "Method", "Encoder", "Trained on")
 PHASES = {
+    "": "Starting",
     "loading": "Loading the encoder and measuring it as it is",
     "encoding": "Encoding every sentence once",
     "fitting": "Fitting the head",
     "leaving intents out": "Measuring intents without labels",
+    "cross-validating": "Cross-validating",
     "training": "Training",
     "measuring the parts": "Measuring each part of the vectors",
     "evaluating": "Measuring the trained encoder",
@@ -39,7 +41,7 @@ def progress_line(status: Status, config: RunConfig | None = None) -> str:
         line = literal(f"{status.phase}: {status.step} of {counted(status.steps, 'run')}", 300)
         # The base encoder alone, which is not trained, does not predict the time of the others.
         return line if left is None or status.step < 2 else f"{line}, about {time_span(left)} left"
-    line = PHASES.get(status.phase, "Starting")
+    line = PHASES.get(status.phase, literal(status.phase.capitalize(), 80))  # a method's own
     line = f"{literal(status.part, 80)}: {line}" if status.part else line
     if status.phase != "training":
         # Counts down between two batches.

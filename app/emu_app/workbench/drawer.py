@@ -63,13 +63,9 @@ _TEXTS = {
 }
 _COSINES = {"base_cosine": "A: similarity", "other_cosine": "B: similarity"}
 ANYWHERE = "any language"
-_ERRORS, _CONFUSION = "Errors", "confusion"
-GROUPS = {
-    "Results": ("Accuracy", "Forgetting"),
-    _ERRORS: ("Confused intents", "Changed neighbours", "Sentence triples", "Similarity"),
-    "Use": ("Predict", "Take away"),
-    "Training": ("Curves", "Epochs"),
-}
+_CONFUSION = "confusion"
+_USE, _TRAINING = "Use", "Training"
+_OTHER_TABS = {"Predict": _USE, "Take away": _USE, "Curves": _TRAINING, "Epochs": _TRAINING}  # of no view
 MOST_CHOSEN, MOST_OFFERED = 30, 3_000  # sentences of the similarity matrix
 
 
@@ -92,28 +88,31 @@ def draw_drawer(space: Space | None, subject: Subject | None, now: Context) -> N
             measured = st.session_state.get(key, [])
             if choose_languages("Languages measured", languages, key, **about) != measured:
                 st.rerun()  # a new session knows those of its address from here on
-    listed = {title for titles in GROUPS.values() for title in titles}
-    others = [title for title in tabs if title not in listed]  # views of other packages
-    titles_by_group = GROUPS | {_ERRORS: (*GROUPS[_ERRORS], *others)}
-    groups = {
-        group: {title: tabs[title] for title in titles if title in tabs}
-        for group, titles in titles_by_group.items()
+    group_of = groups_of_tabs()
+    groups: dict[str, dict[str, Callable[[], None]]] = {
+        group: {} for group in (*views.Group, _USE, _TRAINING)
     }
+    for title, draw in tabs.items():
+        groups[group_of[title]][title] = draw
     draw_grouped_tabs({group: part for group, part in groups.items() if part}, "drawer", "tab")
 
 
+def groups_of_tabs() -> dict[str, str]:
+    """Return the group of each tab by its title."""
+    return {view.title: view.group for view in views.VIEWS} | _OTHER_TABS
+
+
 def _views(subject: Subject) -> dict[str, Callable[[], None]]:
-    """Return a tab for each view of `VIEWS`; those of `_ASKING` draw some of them in their own way."""
+    """Return the tabs of `_ASKING`, which draw some views of `VIEWS` in their own way, and one for each other view."""
+    by_name = {view.name: view for view in views.VIEWS}
     tabs: dict[str, Callable[[], None]] = {}
-    drawn_in = {name: tab for tab in _ASKING for name in tab.views}
-    for view in views.VIEWS:
-        tab = drawn_in.get(view.name)
-        if view.name in _OF_RUN or not (subject.is_measured or (tab and tab.is_without_measures)):
-            continue
-        if tab is None:
+    for tab in _ASKING:
+        first, *_ = [by_name.pop(name) for name in tab.views]
+        if subject.is_measured or tab.is_without_measures:
+            tabs[first.title] = partial(tab.draw, subject)
+    for view in by_name.values():
+        if subject.is_measured and view.name not in _OF_RUN:
             tabs[view.title] = partial(_draw_view, view, subject)
-        elif view.name == tab.views[0]:
-            tabs[view.title] = partial(tab.draw, subject)
     return tabs
 
 
