@@ -19,10 +19,19 @@ os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
 
 if TYPE_CHECKING:
+    from emu_core.api.compare import compare as compare
     from emu_core.api.embed import embed as embed
     from emu_core.api.evaluate import evaluate as evaluate
+    from emu_core.api.execute import Hooks as Hooks
+    from emu_core.api.export import export as export
+    from emu_core.api.export import push_to_hub as push_to_hub
+    from emu_core.api.forgetting import forgetting as forgetting
+    from emu_core.api.predict import predict as predict
+    from emu_core.api.pretrain import pretrain as pretrain
+    from emu_core.api.resume import resume as resume
     from emu_core.api.suggest import Suggester as Suggester
     from emu_core.api.suggest import suggest_labels as suggest_labels
+    from emu_core.api.train import train as train
     from emu_core.data.audit import labelled_from_frame as labelled_from_frame
     from emu_core.data.demo import load_demo as load_demo
     from emu_core.data.detection import detect_languages as detect_languages
@@ -38,47 +47,38 @@ if TYPE_CHECKING:
     from emu_core.formats.texts.nli import read_nli as read_nli
     from emu_core.formats.texts.running_text import read_running_text as read_running_text
     from emu_core.methods.registry import configure as configure
-    from emu_core.notebook.verbs import compare as compare
-    from emu_core.notebook.verbs import export as export
-    from emu_core.notebook.verbs import forgetting as forgetting
-    from emu_core.notebook.verbs import predict as predict
-    from emu_core.notebook.verbs import pretrain as pretrain
-    from emu_core.notebook.verbs import push_to_hub as push_to_hub
-    from emu_core.notebook.verbs import resume as resume
-    from emu_core.notebook.verbs import train as train
     from emu_core.processes import join_processes as join_processes
     from emu_core.sklearn.intent_classifier import IntentClassifier as IntentClassifier
 
-_SHOWN = (
-    "compare",
-    "export",
-    "forgetting",
-    "predict",
-    "pretrain",
-    "push_to_hub",
-    "resume",
-    "train",
-)  # with texts for people, and rich in Jupyter
-_HOMES = dict.fromkeys(_SHOWN, "emu_core.notebook.verbs") | {
-    "ColumnMapping": "emu_core.formats.tables.columns",
+_HOMES = {
+    "ColumnMapping": "emu_core.data.reading",
+    "Hooks": "emu_core.api.execute",
     "IntentClassifier": "emu_core.sklearn.intent_classifier",
     "Suggester": "emu_core.api.suggest",
     "available_encoders": "emu_core.encoders.registry",
+    "compare": "emu_core.api.compare",
     "configure": "emu_core.methods.registry",
     "detect_languages": "emu_core.data.detection",
     "embed": "emu_core.api.embed",
     "evaluate": "emu_core.api.evaluate",
+    "export": "emu_core.api.export",
+    "forgetting": "emu_core.api.forgetting",
     "join_processes": "emu_core.processes",
-    "labelled_from_frame": "emu_core.formats.labelled",
+    "labelled_from_frame": "emu_core.data.audit",
     "load_demo": "emu_core.data.demo",
     "load_encoder": "emu_core.encoders.registry",
-    "read_dialogues": "emu_core.data.texts.dialogues",
+    "predict": "emu_core.api.predict",
+    "pretrain": "emu_core.api.pretrain",
+    "push_to_hub": "emu_core.api.export",
+    "read_dialogues": "emu_core.formats.texts.dialogues",
     "read_labelled": "emu_core.formats.labelled",
-    "read_nli": "emu_core.data.texts.nli",
+    "read_nli": "emu_core.formats.texts.nli",
     "read_parallel": "emu_core.formats.parallel.files",
-    "read_running_text": "emu_core.data.texts.running_text",
+    "read_running_text": "emu_core.formats.texts.running_text",
     "read_unlabelled": "emu_core.formats.labelled",
+    "resume": "emu_core.api.resume",
     "suggest_labels": "emu_core.api.suggest",
+    "train": "emu_core.api.train",
     "triple_cosines": "emu_core.evaluation.triples",
     "unlabelled_from": "emu_core.data.sets",
 }

@@ -1,15 +1,13 @@
 """Compare two encoders on labelled sentences: a run with its base encoder, two runs, or any two encoders."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
-from emu_core.api.forgetting import read_forgetting
 from emu_core.api.inputs import RUN_SPEC, encoder_title, finished_run, labelled_set
 from emu_core.data.reading import ColumnMapping
 from emu_core.data.sets import LabelledSet
@@ -17,122 +15,20 @@ from emu_core.data.wording import counted
 from emu_core.devices import pick_device
 from emu_core.encoders.registry import load_encoder
 from emu_core.encoders.specs import joined_spec, parts_of
-from emu_core.errors import DataError, Fix
+from emu_core.errors import DataError
 from emu_core.evaluation.arrays import DistinctTexts
-from emu_core.evaluation.comparison import Comparison
-from emu_core.evaluation.film import Film
-from emu_core.evaluation.neighbour_changes import Morph
-from emu_core.evaluation.projection import aligned, project, stratified_sample
-from emu_core.evaluation.run_metrics import Metrics
+from emu_core.evaluation.projection import stratified_sample
 from emu_core.formats.in_memory import Sources
 from emu_core.runs.data_facts import LabelledFacts
+from emu_core.runs.forgetting import read_forgetting
 from emu_core.runs.run import Run
-from emu_core.runs.snapshots import read_film
 from emu_core.runs.trained_on import trained_rows
 
+if TYPE_CHECKING:
+    from emu_core.notebook.comparison import RunComparison
+
 ALL = "all"  # rows of every split
-MOST_ON_MAP = 3_000  # sentences, which t-SNE lays out in about 9 seconds
 MOST_COMPARED = 20_000  # sentences; each is compared with every other
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class RunComparison(Comparison):
-    """A comparison of two encoders that knows which of them are runs.
-
-    Attributes:
-        run: the run whose encoder is compared with its own base; None if two others are compared.
-        runs: the compared encoders that are runs.
-    """
-
-    run: Run | None = None
-    runs: Sequence[Run] = ()
-
-    def __repr__(self) -> str:
-        base, other = self.names
-        title = f"{other} compared with {base} on {counted(len(self.sentences), 'sentence')}"
-        try:
-            mean = self.means.iloc[0]
-        except DataError as error:
-            return f"<{title}: {error}>"
-        return f"<{title}: mean Acc@1 {mean['base']:.1f} → {mean['other']:.1f} % over {mean['over']}>"
-
-    @property
-    def run_metrics(self) -> Metrics:
-        """The metrics of `run`; nothing is measured without one."""
-        return Metrics() if self.run is None else self.run.metrics()
-
-    @property
-    def guards(self) -> pd.DataFrame:
-        """The findings of every guard that was measured.
-
-        Columns: `guard` ("language", "new intents", "forgetting" or "training"), `of` (a language, a measure),
-        `difference`, `low`, `high` (95 %; in points, or of a correlation) and `verdict`. The guard of the training has
-        only a verdict: a warning, such as that the vectors have collapsed.
-        """
-        rows = [{"guard": "language", "of": row["language"], **row} for row in self.gains.to_dict("records")]
-        if new_intents := self.run_metrics.new_intents:
-            rows.append({"guard": "new intents", "of": "intents left out", **asdict(new_intents)})
-        if self.forgetting is not None:
-            for row in self.forgetting.to_dict("records"):
-                measure, verdict = f"{row['part']} {row['name']}", "fell" if row["flagged"] else "held"
-                rows.append({"guard": "forgetting", "of": measure, "verdict": verdict, **row})
-        warnings = self.run_metrics.warnings
-        rows += [{"guard": "training", "of": "encoder", "verdict": warning} for warning in warnings]
-        return pd.DataFrame(rows, columns=["guard", "of", "difference", "low", "high", "verdict"])
-
-    @cached_property
-    def film(self) -> Film:
-        """The sentences that the run stored before training and after each epoch.
-
-        Raises:
-            DataError: the comparison is not of a run with its base.
-            RunError: the run was trained without snapshots, or they are damaged.
-        """
-        if self.run is None:
-            raise DataError(
-                "two encoders have no epochs to play; compare with its base a run that was trained with ",
-                Fix("snapshots", True),
-            )
-        return read_film(self.run)
-
-    def layout(
-        self, method: str = "tsne", sentences: int = MOST_ON_MAP
-    ) -> tuple[dict[str, NDArray[np.float32]], pd.DataFrame]:
-        """Lay sentences out on a plane by each encoder; the result for the same arguments is cached.
-
-        Args:
-            method: "tsne", "umap" or "pca", of which PCA is the fastest.
-            sentences: the largest number of sentences, sampled evenly from every intent in every language.
-
-        Returns:
-            The points (n, 2) by the encoder's name, the second map rotated onto the first; and the n sentences, with
-            their row number in `sentences` as `row`.
-
-        Raises:
-            DataError: the method is unknown, or there are too few sentences for it.
-        """
-        key = (method, sentences)
-        if key not in self._layouts:
-            languages, intents = (self.sentences[name].tolist() for name in ("language", "intent"))
-            rows = stratified_sample(languages, intents, sentences)
-            part = self.sentences.iloc[rows].assign(row=rows.astype(np.int32)).reset_index(drop=True)
-            base, other = (project(vectors[rows], method) for vectors in (self.base, self.other))
-            maps = dict(zip(self.names, (base, aligned(other, base)), strict=True))
-            self._layouts[key] = maps, part
-        return self._layouts[key]
-
-    def morphed(self, method: str = "tsne", sentences: int = MOST_ON_MAP) -> Morph:
-        """Return the maps of `layout`, and how the nearest neighbour of each of their sentences changed.
-
-        The arguments and errors are those of `layout`.
-        """
-        maps, points = self.layout(method, sentences)
-        changes = self.changes()["change"].to_numpy(dtype=str)[points["row"]]
-        return Morph(points, self.names, np.stack(list(maps.values())), changes)
-
-    @cached_property
-    def _layouts(self) -> dict[tuple[str, int], tuple[dict[str, NDArray[np.float32]], pd.DataFrame]]:
-        return {}
 
 
 def compare(
@@ -149,7 +45,7 @@ def compare(
     merge_intents: Sequence[str] = (),
     no_intents: Sequence[str] = (),
     real_intents: Sequence[str] = (),
-) -> RunComparison:
+) -> "RunComparison":
     """Compare two encoders on the same labelled sentences.
 
     Args:
@@ -168,8 +64,8 @@ def compare(
         real_intents: see `read_labelled`.
 
     Returns:
-        The comparison; that of `emu_core.compare` displays itself in a notebook. Its `notes` tell which sentences a run
-        was trained on, and whether only a sample was measured.
+        The comparison, which shows itself in a notebook. Its `notes` tell which sentences a run was trained on, and
+        whether only a sample was measured.
 
     Raises:
         DataError: the data can't be read or measured, or there are not two encoders to compare.
@@ -184,6 +80,8 @@ def compare(
         >>> bool((comparison.means["difference"] > 10).all())
         True
     """
+    from emu_core.notebook.comparison import RunComparison  # imports Plotly
+
     runs = [
         finished_run(run_or_folder, "compare") for run_or_folder in (run, other) if run_or_folder is not None
     ]

@@ -14,7 +14,9 @@ from emu_core.evaluation.arrays import Encode
 from emu_core.evaluation.run_metrics import HeldOut, Metrics, labelled_metrics, measure_all, parallel_metrics
 from emu_core.files import disk_fault, remove_partial, whole_folder
 from emu_core.methods.registry import parts_of_run
+from emu_core.notebook.training import live_progress
 from emu_core.processes import Processes
+from emu_core.reports.card import write_card
 from emu_core.runs.checkpoint import Checkpoint
 from emu_core.runs.config import RunConfig
 from emu_core.runs.progress import OnProgress, Progress
@@ -25,47 +27,37 @@ from emu_core.runs.trained_on import TrainedOn, trained_on
 from emu_core.training.fit import ran_out
 from emu_core.training.job import Job, Outcome
 from emu_core.training.joined import train_parts
+from emu_core.training.memory import OnForecast
 from emu_core.training.method import Part
-
-CHECKPOINT_S = 30.0
-
-
-def _no_listener(run: Run) -> None:
-    return None
-
-
-def _ignored(outcome: Outcome) -> None:
-    return None
 
 
 @dataclass(frozen=True)
-class Face:
-    """The part of the command, the app or a notebook in the runs that it starts.
-
-    Every function that writes a model card takes one first, since no module below the faces writes text for people.
+class Hooks:
+    """What a program that trains for its users asks for: the command, the app, a benchmark, an estimator.
 
     Attributes:
-        write_card: writes README.md into the folder of a run that is complete but for its final status, and again
-            after its forgetting was measured.
-        listener: returns what shows a run's progress if the caller gave no `on_progress`; None shows nothing.
-        on_outcome: receives what the method returned, for what runs do not store.
+        checkpoint_s: seconds between two checkpoints for `resume`; 0 writes one after each step.
+        cache: folder where FMDA and its baseline keep the frozen encoder's states for other runs on the same sentences;
+            None deletes them when the run is finished.
         measures: whether methods measure themselves, which nobody sees of a run that is gone once it is finished.
+        on_forecast: called before training with the memory that it needs, if that was measured.
+        on_audit: called before training with the findings of the audit of files, a sentence each.
+        on_outcome: called with what the method returned, for what runs do not store.
     """
 
-    write_card: Callable[[Run], None]
-    listener: Callable[[Run], OnProgress | None] = _no_listener
-    on_outcome: Callable[[Outcome], object] = _ignored
+    checkpoint_s: float = 30.0
+    cache: str | Path | None = None
     measures: bool = True
+    on_forecast: OnForecast | None = None
+    on_audit: Callable[[Sequence[str]], object] | None = None
+    on_outcome: Callable[[Outcome], object] | None = None
+
+
+USUAL = Hooks()
 
 
 def execute(
-    face: Face,
-    run: Run,
-    processes: Processes,
-    *,
-    checkpoint_s: float = CHECKPOINT_S,
-    cache: str | Path | None = None,
-    on_progress: OnProgress | None = None,
+    run: Run, processes: Processes, *, hooks: Hooks = USUAL, on_progress: OnProgress | None = None
 ) -> Run:
     """Start a queued run, or resume a stopped one from its checkpoint, and finish it.
 
@@ -80,7 +72,7 @@ def execute(
         parts = parts_of_run(config)
         teacher_parts = parts_of_run(config.of_teacher()) if config.teacher else ()
         data = load_data(run.training_folder, config.data)
-        with record_failure(run, on_progress or face.listener(run), writes=processes.main) as progress:
+        with record_failure(run, on_progress or live_progress(run), writes=processes.main) as progress:
             if processes.main:
                 remove_partial(run.folder)
             progress.phase("loading")
@@ -103,16 +95,17 @@ def execute(
                 base=load_encoder(config.encoder, device=config.device) if config.encoder else None,
                 progress=progress,
                 processes=processes,
-                checkpoint=Checkpoint(run.checkpoint, checkpoint_s),
-                cache=run.training_folder if cache is None else Path(cache),
+                checkpoint=Checkpoint(run.checkpoint, hooks.checkpoint_s),
+                cache=run.training_folder if hooks.cache is None else Path(hooks.cache),
                 measure_base=measure_base,
                 snapshots=snapshots,
-                measures=face.measures,
+                measures=hooks.measures,
             )
             if teacher_parts and isinstance(data, LabelledData):
                 job = replace(job, teacher=_teacher(job, teacher_parts), data=data.for_student(config))
             outcome = train_parts(job, parts)
-            face.on_outcome(outcome)
+            if hooks.on_outcome is not None:
+                hooks.on_outcome(outcome)
             if snapshots is not None:
                 # No epochs, or no snapshots of them.
                 if not (snapshots.last and outcome.fitted.selected_epoch):
@@ -140,7 +133,7 @@ def execute(
                     known = known.with_those_of(trained_on(other))
                 if isinstance(job.data, LabelledData):
                     known = known.joined(job.data.learnt_sentences(config))
-                _finish(face, run, outcome, known, metrics, progress)
+                _finish(run, outcome, known, metrics, progress)
     return run
 
 
@@ -181,9 +174,7 @@ def _measured(
     return replace(labelled_metrics(held_out, base, specialised), warnings=warnings)
 
 
-def _finish(
-    face: Face, run: Run, outcome: Outcome, known: TrainedOn, metrics: Metrics, progress: Progress
-) -> None:
+def _finish(run: Run, outcome: Outcome, known: TrainedOn, metrics: Metrics, progress: Progress) -> None:
     """Write encoder, the sentences it was trained on, metrics, card and final status, and delete the data."""
     run.write("metrics.json", metrics.to_json())
     if run.encoder_folder.exists():  # left by a process that was killed before the final status
@@ -192,7 +183,7 @@ def _finish(
         outcome.encoder.save(partial)
         known.save(partial)
         write_checksums(partial)
-    face.write_card(run)
+    write_card(run)
     progress.end(RunState.FINISHED, Message(" ".join(outcome.fitted.warnings)))
     run.delete_training()
 

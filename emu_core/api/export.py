@@ -13,10 +13,9 @@ from emu_core.exporting import ExportFormat
 from emu_core.exporting.push import check_push, push_folder
 from emu_core.exporting.writers import GRAPH, MODULES, Export, write_onnx, write_sentence_transformers
 from emu_core.files import disk_fault, whole_folder
+from emu_core.reports.export_readme import write_readme
 from emu_core.runs.run import Run, cant_write
 
-WriteReadme = Callable[[Path, str, Export, str], None]
-"""Writes an export's README.md into its folder, given the encoder's name, the export, and the run's card or ""."""
 WRITERS: Mapping[ExportFormat, Callable[[Encoder, Path], Export]] = {
     ExportFormat.SENTENCE_TRANSFORMERS: write_sentence_transformers,
     ExportFormat.ONNX: write_onnx,
@@ -24,7 +23,6 @@ WRITERS: Mapping[ExportFormat, Callable[[Encoder, Path], Export]] = {
 
 
 def export(
-    write_readme: WriteReadme,
     source: Run | str | Path,
     out: str | Path,
     *,
@@ -37,7 +35,6 @@ def export(
     graph is checked against torch first.
 
     Args:
-        write_readme: writes the README.md; `emu_core.export` has one and takes no other.
         source: a finished run, its folder, or what `load_encoder` takes, such as "e5-small".
         out: the folder to write, new or empty; it appears when it is complete.
         format: "sentence-transformers" or "onnx".
@@ -83,7 +80,6 @@ def export(
 
 
 def push_to_hub(
-    write_readme: WriteReadme,
     source: Run | str | Path,
     repo: str,
     *,
@@ -96,7 +92,6 @@ def push_to_hub(
     ask for a public one. The token is that of `hf auth login`, or HF_TOKEN; it is neither shown nor stored.
 
     Args:
-        write_readme: as in `export`.
         source: what `export` takes, or a folder that it wrote.
         repo: the new repository, such as "user/hotel-encoder"; without a user it is your own.
         public: let everybody see it.
@@ -119,9 +114,7 @@ def push_to_hub(
     if is_export(source):
         return push_folder(Path(source), repo, public=public)
     with TemporaryDirectory() as folder:
-        return push_folder(
-            export(write_readme, source, Path(folder) / "export", format=format), repo, public=public
-        )
+        return push_folder(export(source, Path(folder) / "export", format=format), repo, public=public)
 
 
 def is_export(source: Run | str | Path) -> TypeGuard[str | Path]:

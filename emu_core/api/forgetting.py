@@ -1,16 +1,13 @@
 """Measure catastrophic forgetting: sentence similarity and translation retrieval before and after training."""
 
-import json
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import astuple, dataclass, fields
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import msgspec
-import pandas as pd
 
-from emu_core.api.execute import Face
 from emu_core.api.inputs import RUN_SPEC, finished_run, languages_of
 from emu_core.api.pretrain import Texts, parallel_texts
 from emu_core.data.commands.generate import generate_commands
@@ -20,7 +17,7 @@ from emu_core.data.texts.parallel import ParallelText
 from emu_core.devices import pick_device
 from emu_core.encoders.base import FloatArray, ReportProgress
 from emu_core.encoders.registry import load_encoder
-from emu_core.errors import Call, DataError, Fix, RunError
+from emu_core.errors import DataError, Fix, RunError
 from emu_core.evaluation.arrays import DistinctTexts, Vectors, pair_name
 from emu_core.evaluation.forgetting import (
     PARTS,
@@ -33,13 +30,13 @@ from emu_core.evaluation.forgetting import (
 from emu_core.formats.in_memory import Sources
 from emu_core.formats.parallel.files import check_pairs, read_translations
 from emu_core.formats.texts.scored_pairs import read_scored_pairs
+from emu_core.reports.card import write_card
+from emu_core.runs.forgetting import FORGETTING_FILE
 from emu_core.runs.run import Run
 from emu_core.runs.trained_on import trained_rows
 
-_FILE = "forgetting.json"
 COMMANDS = ("en", "de", "es", "fr", "it", "nl", "pl", "pt", "ru")
 COMMANDS_MEASURED = 300
-FORGETTING_COLUMNS = ["part", "name", *(field.name for field in fields(MeasureChange))]
 
 
 class ForgettingResult(ForgettingFigures):
@@ -64,7 +61,6 @@ class _Measure:
 
 
 def forgetting(
-    face: Face,
     folder: str | Path | Run,
     *,
     sts: Sources | None = None,
@@ -77,7 +73,6 @@ def forgetting(
     Without either, translation retrieval is measured on a small built-in set (`small_set`).
 
     Args:
-        face: writes the run's card; `emu_core.forgetting` has one and takes no other.
         folder: that of a finished run, or the run.
         sts: a folder of files such as de.dev.csv, with two sentences and a score a row and no header; or a table, as
             `read_scored_pairs` takes it.
@@ -129,8 +124,8 @@ def forgetting(
     flagged = [measure.title for measure in measures if changes[measure.part][measure.name].flagged]
     measured = Forgetting(**changes, flagged=flagged, measured_on=measured_on)
     figures: ForgettingFigures = msgspec.to_builtins(measured)
-    run.write(_FILE, figures)
-    face.write_card(run)
+    run.write(FORGETTING_FILE, figures)
+    write_card(run)
     return {"run": str(run.folder), **figures}
 
 
@@ -219,31 +214,3 @@ def small_set(run: Run) -> tuple[list[ParallelText], str]:
     first, *others = languages
     pairs = [ParallelText(first, code, tuple(table[first]), tuple(table[code]), what) for code in others]
     return pairs, f"{len(table)} {what} in {len(languages)} languages ({source})"
-
-
-def read_forgetting(run: Run) -> pd.DataFrame | None:
-    """Return the measures in a run's forgetting.json, a row each; None if there is no such file.
-
-    The columns are `part` ("sts" or "translations"), `name` (a language, or two such as "de-en"), `base`,
-    `specialised`, `difference`, `low`, `high`, `count` and `flagged`; `attrs["measured_on"]` describes the small set.
-
-    Raises:
-        RunError: the file is damaged.
-    """
-    path = run.folder / _FILE
-    try:
-        measured = msgspec.convert(json.loads(path.read_text("utf-8")), Forgetting)
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError, msgspec.ValidationError):
-        raise RunError(
-            f"{path} can't be read; make it again with ", Call("forgetting", str(run.folder))
-        ) from None
-    rows = [
-        (part, name, *astuple(change))
-        for part, changes in measured.parts.items()
-        for name, change in changes.items()
-    ]
-    table = pd.DataFrame(rows, columns=FORGETTING_COLUMNS)
-    table.attrs["measured_on"] = measured.measured_on
-    return table

@@ -29,6 +29,7 @@ from emu_core.errors import InputError, RunError
 from emu_core.evaluation.arrays import Vectors
 from emu_core.evaluation.vector_classifier import LEAST_ASKED, NO_INTENT, PredictionFacts, VectorClassifier
 from emu_core.formats.in_memory import Sources, are_sentences
+from emu_core.notebook.predictions import Predictions
 from emu_core.runs.trained_on import TrainedOn, trained_on, trained_rows
 from emu_core.threads import give_memory_back
 
@@ -380,7 +381,7 @@ class IntentClassifier(ClassifierMixin, BaseEstimator):
         *,
         vectors: Vectors | None = None,
         languages: str | Sequence[str] = (),
-    ) -> pd.DataFrame:
+    ) -> Predictions:
         """Return the predicted intent of each sentence with how far it holds, and the labelled sentences behind it.
 
         Args:
@@ -393,7 +394,8 @@ class IntentClassifier(ClassifierMixin, BaseEstimator):
             intent is right given that the pool has the sentence's intent, NaN if it can't be calibrated; `margin`, the
             highest cosine to a sentence of the predicted intent minus the highest to one of another intent; and for
             the n nearest sentences in the pool `nearest_1`, `nearest_1_intent`, `nearest_1_language`,
-            `nearest_1_cosine`, and so on. Its `attrs["facts"]` are the `facts`, with the notes on the languages.
+            `nearest_1_cosine`, and so on. Its `attrs["facts"]` are the `facts`, with the notes on the languages;
+            notebooks show them below the table.
 
         Raises:
             DataError: these are no sentences, or one has no vector.
@@ -401,7 +403,7 @@ class IntentClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         texts, count = texts_of(X), min(self.n_neighbors, len(self.pool_))
         if not texts:
-            return pd.DataFrame(columns=["text", *_columns(count)])
+            return Predictions(columns=["text", *_columns(count)])
         if vectors is None:
             vectors = self._encode(texts)
         spoken = spoken_codes(languages, len(texts))
@@ -419,7 +421,7 @@ class IntentClassifier(ClassifierMixin, BaseEstimator):
             for what in OF_A_NEIGHBOUR:
                 values = answers.cosines[:, rank] if what == "cosine" else rows[what].to_numpy()
                 table[_column(rank + 1, what)] = values
-        frame, facts = pd.DataFrame(table), self.facts
+        frame, facts = Predictions(table), self.facts
         frame.attrs["facts"] = {**facts, "notes": [*facts["notes"], *self.language_notes(set(spoken))]}
         return frame
 

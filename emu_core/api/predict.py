@@ -9,6 +9,7 @@ from emu_core.api.embed import sentence_rows
 from emu_core.api.inputs import RUN_SPEC, labelled_set
 from emu_core.data.reading import ColumnMapping
 from emu_core.formats.in_memory import Sources
+from emu_core.notebook.predictions import Predictions
 from emu_core.runs.run import Run
 
 
@@ -26,7 +27,7 @@ def predict(
     merge_intents: Sequence[str] = (),
     no_intents: Sequence[str] = (),
     real_intents: Sequence[str] = (),
-) -> pd.DataFrame:
+) -> Predictions:
     """Predict the intent of each sentence from the nearest sentences of a labelled pool.
 
     For many sentences, or several calls with one pool, use an `IntentClassifier`; its `predict_file` writes a file with

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
-from emu_core.api.execute import CHECKPOINT_S, Face, execute
+from emu_core.api.execute import USUAL, Hooks, execute
 from emu_core.api.inputs import is_given
 from emu_core.data.texts.dialogues import Dialogues
 from emu_core.data.texts.held_out import hold_out, usual_count
@@ -36,7 +36,6 @@ Texts: TypeAlias = Sources | Sequence[ParallelText]
 
 
 def pretrain(
-    face: Face,
     files: Texts,
     *,
     out: str | Path,
@@ -51,10 +50,9 @@ def pretrain(
     seed: int = 0,
     device: str = "auto",
     config: Settings | None = None,
-    checkpoint_s: float = CHECKPOINT_S,
     snapshots: bool = False,
     on_progress: OnProgress | None = None,
-    on_forecast: OnForecast | None = None,
+    hooks: Hooks = USUAL,
 ) -> Run:
     """Train an encoder from scratch.
 
@@ -62,7 +60,6 @@ def pretrain(
     retrieval in both directions. They, or those of `test`, evaluate the encoder at the end.
 
     Args:
-        face: writes the run's card; `emu_core.pretrain` has one and takes no other.
         files: parallel text, as for `read_parallel`: files, or a DataFrame, a Table or a Dataset with a column for each
             language.
         out: the run's folder; must be new.
@@ -78,11 +75,10 @@ def pretrain(
         seed: the same seed on the same CPU gives the same weights.
         device: "auto", "cpu", "cuda:0".
         config: hyper-parameters; None takes the method's defaults.
-        checkpoint_s: seconds between two checkpoints for `resume`.
         snapshots: store up to 2,000 sentences of the evaluation pairs in the run's folder, with their vectors before
             training and after each epoch.
         on_progress: called with the run's status when it changes; None shows it in a notebook, and nothing elsewhere.
-        on_forecast: called before training with the memory that it needs, if that was measured.
+        hooks: what a program that trains for its users asks for; see `Hooks`.
 
     Returns:
         The finished run, whose encoder `load_encoder("run:DIR")` opens.
@@ -117,10 +113,10 @@ def pretrain(
         device=pick_device(device),
         config=config,
         snapshots=snapshots,
-        on_forecast=on_forecast,
+        on_forecast=hooks.on_forecast,
     )
     run = create_run(Path(out), run_config, data)
-    return execute(face, run, SINGLE_PROCESS, checkpoint_s=checkpoint_s, on_progress=on_progress)
+    return execute(run, SINGLE_PROCESS, hooks=hooks, on_progress=on_progress)
 
 
 def plan_pretraining(

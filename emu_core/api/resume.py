@@ -2,29 +2,22 @@
 
 from pathlib import Path
 
-from emu_core.api.execute import CHECKPOINT_S, Face, execute
+from emu_core.api.execute import USUAL, Hooks, execute
 from emu_core.errors import RunError
 from emu_core.processes import join_processes
 from emu_core.runs.progress import OnProgress
 from emu_core.runs.run import Run, RunState
 
 
-def resume(
-    face: Face,
-    folder: str | Path | Run,
-    *,
-    checkpoint_s: float = CHECKPOINT_S,
-    on_progress: OnProgress | None = None,
-) -> Run:
+def resume(folder: str | Path | Run, *, on_progress: OnProgress | None = None, hooks: Hooks = USUAL) -> Run:
     """Start a queued run, or resume one that was killed, cancelled or failed from its last checkpoint, and finish it.
 
     On the same CPU, it ends with the weights of a run that was never stopped. A finished run is left unchanged.
 
     Args:
-        face: writes the run's card; `emu_core.resume` has one and takes no other.
         folder: that of the run, or the run.
-        checkpoint_s: seconds between two checkpoints.
         on_progress: called with the run's status when it changes; None shows it in a notebook, and nothing elsewhere.
+        hooks: what a program that trains for its users asks for; see `Hooks`.
 
     Raises:
         EmuError: the run can't be resumed, or fails as in `train` and `pretrain`.
@@ -48,4 +41,4 @@ def resume(
     # A queued run may be cancelled at any time, even while this process starts.
     if processes.main and run.status().state is not RunState.QUEUED:
         run.uncancel()
-    return execute(face, run, processes, checkpoint_s=checkpoint_s, on_progress=on_progress)
+    return execute(run, processes, hooks=hooks, on_progress=on_progress)

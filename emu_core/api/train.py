@@ -1,12 +1,12 @@
 """Specialise an encoder on a labelled set, in a new run folder."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pandas as pd
 
-from emu_core.api.execute import CHECKPOINT_S, Face, execute
+from emu_core.api.execute import USUAL, Hooks, execute
 from emu_core.api.inputs import is_given, labelled_set, reading_notes, unlabelled_set
 from emu_core.data.language_pairs import LanguagePair, read_pairs
 from emu_core.data.languages import language_code
@@ -36,7 +36,6 @@ from emu_core.training.method import MethodByPart, Needs
 
 
 def train(
-    face: Face,
     data: Sources,
     *,
     out: str | Path,
@@ -57,12 +56,9 @@ def train(
     merge_intents: Sequence[str] = (),
     no_intents: Sequence[str] = (),
     real_intents: Sequence[str] = (),
-    checkpoint_s: float = CHECKPOINT_S,
-    cache: str | Path | None = None,
     snapshots: bool = False,
     on_progress: OnProgress | None = None,
-    on_forecast: OnForecast | None = None,
-    on_audit: Callable[[Sequence[str]], object] | None = None,
+    hooks: Hooks = USUAL,
 ) -> Run:
     """Specialise an encoder.
 
@@ -71,7 +67,6 @@ def train(
     after.
 
     Args:
-        face: writes the run's card; `emu_core.train` has one and takes no other.
         data: labelled sentences, as `read_labelled` takes them: files, "demo", a DataFrame, `(texts, intents)` ...
             Without labels, in all rows or some, for a method that reads none.
         out: the run's folder; must be new.
@@ -101,14 +96,10 @@ def train(
         merge_intents: see `read_labelled`.
         no_intents: see `read_labelled`.
         real_intents: see `read_labelled`.
-        checkpoint_s: seconds between two checkpoints for `resume`; 0 writes one after each step.
-        cache: folder where FMDA and its baseline keep the frozen encoder's states for other runs on the same sentences;
-            None deletes them when the run is finished.
         snapshots: store up to 2,000 held-out sentences (or else training sentences) in the run's folder, with their
             vectors before training and after each epoch, for `compare(...).animate()`.
         on_progress: called with the run's status when it changes; None shows it in a notebook, and nothing elsewhere.
-        on_forecast: called before training with the memory that it needs, if that was measured.
-        on_audit: called before training with the findings of the audit of files, a sentence each.
+        hooks: what a program that trains for its users asks for, such as checkpoints at other intervals; see `Hooks`.
 
     Returns:
         The finished run.
@@ -155,8 +146,8 @@ def train(
         sentences = pd.concat([labelled.frame, *([] if bare is None else [bare.frame])], ignore_index=True)
         for spec in chosen.encoders():
             audit += reading_notes(spec, sentences)
-        if on_audit is not None:
-            on_audit(audit)
+        if hooks.on_audit is not None:
+            hooks.on_audit(audit)
     # Then check that data, method and settings match, before anything is written.
     run_config, stored = plan_training(
         labelled,
@@ -174,7 +165,7 @@ def train(
         precision=precision,
         config=config,
         snapshots=snapshots,
-        on_forecast=on_forecast if processes.main else None,
+        on_forecast=hooks.on_forecast if processes.main else None,
     )
     # Then make the run's folder, once, and train in all processes.
     run = Run(Path(out))
@@ -185,7 +176,7 @@ def train(
             replace(stored, audit=audit, hold_out=hold_out),
         )
     processes.wait()
-    return execute(face, run, processes, checkpoint_s=checkpoint_s, cache=cache, on_progress=on_progress)
+    return execute(run, processes, hooks=hooks, on_progress=on_progress)
 
 
 def _held_out(labelled: LabelledSet, share: float, seed: int) -> LabelledSet:

@@ -150,9 +150,9 @@ class Experiment(ABC):
         """Train and measure a cell in an empty folder, which is deleted afterwards. Raises EmuError if it can't be."""
 
     def train(
-        self, labelled: LabelledSet, cell: Cell, folder: Path, **options: Any
+        self, labelled: LabelledSet, cell: Cell, folder: Path, *, cache: Path | None = None, **options: Any
     ) -> "tuple[Encoder, Classify | None, Took, dict[str, object]]":
-        """Train a method of this library, as a user would; the options are those of `train`.
+        """Train a method of this library, as a user would; the options are those of `train`, the cache of `Hooks`.
 
         Returns:
             The trained encoder, the classifier that was trained with it, if any, the time that training took, and
@@ -160,7 +160,7 @@ class Experiment(ABC):
         """
         import torch
 
-        from emu_core.api.execute import Face
+        from emu_core.api.execute import Hooks
         from emu_core.api.train import train
         from emu_core.encoders.registry import load_encoder
 
@@ -168,13 +168,16 @@ class Experiment(ABC):
         torch.optim.SGD([torch.zeros(1)])
         clock, config, classifiers = Clock(), self.config, list["Classify | None"]()
         run = train(
-            Face(write_card=_no_card, on_outcome=lambda outcome: classifiers.append(outcome.classify)),
             labelled,
             out=folder / "run",
             encoder=config.encoder,
             seed=cell.seed,
             device=config.device,
-            checkpoint_s=1e9,  # a killed cell starts over
+            hooks=Hooks(
+                checkpoint_s=1e9,  # a killed cell starts over
+                cache=cache,
+                on_outcome=lambda outcome: classifiers.append(outcome.classify),
+            ),
             on_progress=clock,
             **options,
         )
@@ -216,10 +219,6 @@ class Experiment(ABC):
             "hyperparameters": self.hyperparameters(cell),
         }
         write_cell(path, result, facts)
-
-
-def _no_card(run: Run) -> None:
-    """Write no card: the run of a cell is deleted once it is measured."""
 
 
 def measure_cell(experiment: Experiment, cell: Cell) -> CellResult:

@@ -106,7 +106,6 @@ def _export(options: argparse.Namespace) -> Output:
     from emu_core.api.export import export, push_to_hub
     from emu_core.errors import Fix, RunError
     from emu_core.exporting.push import check_push
-    from emu_core.reports.export_readme import write_readme
 
     if not options.out and not options.push:
         raise RunError(
@@ -116,12 +115,12 @@ def _export(options: argparse.Namespace) -> Output:
     if options.push:
         check_push(options.push)
     if options.out:
-        done["folder"] = str(export(write_readme, options.run, options.out, format=options.format))
+        done["folder"] = str(export(options.run, options.out, format=options.format))
         if not options.json:
             print(f"{options.out} is written; its README.md says how to open it")
     if options.push:
         source, taken = options.out or options.run, shared.taken(options, "public", "format")
-        done["pushed"] = push_to_hub(write_readme, source, options.push, **taken)
+        done["pushed"] = push_to_hub(source, options.push, **taken)
         if not options.json:
             print(f"{done['pushed']} is {'public' if options.public else 'private'}")
     return done

@@ -71,15 +71,12 @@ def add_forgetting(verbs: Any) -> None:
 
 
 def _forgetting(options: argparse.Namespace) -> Output:
-    from emu_core.api.execute import Face
-    from emu_core.api.forgetting import forgetting, read_forgetting
+    from emu_core.api.forgetting import forgetting
     from emu_core.evaluation.forgetting import MOST_FALL_POINTS, MOST_FALL_SPEARMAN
-    from emu_core.reports.card import write_card
     from emu_core.reports.figures_as_text import forgetting_table
+    from emu_core.runs.forgetting import read_forgetting
 
-    result = forgetting(
-        Face(write_card), options.run, **shared.taken(options, "sts", "translations", "device")
-    )
+    result = forgetting(options.run, **shared.taken(options, "sts", "translations", "device"))
     measured = read_forgetting(Run(Path(options.run)))
     if options.json != STDOUT and measured is not None:
         print_table(*forgetting_table(measured))

@@ -22,6 +22,7 @@ from emu_core.training.method import MethodByPart, Needs
 if TYPE_CHECKING:
     from emu_core.evaluation.disentangled import DisentangledMetrics
     from emu_core.evaluation.run_metrics import Metrics, RankingMetrics
+    from emu_core.training.memory import Forecast
 
 
 def add_train(verbs: Any) -> None:
@@ -55,9 +56,8 @@ def add_train(verbs: Any) -> None:
 
 
 def _train(options: argparse.Namespace) -> Output:
-    from emu_core.api.execute import Face
+    from emu_core.api.execute import Hooks
     from emu_core.api.train import train
-    from emu_core.reports.card import write_card
 
     how: dict[str, Any]
     if options.preset in presets():
@@ -67,16 +67,14 @@ def _train(options: argparse.Namespace) -> Output:
         encoder = options.encoder or methods.encoder
         how = {"method": options.method, "encoder": encoder, "config": _settings(options, methods, encoder)}
     run = train(
-        Face(write_card),
         options.data,
         **how,
         train_languages=options.train_languages or ["en"],
-        **shared.taken(options, "unlabelled_languages", "unlabelled", "pairs", "hold_out"),
-        **shared.taken(options, "cache", "precision"),
+        **shared.taken(options, "unlabelled_languages", "unlabelled", "pairs", "hold_out", "precision"),
         **shared.intent_options(options),
         **shared.data_options(options),
         **_run_options(options, options.preset if "preset" in how else options.method, encoder),
-        on_audit=_print_findings,
+        hooks=Hooks(cache=options.cache, on_forecast=_print_forecast, on_audit=_print_findings),
     )
     return _reported(run, options)
 
@@ -98,6 +96,11 @@ def _print_findings(audit: Sequence[str]) -> None:
         print(f"data: {finding}", file=sys.stderr, flush=True)
 
 
+def _print_forecast(expected: "Forecast") -> None:
+    """Print how much memory the training needs."""
+    print(f"emu: {expected.line}", file=sys.stderr, flush=True)
+
+
 def add_pretrain(verbs: Any) -> None:
     """Add `emu pretrain FILES`."""
     parser = add_verb(verbs, "pretrain", _pretrain, "train an encoder from scratch, on parallel text")
@@ -117,12 +120,10 @@ def add_pretrain(verbs: Any) -> None:
 
 
 def _pretrain(options: argparse.Namespace) -> Output:
-    from emu_core.api.execute import Face
+    from emu_core.api.execute import Hooks
     from emu_core.api.pretrain import pretrain
-    from emu_core.reports.card import write_card
 
     run = pretrain(
-        Face(write_card),
         options.files,
         config=configure(options.method, "" if options.preset == "tuned" else None, **changed(options)),
         **shared.taken(
@@ -130,6 +131,7 @@ def _pretrain(options: argparse.Namespace) -> Output:
         ),
         method=options.method,
         **_run_options(options, options.method, "-".join(options.languages or [])),
+        hooks=Hooks(on_forecast=_print_forecast),
     )
     return _reported(run, options)
 
@@ -146,13 +148,11 @@ def _resume(options: argparse.Namespace) -> Output:
         from emu_core.bench.job import resume_bench
 
         return report_of(resume_bench(run, cells_line()), options)
-    from emu_core.api.execute import Face
     from emu_core.api.resume import resume
-    from emu_core.reports.card import write_card
 
     if run.status().state is RunState.FINISHED and is_main():
         print(f"emu: {run.folder} is finished already; these are its results", file=sys.stderr)
-    return _reported(resume(Face(write_card), options.run, on_progress=_training_line()), options)
+    return _reported(resume(options.run, on_progress=_training_line()), options)
 
 
 def _add_run(parser: argparse.ArgumentParser, tuned: str, named: Sequence[str] = ()) -> None:
@@ -180,7 +180,6 @@ def _run_options(options: argparse.Namespace, method: str, what: str) -> dict[st
         "out": out,
         **shared.taken(options, "seed", "snapshots"),
         "on_progress": _training_line(),
-        "on_forecast": lambda expected: print(f"emu: {expected.line}", file=sys.stderr, flush=True),
     }
 
 

@@ -1,22 +1,28 @@
 """A comparison for notebooks: its summary, its figures and its page, each by one call."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
+import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 from msgspec import UnsetType
+from numpy.typing import NDArray
 
 from emu_core import charts
-from emu_core.api.compare import MOST_ON_MAP, RunComparison
 from emu_core.charts.comparison import Side
 from emu_core.charts.marks import ColourBy
 from emu_core.charts.style import on_white, side_by_side
-from emu_core.errors import DataError
+from emu_core.data.wording import counted
+from emu_core.errors import DataError, Fix
 from emu_core.evaluation.comparison import Comparison
+from emu_core.evaluation.film import Film
+from emu_core.evaluation.neighbour_changes import Morph
+from emu_core.evaluation.projection import aligned, project, stratified_sample
+from emu_core.evaluation.run_metrics import Metrics
 from emu_core.files import write_named
 from emu_core.notebook.explore import Explorer
 from emu_core.reports import views
@@ -25,20 +31,117 @@ from emu_core.reports.comparison_page import comparison_page, comparison_title
 from emu_core.reports.figures_as_text import Sentence, is_flagged, new_intent_sentence
 from emu_core.reports.map_pages import animation_page, morph_page
 from emu_core.reports.views import ComparisonView
+from emu_core.runs.run import Run
+from emu_core.runs.snapshots import read_film
 
+MOST_ON_MAP = 3_000  # sentences, which t-SNE lays out in about 9 seconds
 Which = Side | Literal["difference"]
 _BOTH: tuple[Side, ...] = ("base", "other")
 _ALL: tuple[Which, ...] = (*_BOTH, "difference")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class NotebookComparison(RunComparison):
+class RunComparison(Comparison):
     """The result of `emu_core.compare`: the tables of `Comparison`, and figures for a notebook.
 
     As the last line of a cell it shows a summary. Tables are DataFrames: `accuracy`, `means`, `gains`, `guards`,
     `leakage`, `changes()`, `confusion()`, `triples()`. Figures are Plotly's, such as `comparison.plot.accuracy()`;
     see `Plots`.
+
+    Attributes:
+        run: the run whose encoder is compared with its own base; None if two others are compared.
+        runs: the compared encoders that are runs.
     """
+
+    run: Run | None = None
+    runs: Sequence[Run] = ()
+
+    def __repr__(self) -> str:
+        base, other = self.names
+        title = f"{other} compared with {base} on {counted(len(self.sentences), 'sentence')}"
+        try:
+            mean = self.means.iloc[0]
+        except DataError as error:
+            return f"<{title}: {error}>"
+        return f"<{title}: mean Acc@1 {mean['base']:.1f} → {mean['other']:.1f} % over {mean['over']}>"
+
+    @property
+    def run_metrics(self) -> Metrics:
+        """The metrics of `run`; nothing is measured without one."""
+        return Metrics() if self.run is None else self.run.metrics()
+
+    @property
+    def guards(self) -> pd.DataFrame:
+        """The findings of every guard that was measured.
+
+        Columns: `guard` ("language", "new intents", "forgetting" or "training"), `of` (a language, a measure),
+        `difference`, `low`, `high` (95 %; in points, or of a correlation) and `verdict`. The guard of the training has
+        only a verdict: a warning, such as that the vectors have collapsed.
+        """
+        rows = [{"guard": "language", "of": row["language"], **row} for row in self.gains.to_dict("records")]
+        if new_intents := self.run_metrics.new_intents:
+            rows.append({"guard": "new intents", "of": "intents left out", **asdict(new_intents)})
+        if self.forgetting is not None:
+            for row in self.forgetting.to_dict("records"):
+                measure, verdict = f"{row['part']} {row['name']}", "fell" if row["flagged"] else "held"
+                rows.append({"guard": "forgetting", "of": measure, "verdict": verdict, **row})
+        warnings = self.run_metrics.warnings
+        rows += [{"guard": "training", "of": "encoder", "verdict": warning} for warning in warnings]
+        return pd.DataFrame(rows, columns=["guard", "of", "difference", "low", "high", "verdict"])
+
+    @cached_property
+    def film(self) -> Film:
+        """The sentences that the run stored before training and after each epoch.
+
+        Raises:
+            DataError: the comparison is not of a run with its base.
+            RunError: the run was trained without snapshots, or they are damaged.
+        """
+        if self.run is None:
+            raise DataError(
+                "two encoders have no epochs to play; compare with its base a run that was trained with ",
+                Fix("snapshots", True),
+            )
+        return read_film(self.run)
+
+    def layout(
+        self, method: str = "tsne", sentences: int = MOST_ON_MAP
+    ) -> tuple[dict[str, NDArray[np.float32]], pd.DataFrame]:
+        """Lay sentences out on a plane by each encoder; the result for the same arguments is cached.
+
+        Args:
+            method: "tsne", "umap" or "pca", of which PCA is the fastest.
+            sentences: the largest number of sentences, sampled evenly from every intent in every language.
+
+        Returns:
+            The points (n, 2) by the encoder's name, the second map rotated onto the first; and the n sentences, with
+            their row number in `sentences` as `row`.
+
+        Raises:
+            DataError: the method is unknown, or there are too few sentences for it.
+        """
+        key = (method, sentences)
+        if key not in self._layouts:
+            languages, intents = (self.sentences[name].tolist() for name in ("language", "intent"))
+            rows = stratified_sample(languages, intents, sentences)
+            part = self.sentences.iloc[rows].assign(row=rows.astype(np.int32)).reset_index(drop=True)
+            base, other = (project(vectors[rows], method) for vectors in (self.base, self.other))
+            maps = dict(zip(self.names, (base, aligned(other, base)), strict=True))
+            self._layouts[key] = maps, part
+        return self._layouts[key]
+
+    def morphed(self, method: str = "tsne", sentences: int = MOST_ON_MAP) -> Morph:
+        """Return the maps of `layout`, and how the nearest neighbour of each of their sentences changed.
+
+        The arguments and errors are those of `layout`.
+        """
+        maps, points = self.layout(method, sentences)
+        changes = self.changes()["change"].to_numpy(dtype=str)[points["row"]]
+        return Morph(points, self.names, np.stack(list(maps.values())), changes)
+
+    @cached_property
+    def _layouts(self) -> dict[tuple[str, int], tuple[dict[str, NDArray[np.float32]], pd.DataFrame]]:
+        return {}
 
     def _repr_html_(self) -> str:
         try:
@@ -162,7 +265,7 @@ class Plots:
     neighbours are looked for; None looks in all at once.
     """
 
-    def __init__(self, comparison: NotebookComparison) -> None:
+    def __init__(self, comparison: RunComparison) -> None:
         self._comparison = comparison
 
     def __repr__(self) -> str:

@@ -22,10 +22,3 @@ class Predictions(pd.DataFrame):
             "<br>".join(map(escape, prediction_notes(self.attrs["facts"]))) if self.attrs.get("facts") else ""
         )
         return f"{table}<p>{lines}</p>" if lines else str(table)
-
-
-def shown(table: pd.DataFrame) -> Predictions:
-    """Return a table of predictions as one that says how far it holds."""
-    predictions = Predictions(table)
-    predictions.attrs = table.attrs
-    return predictions

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from io import StringIO
 from typing import Any
 
-from emu_core.reports.cells import end_cell, progress_cell
 from emu_core.runs.log import Record
 from emu_core.runs.progress import OnProgress
 from emu_core.runs.run import Run, RunState, Status
@@ -48,6 +47,8 @@ class LiveProgress:
             self._open()
         history = self._run.history()
         if status.state.is_over:
+            from emu_core.reports.cells import end_cell
+
             self._close(end_cell(self._run, status, history))
         else:
             self._draw(status, history)
@@ -71,6 +72,8 @@ class LiveProgress:
         self._handle = display(self._box or HTML(""), display_id=True)
 
     def _draw(self, status: Status, history: Sequence[Record]) -> None:
+        from emu_core.reports.cells import progress_cell  # imports Plotly
+
         bar = self._bar
         bar.n = status.progress
         bar.set_description_str(_line(status), refresh=False)

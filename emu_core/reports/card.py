@@ -2,7 +2,6 @@
 
 import pandas as pd
 
-from emu_core.api.forgetting import read_forgetting
 from emu_core.evaluation.run_metrics import Metrics
 from emu_core.files import write_whole
 from emu_core.methods.registry import methods
@@ -13,6 +12,7 @@ from emu_core.reports.headline import unlabelled_languages
 from emu_core.reports.templating import render_markdown
 from emu_core.runs.config import RunConfig
 from emu_core.runs.data_facts import DataFacts
+from emu_core.runs.forgetting import read_forgetting
 from emu_core.runs.run import Run
 
 _OTHER_TEXTS = {

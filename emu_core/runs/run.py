@@ -161,6 +161,15 @@ class Run:
         """Return the name without the path, which notebooks that are handed on would disclose."""
         return f"<run {self.name}>"
 
+    def _repr_html_(self) -> str:
+        """Return the run's results, guards and curves, for the last line of a notebook's cell."""
+        from emu_core.reports.cells import message_cell, run_cell
+
+        try:
+            return run_cell(self)
+        except RunError as error:  # no run yet, or a damaged folder
+            return message_cell(str(error))
+
     @property
     def can_resume(self) -> bool:
         """Whether the run is queued or stopped before its end, and its data is still in its folder."""

@@ -10,7 +10,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from emu_core.api.execute import Face
+from emu_core.api.execute import Hooks
 from emu_core.api.inputs import RUN_SPEC, is_given, unlabelled_set
 from emu_core.api.labelled_texts import labelled_texts
 from emu_core.api.train import train
@@ -37,7 +37,7 @@ from emu_core.sklearn.stored import (
 from emu_core.sklearn.wording import in_words_of_fit
 from emu_core.training.method import Needs
 
-_UNSEEN = Face(write_card=lambda _run: None, measures=False)  # a run that is deleted once its encoder is open
+_UNSEEN = Hooks(measures=False)  # of a run that is deleted once its encoder is open
 _ENCODER = "encoder"  # the folder of the specialised encoder, as in a run
 _LARGEST_SEED = 2**31 - 1
 
@@ -209,7 +209,6 @@ class SpecialisedEncoder(SentenceTransformer):
                 unlabelled = unlabelled_set(unlabelled)
         with TemporaryDirectory(prefix="emu-") as folder:
             run = train(
-                _UNSEEN,
                 given.labelled,
                 out=Path(folder) / "run",
                 method=self.method,
@@ -219,6 +218,8 @@ class SpecialisedEncoder(SentenceTransformer):
                 seed=self._seed(),
                 device=self.device,
                 config=config,
+                hooks=_UNSEEN,
+                on_progress=lambda status: None,  # a notebook shows none
             )
             spec = f"{RUN_SPEC}{run.folder}"
             self.encoder_ = load_encoder(spec, device=pick_device(self.device))

@@ -1,6 +1,5 @@
 """The classifier of intents, which is saved in a folder, and shows itself in notebooks with what was measured."""
 
-from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 from typing import Any, Self
@@ -11,13 +10,10 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from emu_core.api import intent_classifier as _api
-from emu_core.data.held_texts import Texts
 from emu_core.data.sets import LabelledSet
 from emu_core.data.wording import kind_of
 from emu_core.errors import InputError
-from emu_core.evaluation.arrays import Vectors
 from emu_core.evaluation.vector_classifier import VectorClassifier
-from emu_core.notebook.predictions import Predictions, shown
 from emu_core.reports.prediction_notes import prediction_notes
 from emu_core.sklearn.encoders import SentenceEncoder, SpecialisedEncoder, open_transformer
 from emu_core.sklearn.stored import (
@@ -42,16 +38,6 @@ class IntentClassifier(StoredEstimator, _api.IntentClassifier):
     """Predicts intents from labelled sentences; see `emu_core.api.intent_classifier.IntentClassifier`."""
 
     fit = in_words_of_fit(language="languages='en'")(_api.IntentClassifier.fit)
-
-    def explain(
-        self,
-        X: Texts,  # noqa: N803 - as in all of scikit-learn
-        *,
-        vectors: Vectors | None = None,
-        languages: str | Sequence[str] = (),
-    ) -> Predictions:
-        """Return predictions with their reasons; see `emu_core.api.intent_classifier.IntentClassifier.explain`."""
-        return shown(super().explain(X, vectors=vectors, languages=languages))
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
         """Return scikit-learn's diagram for Jupyter and, once fitted, how far predictions hold."""

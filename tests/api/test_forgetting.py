@@ -13,7 +13,6 @@ from scipy.stats import spearmanr
 from emu_core import forgetting
 from emu_core.api import forgetting as api
 from emu_core.api import inputs
-from emu_core.api.forgetting import read_forgetting
 from emu_core.cli import main
 from emu_core.encoders.base import Encoder
 from emu_core.encoders.registry import available_encoders, load_encoder
@@ -23,6 +22,7 @@ from emu_core.evaluation.forgetting import retrieval_change, similarity_change
 from emu_core.formats.parallel.files import read_translations
 from emu_core.formats.texts.scored_pairs import read_scored_pairs
 from emu_core.runs.config import RunConfig
+from emu_core.runs.forgetting import read_forgetting
 from emu_core.runs.run import Run, create_run
 from emu_core.runs.stored_data import LabelledData
 from emu_core.runs.trained_on import TrainedOn

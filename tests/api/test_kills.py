@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from emu_core import configure, embed, load_encoder, pretrain, resume
+from emu_core.api.execute import Hooks
 from emu_core.api.pretrain import plan_pretraining
 from emu_core.cli import main
 from emu_core.data.texts.tasks import Tasks
@@ -65,7 +66,7 @@ def finish_within(folder: str, most_bytes: int) -> None:
     """Go on with a run on a full disk."""
     full_disk(most_bytes)
     try:
-        resume(folder, checkpoint_s=0)
+        resume(folder, hooks=Hooks(checkpoint_s=0))
     except RunError as error:
         os._exit(2 if "File too large" in str(error) or "disk" in str(error) else 3)
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from emu_core import evaluate, forgetting, load_encoder, pretrain, train
+from emu_core.api.execute import Hooks
 from emu_core.cli import main
 from emu_core.data.texts.parallel import ParallelText
 from emu_core.data.texts.running_text import RunningText
@@ -109,7 +110,9 @@ def test_a_stopped_run_goes_on_to_the_same_weights(
             Run(out).cancel()
 
     with pytest.raises(CancelledError):
-        pretrain(files, out=out, method=method, config=small(method), checkpoint_s=0, on_progress=stop)
+        pretrain(
+            files, out=out, method=method, config=small(method), hooks=Hooks(checkpoint_s=0), on_progress=stop
+        )
     stopped = Run(out)
     assert stopped.status().state is RunState.CANCELLED and stopped.can_resume
     assert main(["resume", str(out)]) == 0

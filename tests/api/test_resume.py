@@ -10,6 +10,7 @@ import torch
 from safetensors.torch import load_file
 
 from emu_core import configure, resume, train
+from emu_core.api.execute import Hooks
 from emu_core.errors import CancelledError, RunError
 from emu_core.runs.log import Record
 from emu_core.runs.run import Run, RunState, Status, create_run
@@ -143,7 +144,7 @@ def test_a_run_holds_no_pickle_while_it_is_unfinished(plans: Callable[[str], Pla
         if run.checkpoint.exists():
             torch.load(run.checkpoint, weights_only=True)  # runs no code that it holds
 
-    resume(run.folder, checkpoint_s=0, on_progress=look)
+    resume(run.folder, hooks=Hooks(checkpoint_s=0), on_progress=look)
     assert run.checkpoint in seen
     assert {path.suffix for path in seen if not path.name.startswith(".")} <= {
         ".json", ".jsonl", ".safetensors", ".parquet", ".md", ".pt",

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from emu_core import resume, train
+from emu_core.api.execute import Hooks
 from emu_core.api.train import plan_training
 from emu_core.data.sets import LabelledSet
 from emu_core.encoders.registry import load_encoder
@@ -148,7 +149,7 @@ def test_the_frozen_encoder_is_not_asked_twice(
         asked.clear()
         train(
             slot_set(), out=tmp_path / name, method="fmda", encoder=spec, device="cpu", config=CONFIG,
-            cache=tmp_path / "cache",
+            hooks=Hooks(cache=tmp_path / "cache"),
         )  # fmt: skip
         counts.append(sum(asked))
     assert counts[1] < counts[0]
@@ -202,6 +203,12 @@ def test_the_audit_says_what_a_method_does_with_rows_of_none(
         raise CancelledError
 
     with pytest.raises(CancelledError):
-        train(tmp_path / "commands.csv", out=tmp_path / "r", method=method, encoder=spec, on_audit=stop)
+        train(
+            tmp_path / "commands.csv",
+            out=tmp_path / "r",
+            method=method,
+            encoder=spec,
+            hooks=Hooks(on_audit=stop),
+        )
     (finding,) = (line for line in findings if "labelled out_of_scope" in line)
     assert words in finding

@@ -225,7 +225,7 @@ def test_a_method_is_trained_by_the_library(method: str, tmp_path: Path) -> None
 def test_emus_own_classifier_is_measured(tmp_path: Path) -> None:
     import torch
 
-    from emu_core.api.execute import Face
+    from emu_core.api.execute import Hooks
     from emu_core.api.train import train
     from emu_core.training.job import Outcome
 
@@ -234,11 +234,11 @@ def test_emus_own_classifier_is_measured(tmp_path: Path) -> None:
     assert isinstance(experiment, EmuExperiment)
     test = experiment.data.test.frame
     outcomes = list[Outcome]()
-    face = Face(write_card=lambda _: None, on_outcome=outcomes.append)
+    hooks = Hooks(on_outcome=outcomes.append)
     for method in ("emu", "softmax"):
         result = measure_cell(experiment, Cell(method, ("en",)))
         done = train(
-            face, experiment.data.train, out=tmp_path / method, method=method, encoder=tiny, device="cpu",
+            experiment.data.train, out=tmp_path / method, method=method, encoder=tiny, device="cpu", hooks=hooks,
             config=configure(method, "hf", epochs=1),
         )  # fmt: skip
         vectors = load_encoder(f"run:{done.folder}").encode(test["text"].tolist())

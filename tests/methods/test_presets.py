@@ -10,6 +10,7 @@ import torch
 from sentence_transformers import SentenceTransformer
 
 from emu_core import compare, configure, export, load_encoder, resume, train
+from emu_core.api.execute import Hooks
 from emu_core.api.train import plan_training
 from emu_core.cli import main
 from emu_core.data.sets import LabelledSet
@@ -144,7 +145,8 @@ def test_a_stopped_run_goes_on_where_it_stopped(
 
     with pytest.raises(CancelledError):
         train(
-            TWO, out=run.folder, preset="fast", device="cpu", checkpoint_s=0, on_progress=stop, snapshots=True
+            TWO, out=run.folder, preset="fast", device="cpu", snapshots=True,
+            hooks=Hooks(checkpoint_s=0), on_progress=stop,
         )  # fmt: skip
     assert run.can_resume
     resume(run.folder, on_progress=look)

@@ -11,7 +11,7 @@ from IPython.core.formatters import DisplayFormatter
 
 from emu_core.charts.comparison import MOST_CONFUSED
 from emu_core.errors import DataError, RunError
-from emu_core.notebook.comparison import NotebookComparison
+from emu_core.notebook.comparison import RunComparison
 from emu_core.runs.run import Run
 from tests.support.sentences import random_sentences
 
@@ -54,15 +54,15 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 
 @pytest.fixture(scope="module")
-def comparison(run: Run) -> NotebookComparison:
-    return NotebookComparison(SENTENCES, DATA.vectors, OTHER, ("A", "<i>B"), FORGETTING, ("a note <u>",), run)
+def comparison(run: Run) -> RunComparison:
+    return RunComparison(SENTENCES, DATA.vectors, OTHER, ("A", "<i>B"), FORGETTING, ("a note <u>",), run)
 
 
 def heats(figure: go.Figure) -> list[go.Heatmap]:
     return [trace for trace in figure.data if trace.type == "heatmap"]
 
 
-def test_jupyter_shows_the_verdict(comparison: NotebookComparison) -> None:
+def test_jupyter_shows_the_verdict(comparison: RunComparison) -> None:
     shown, _ = DisplayFormatter().format(comparison)
     page, mean = shown["text/html"], comparison.means.iloc[0]
     assert f"<b>{mean['other']:.1f} %</b>" in page and f"from {mean['base']:.1f}" in page
@@ -78,21 +78,21 @@ def test_jupyter_shows_the_verdict(comparison: NotebookComparison) -> None:
 
 
 def test_too_few_sentences_are_a_sentence_and_no_traceback() -> None:
-    one = NotebookComparison(SENTENCES.iloc[:2], DATA.vectors[:2], OTHER[:2])
+    one = RunComparison(SENTENCES.iloc[:2], DATA.vectors[:2], OTHER[:2])
     assert "leave-one-out needs two" in repr(one) and "leave-one-out needs two" in one._repr_html_()
 
 
-def test_all_guards_stand_in_one_table(comparison: NotebookComparison) -> None:
+def test_all_guards_stand_in_one_table(comparison: RunComparison) -> None:
     table = comparison.guards
     assert table["guard"].tolist() == [*["language"] * 3, "new intents", *["forgetting"] * 2, "training"]
     assert table["of"].tolist()[:3] == comparison.gains["language"].tolist()
     assert table["verdict"].tolist()[3:] == ["loses", "fell", "held", "the vectors have collapsed"]
     assert table["difference"].tolist()[3:6] == [-10.0, -0.1, 1.0]
-    alone = NotebookComparison(SENTENCES, DATA.vectors, OTHER)
+    alone = RunComparison(SENTENCES, DATA.vectors, OTHER)
     assert set(alone.guards["guard"]) == {"language"}
 
 
-def test_figures_hold_the_tables(comparison: NotebookComparison) -> None:
+def test_figures_hold_the_tables(comparison: RunComparison) -> None:
     accuracy = heats(comparison.plot.accuracy())
     for trace, column in zip(accuracy, ("base", "other", "difference"), strict=True):
         np.testing.assert_array_equal(trace.z, comparison.matrix(column))
@@ -112,7 +112,7 @@ def test_figures_hold_the_tables(comparison: NotebookComparison) -> None:
     )
 
 
-def test_confusion_counts_the_neighbours(comparison: NotebookComparison) -> None:
+def test_confusion_counts_the_neighbours(comparison: RunComparison) -> None:
     table = comparison.confusion()
     changes = comparison.changes()
     for row in table.to_dict("records"):
@@ -143,13 +143,13 @@ def test_of_many_intents_the_confused_are_drawn() -> None:
     apart = np.repeat(np.eye(n // 2), 2, axis=0) + 1e-3 * rng.normal(size=(n, n // 2))
     mixed = apart.copy()
     mixed[[6, 8]] = mixed[[8, 6]]  # i003 and i004 are taken for each other
-    (drawn,) = heats(NotebookComparison(frame, apart, mixed).plot.confusion("other"))
+    (drawn,) = heats(RunComparison(frame, apart, mixed).plot.confusion("other"))
     assert drawn.z.shape == (MOST_CONFUSED, MOST_CONFUSED)
     found = [(row, column) for row, column in np.argwhere(drawn.z > 0) if row != column]
     assert {drawn.text[row][column].split("<br>")[0] for row, column in found} == {"i003", "i004"}
 
 
-def test_the_map_is_laid_out_once(comparison: NotebookComparison) -> None:
+def test_the_map_is_laid_out_once(comparison: RunComparison) -> None:
     figure = comparison.plot.map("pca", "language", sentences=30)
     maps, points = comparison.layout("pca", 30)
     assert comparison.layout("pca", 30)[0] is maps and len(points) == 30
@@ -164,23 +164,23 @@ def test_the_map_is_laid_out_once(comparison: NotebookComparison) -> None:
         comparison.plot.map("mds")
 
 
-def test_what_is_not_there_is_said(comparison: NotebookComparison, tmp_path: Path) -> None:
+def test_what_is_not_there_is_said(comparison: RunComparison, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="there is no triple 999"):
         comparison.plot.triple(999)
     with pytest.raises(DataError, match="forgetting was not measured; call"):
-        NotebookComparison(SENTENCES, DATA.vectors, OTHER).plot.forgetting()
+        RunComparison(SENTENCES, DATA.vectors, OTHER).plot.forgetting()
     (tmp_path / "file").write_text("")
     with pytest.raises(RunError, match="choose another file"):
         comparison.to_html(tmp_path / "file" / "page.html")
 
 
-def test_the_curves_are_those_of_the_runs(comparison: NotebookComparison, tmp_path: Path) -> None:
+def test_the_curves_are_those_of_the_runs(comparison: RunComparison, tmp_path: Path) -> None:
     runs = [Run(tmp_path / name) for name in ("first", "second", "fitted in one step")]
     for place, run in enumerate(runs[:2]):
         run.folder.mkdir()
         record = {"kind": "step", "step": 1, "epoch": 1, "seconds": 0.1, "loss": 1.0 + place}
         (run.folder / "log.jsonl").write_text(json.dumps(record))
-    both = NotebookComparison(SENTENCES, DATA.vectors, OTHER, runs=runs)
+    both = RunComparison(SENTENCES, DATA.vectors, OTHER, runs=runs)
     assert [(trace.name, list(trace.y)) for trace in both.plot.curves().data] == [
         ("first", [1]),
         ("second", [2]),
@@ -189,12 +189,12 @@ def test_the_curves_are_those_of_the_runs(comparison: NotebookComparison, tmp_pa
         comparison.plot.curves()
 
 
-def test_the_page_is_the_commands(comparison: NotebookComparison, tmp_path: Path) -> None:
+def test_the_page_is_the_commands(comparison: RunComparison, tmp_path: Path) -> None:
     page = comparison.to_html(tmp_path / "new" / "page.html").read_text("utf-8")
     assert "<h2>Confused intents</h2>" in page and "&lt;b&gt;" in page and "<script>alert" not in page
 
 
-def test_a_map_turns_from_one_encoders_into_the_others(comparison: NotebookComparison) -> None:
+def test_a_map_turns_from_one_encoders_into_the_others(comparison: RunComparison) -> None:
     figure = comparison.morph("pca", sentences=30)
     places, points = comparison.layout("pca", 30)
     changes = comparison.changes()["change"].iloc[points["row"]]

@@ -9,7 +9,7 @@ import pytest
 
 from emu_core.errors import EmuError
 from emu_core.evaluation.retrieval import nearest
-from emu_core.notebook.comparison import NotebookComparison
+from emu_core.notebook.comparison import RunComparison
 from emu_core.notebook.explore import Explorer
 from tests.support.sentences import random_sentences
 
@@ -27,7 +27,7 @@ SENTENCES = pd.DataFrame(
 
 @pytest.fixture
 def explorer() -> Explorer:
-    return NotebookComparison(SENTENCES, DATA.vectors, OTHER, ("A", "B")).explore("pca", sentences=40)
+    return RunComparison(SENTENCES, DATA.vectors, OTHER, ("A", "B")).explore("pca", sentences=40)
 
 
 def lit(explorer: Explorer, colour: str, axis: str) -> list[int]:
@@ -69,7 +69,7 @@ def test_a_selection_on_one_map_lights_up_the_same_sentences_on_the_other(explor
     for colour in ("intent", "language"):
         for axis in ("x", "x2"):
             assert lit(explorer, colour, axis) == sorted(wanted)
-    changes = NotebookComparison(SENTENCES, DATA.vectors, OTHER, ("A", "B")).changes()
+    changes = RunComparison(SENTENCES, DATA.vectors, OTHER, ("A", "B")).changes()
     page = explorer._list.value
     assert "3 sentences chosen" in page and "<script" not in page
     for row in wanted:
@@ -125,4 +125,4 @@ def test_without_widgets_there_is_a_picture(explorer: Explorer) -> None:
 def test_a_missing_package_is_one_sentence(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(EmuError, match=r"pip install 'emu-core\[notebook\]'; comparison.plot.map"):
-        NotebookComparison(SENTENCES, DATA.vectors, OTHER).explore("pca")
+        RunComparison(SENTENCES, DATA.vectors, OTHER).explore("pca")

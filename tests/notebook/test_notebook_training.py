@@ -11,7 +11,6 @@ from nbclient import NotebookClient
 from nbformat import NotebookNode
 
 from emu_core.errors import DataError
-from emu_core.notebook.run import NotebookRun
 from emu_core.notebook.training import live_progress
 from emu_core.reports.cells import progress_cell
 from emu_core.runs.run import Run, RunState
@@ -26,7 +25,6 @@ from dataclasses import replace
 from pathlib import Path
 import emu_core
 from emu_core.notebook import training
-from emu_core.notebook.run import NotebookRun
 from emu_core.runs.run import Run
 from tests.support.small import small_set
 
@@ -41,7 +39,7 @@ threading.Thread(target=stop_when_training).start()
 config = replace(emu_core.configure("emu", "use"), epochs=4, critic_steps=1)
 emu_core.train(small_set(("en", "de")), out="run", method="emu", config=config, device="cpu")
 """,
-    "NotebookRun('run')",
+    "Run('run')",
     "assert Run('run').checkpoint.exists() and Run('run').can_resume",
     """
 import tqdm.auto, tqdm.std
@@ -141,7 +139,7 @@ def test_outside_a_notebook_nothing_is_drawn(tmp_path: Path) -> None:
 
 
 def test_what_is_no_run_says_so(tmp_path: Path) -> None:
-    assert "is not a run: it has no status.json" in NotebookRun(tmp_path)._repr_html_()
+    assert "is not a run: it has no status.json" in Run(tmp_path)._repr_html_()
     assert DataError("no <b>")._render_traceback_() == ["DataError: no <b>"]
 
 

@@ -15,7 +15,7 @@ from emu_app.workbench.subject import Subject
 from emu_core.cli.compare import print_comparison
 from emu_core.errors import DataError
 from emu_core.notebook.builder import make_notebook
-from emu_core.notebook.comparison import NotebookComparison
+from emu_core.notebook.comparison import RunComparison
 from emu_core.reports import views
 from emu_core.reports.comparison_page import comparison_page
 from emu_core.reports.figures_as_text import TextTable
@@ -46,16 +46,16 @@ NEW = ComparisonView(
 
 
 @pytest.fixture(scope="module")
-def comparison() -> NotebookComparison:
-    return NotebookComparison(SENTENCES, DATA.vectors, OTHER, ("A", "B"))
+def comparison() -> RunComparison:
+    return RunComparison(SENTENCES, DATA.vectors, OTHER, ("A", "B"))
 
 
-def tabs(comparison: NotebookComparison, *, is_measured: bool = True) -> list[str]:
+def tabs(comparison: RunComparison, *, is_measured: bool = True) -> list[str]:
     return list(drawer._views(Subject({"A": "use", "B": "run:b"}, "key", comparison, is_measured, False)))
 
 
 def test_a_new_view_is_everywhere(
-    comparison: NotebookComparison, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    comparison: RunComparison, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(views, "VIEWS", (*VIEWS, NEW))
     page = comparison_page(comparison)
@@ -76,7 +76,7 @@ def test_a_new_view_is_everywhere(
     assert part.split() == ["In", "characters", "&", "no", "more.", "length", "</td><script>12345"]
 
 
-def test_every_view_is_everywhere(comparison: NotebookComparison, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_view_is_everywhere(comparison: RunComparison, capsys: pytest.CaptureFixture[str]) -> None:
     assert len({view.name for view in VIEWS}) == len({view.title for view in VIEWS}) == len(VIEWS)
     page, records = comparison_page(comparison), comparison_records(comparison)
     own = {name for tab in drawer._ASKING for name in tab.views[1:]} | set(drawer._OF_RUN)
@@ -96,15 +96,13 @@ def test_every_view_is_everywhere(comparison: NotebookComparison, capsys: pytest
     assert tabs(comparison, is_measured=False) == ["Sentence triples", "Similarity"]
 
 
-def test_a_tab_of_no_view_is_an_error(
-    comparison: NotebookComparison, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_tab_of_no_view_is_an_error(comparison: RunComparison, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(views, "VIEWS", VIEWS[1:])  # without accuracy, which a tab draws in its own way
     with pytest.raises(KeyError, match="accuracy"):
         tabs(comparison)
 
 
-def test_a_notebook_shows_a_view(comparison: NotebookComparison, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_notebook_shows_a_view(comparison: RunComparison, monkeypatch: pytest.MonkeyPatch) -> None:
     shown: list[Any] = []
     monkeypatch.setattr("IPython.display.display", lambda *objects: shown.extend(objects))
     for name in ("confusion", "forgetting"):
@@ -118,7 +116,7 @@ def test_a_notebook_shows_a_view(comparison: NotebookComparison, monkeypatch: py
         comparison.view("none")
 
 
-def test_everything_goes_into_one_json_object(comparison: NotebookComparison) -> None:
+def test_everything_goes_into_one_json_object(comparison: RunComparison) -> None:
     records = json.loads(json.dumps(comparison_records(comparison)))
     assert (records["base"], records["other"], records["sentences"]) == ("A", "B", 60)
     assert len(records["accuracy"]) == 9 and len(records["change_counts"]) == 3
@@ -136,7 +134,7 @@ def test_everything_goes_into_one_json_object(comparison: NotebookComparison) ->
 
 
 def test_a_terminal_shows_some_rows_of_each_kind(
-    comparison: NotebookComparison, capsys: pytest.CaptureFixture[str]
+    comparison: RunComparison, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (changes,) = (view for view in VIEWS if view.name == "changes")
     counts = comparison.changes()["change"].value_counts()
@@ -157,7 +155,7 @@ def test_a_terminal_shows_some_rows_of_each_kind(
 
 
 def test_a_wide_table_is_printed_row_by_row(
-    comparison: NotebookComparison, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    comparison: RunComparison, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     wide = TextTable(("one", "other"), [["x" * 85, "y" * 85], ["short", "z" * 100]])
     monkeypatch.setattr(views, "VIEWS", (replace(NEW, text=lambda comparison: wide),))
@@ -167,7 +165,7 @@ def test_a_wide_table_is_printed_row_by_row(
 
 
 def test_of_many_changes_some_of_each_kind_are_listed(
-    comparison: NotebookComparison, monkeypatch: pytest.MonkeyPatch
+    comparison: RunComparison, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (changes,) = (view for view in VIEWS if view.name == "changes")
     monkeypatch.setattr(views, "MOST_CHANGES", 2)

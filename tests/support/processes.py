@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from emu_core import resume
+from emu_core.api.execute import Hooks
 from emu_core.cli import main
 from emu_core.runs.checkpoint import Checkpoint
 from emu_core.runs.config import RunConfig
@@ -150,4 +151,4 @@ def create_and_finish(
     os.replace, os.rename = counting(os.replace), counting(os.rename)
     if not (Path(folder) / "status.json").exists():
         create_run(Path(folder), config, data)
-    resume(folder, checkpoint_s=checkpoint_s)
+    resume(folder, hooks=Hooks(checkpoint_s=checkpoint_s))

@@ -12,7 +12,7 @@ import torch
 from safetensors.numpy import load_file
 
 from emu_core import configure, load_encoder, resume, train
-from emu_core.api.execute import Face, execute
+from emu_core.api.execute import Hooks, execute
 from emu_core.api.train import plan_training
 from emu_core.data.sets import LabelledSet
 from emu_core.encoders.base import Encoder
@@ -255,7 +255,7 @@ def test_a_finished_part_is_not_trained_again(specs: tuple[str, str], tmp_path: 
             run.cancel()
 
     with pytest.raises(CancelledError):
-        resume(run.folder, checkpoint_s=0, on_progress=cancel_in_second)
+        resume(run.folder, hooks=Hooks(checkpoint_s=0), on_progress=cancel_in_second)
     folders = (run.training_folder / "parts").iterdir()
     stored = {folder.name: sorted(path.name for path in folder.iterdir()) for folder in folders}
     assert "result.json" in stored["0"] and stored["1"] == ["checkpoint.pt"]
@@ -278,7 +278,7 @@ def test_a_run_whose_joined_runs_have_changed_is_one_sentence(specs: tuple[str, 
     values["parts"] = [*values["parts"], values["parts"][0]]  # type: ignore[misc, index]
     run.write("config.json", values)
     with pytest.raises(TrainingError, match="joins other encoders than when the run was made"):
-        execute(Face(lambda _: None), run, SINGLE_PROCESS)
+        execute(run, SINGLE_PROCESS)
 
 
 def test_a_joined_run_is_specialised_part_by_part(kept: Run, tmp_path: Path) -> None:

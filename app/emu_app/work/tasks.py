@@ -31,7 +31,6 @@ from emu_core.errors import DataError
 from emu_core.evaluation.vector_classifier import PredictionFacts
 from emu_core.exporting import ExportFormat
 from emu_core.files import disk_fault, whole_file
-from emu_core.reports.export_readme import write_readme
 from emu_core.runs.run import Run, cant_write
 from emu_core.threads import give_memory_back
 
@@ -73,7 +72,6 @@ def export_to_zip(spec: str, format: ExportFormat, name: str, path: Path) -> int
         with TemporaryDirectory(dir=path.parent) as made, whole_file(path) as partial:
             # Exporting has two parts; packing is the third.
             folder = export(
-                write_readme,
                 source,
                 Path(made) / name,
                 format=format,

@@ -15,11 +15,10 @@ from emu_app.work import cache
 from emu_app.work.background import report
 from emu_app.work.vectors import weights_of
 from emu_core import charts
-from emu_core.api.execute import Face
-from emu_core.api.forgetting import forgetting, read_forgetting
+from emu_core.api.forgetting import forgetting
 from emu_core.charts.intervals import ROW
 from emu_core.evaluation.forgetting import MOST_FALL_POINTS, MOST_FALL_SPEARMAN, PARTS, measure_name
-from emu_core.reports.card import write_card
+from emu_core.runs.forgetting import read_forgetting
 from emu_core.runs.run import Run
 
 _MOST_NAMED = 3  # measures in a sentence, the worst first
@@ -91,7 +90,7 @@ def _draw_offer(run: Run) -> None:
     if st.session_state.get(asked):
         key = f"forgetting:{weights_of(f'{RUN_PREFIX}{run.folder}')}"
         label = f"{run.name}: encoding the small set with both encoders; small ones take up to a minute"
-        if cache.computed(key, label, partial(forgetting, Face(write_card), on_progress=report), run.folder):
+        if cache.computed(key, label, partial(forgetting, on_progress=report), run.folder):
             st.session_state.pop(asked)
             cache.background().forget(key)  # the result is in the run's folder
             st.rerun()

@@ -496,8 +496,10 @@ class EmuExperiment(Experiment):
         if cell.half is not None:
             labelled = with_intents(labelled, self.halves[cell.half])
         if not cell.system.startswith(_PEER):
-            options = {"train_languages": cell.on, "config": self._settings_of(cell.system, cell.variant)}
-            trained, classify, took, facts = self.train(labelled, cell, folder, method=cell.system, **options)
+            settings = self._settings_of(cell.system, cell.variant)
+            trained, classify, took, facts = self.train(
+                labelled, cell, folder, method=cell.system, train_languages=cell.on, config=settings
+            )
             by_layer = None if classify is None else lambda texts: classify(trained.encode(texts))
             return System(trained.encode, by_layer, took, facts)
         peer, part = Peer(cell.system.removeprefix(_PEER)), labelled.select(languages=cell.on)

@@ -3,8 +3,8 @@
 import pytest
 
 from emu_core.api import forgetting as api_forgetting
-from emu_core.api.forgetting import read_forgetting
 from emu_core.data.sets import LabelledSet
+from emu_core.runs.forgetting import read_forgetting
 from emu_core.runs.run import Run
 from tests.support.app_pages import compare
 from tests.support.at_once import AtOnce

@@ -13,6 +13,7 @@ import torch
 from safetensors.torch import load_file
 
 from emu_core import configure, load_encoder, resume, train
+from emu_core.api.execute import Hooks
 from emu_core.api.train import plan_training
 from emu_core.cli import main
 from emu_core.data.reading import ColumnMapping
@@ -170,7 +171,7 @@ def test_sentences_that_never_had_labels_are_enough(teacher: Run, tmp_path: Path
         unlabelled=[extra],
         snapshots=True,
         device="cpu",
-        on_audit=found.extend,
+        hooks=Hooks(on_audit=found.extend),
     )
     assert found[0] == f"{len(frame) // 3 * 2} sentences without labels in en, ja."
     assert run.config().unlabelled_languages == ("en", "ja", "nl")
@@ -346,7 +347,7 @@ def test_a_resumed_run_does_not_encode_with_the_teacher_again(
             run.cancel()
 
     with pytest.raises(CancelledError):
-        distilled(small_set(), run.folder, teacher, on_progress=stop, checkpoint_s=0)
+        distilled(small_set(), run.folder, teacher, on_progress=stop, hooks=Hooks(checkpoint_s=0))
     (stored,) = run.training_folder.glob("teacher-*.safetensors")
     assert run.checkpoint.exists()
 
