@@ -29,8 +29,8 @@ from emu_core.data.demo import load_demo, reference_texts
 from emu_core.encoders.registry import load_encoder
 from emu_core.encoders.specs import parts_of
 from emu_core.evaluation.guard import Verdict, language_change
-from emu_core.methods.posterior.fit import Examples, fit_head
-from emu_core.methods.posterior.settings import PosteriorConfig
+from emu_core.methods.head.fit import Examples, fit_head
+from emu_core.methods.head.settings import HeadConfig
 from emu_core.methods.registry import configure
 from emu_core.settings import Settings, settings_by_part
 
@@ -257,7 +257,7 @@ def base(_: Examples) -> Map:
     return lambda vectors: vectors
 
 
-def posterior(config: PosteriorConfig) -> Fit:
+def one_head(config: HeadConfig) -> Fit:
     """Return a function that fits the method with these settings."""
 
     def fit(examples: Examples) -> Map:
@@ -322,11 +322,11 @@ def main() -> None:
     options = parser.parse_args()
     vault = Vault(options.data, options.vectors, options.encoder, options.weights)
     candidates = [("base", base)] + [
-        (json.dumps(changes), heads(vault, configure("posterior", options.encoder, **changes)))
+        (json.dumps(changes), heads(vault, configure("head", options.encoder, **changes)))
         for changes in ({}, *changed_settings(options))
     ]
     if options.one_head:
-        candidates.append(("one head", posterior(configure("posterior", "joined"))))
+        candidates.append(("one head", one_head(configure("head", "joined"))))
     cpu = {"cpu ms": cpu_ms(vault)} if options.cpu else {}
     for name, fit in candidates:
         found = {
@@ -337,8 +337,8 @@ def main() -> None:
 
 def add_settings(parser: argparse.ArgumentParser) -> None:
     """Add an option for each setting of the method, and `--together`."""
-    for field in fields(PosteriorConfig):
-        kind = type(getattr(PosteriorConfig(), field.name))
+    for field in fields(HeadConfig):
+        kind = type(getattr(HeadConfig(), field.name))
         parser.add_argument(f"--{field.name.replace('_', '-')}", type=kind, nargs="+", help="one or several")
     parser.add_argument("--together", action="store_true", help="change the named settings together")
 
@@ -346,7 +346,7 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
 def changed_settings(options: argparse.Namespace) -> list[dict[str, float]]:
     """Return the settings named on the command line: each value by itself, or the first of each together."""
     named: dict[str, list[float]] = {
-        field.name: values for field in fields(PosteriorConfig) if (values := getattr(options, field.name))
+        field.name: values for field in fields(HeadConfig) if (values := getattr(options, field.name))
     }
     if options.together:
         return [{name: values[0] for name, values in named.items()}]
@@ -355,7 +355,7 @@ def changed_settings(options: argparse.Namespace) -> list[dict[str, float]]:
 
 def heads(vault: Vault, settings: Settings) -> Fit:
     """Return a function that fits the method on the encoder, or on each part of joined ones, with its settings."""
-    fits = [posterior(part) for part in settings_by_part(settings) if isinstance(part, PosteriorConfig)]
+    fits = [one_head(part) for part in settings_by_part(settings) if isinstance(part, HeadConfig)]
     return of_each_part(fits, vault) if vault.parts else fits[0]
 
 

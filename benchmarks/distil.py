@@ -29,7 +29,7 @@ from benchmarks.default_method import (
     Vault,
     Vectors,
     base,
-    posterior,
+    one_head,
     precision,
     unit,
 )
@@ -37,8 +37,8 @@ from emu_core.encoders.base import Encoder
 from emu_core.encoders.registry import encoder_kind, load_encoder
 from emu_core.methods.distil.settings import DistilConfig
 from emu_core.methods.distil.trainer import DistilTrainer
-from emu_core.methods.posterior.encoder import PosteriorEncoder
-from emu_core.methods.posterior.fit import Examples, fit_head
+from emu_core.methods.head.encoder import HeadEncoder
+from emu_core.methods.head.fit import Examples, fit_head
 from emu_core.methods.registry import configure
 from emu_core.training.fit import fit
 
@@ -73,7 +73,7 @@ def teacher_of(vaults: Mapping[str, Vault], encoders: Sequence[str], *, fitted: 
     def fit_heads(rows: Rows, labelled: Mask) -> Embed:
         heads = {}
         for encoder in encoders:
-            how = posterior(configure("posterior", encoder)) if fitted else base
+            how = one_head(configure("head", encoder)) if fitted else base
             heads[encoder] = how(rows.by_encoder[encoder].labels(labelled, vaults[encoder].reference))
         return lambda vectors: np.concatenate([unit(heads[name](vectors[name])) for name in encoders], axis=1)
 
@@ -147,7 +147,7 @@ class Student:
         """Return the encoder to train; for the spec "default" `use` with its default head on the labels."""
         if self.spec != DEFAULT:
             return load_encoder(self.spec)
-        return PosteriorEncoder(load_encoder("use"), fit_head(examples, configure("posterior", "use")))
+        return HeadEncoder(load_encoder("use"), fit_head(examples, configure("head", "use")))
 
     def train(self, encoder: Encoder, texts: Sequence[str], vectors: Vectors) -> Encoder:
         """Train an encoder on the teacher's vectors (N, d) of N sentences, and return it."""

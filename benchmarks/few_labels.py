@@ -9,7 +9,7 @@ Of the real sets, the drawn sentences are the pool, too: `known` is the mean ove
 `regression` has a logistic regression's probabilities as vectors, and the answers of its classifier.
 
 Settings of the method that are named add figures of their own. `--reliable` replaces the share of the covariance within
-intents from which on the whitening is as strong as its setting says (`emu_core.methods.posterior.whitening`).
+intents from which on the whitening is as strong as its setting says (`emu_core.methods.head.whitening`).
 """
 
 import argparse
@@ -36,7 +36,7 @@ from benchmarks.default_method import (
     base,
     changed_settings,
     commands,
-    posterior,
+    one_head,
     unit,
 )
 from benchmarks.published import classified, nearest, peer
@@ -44,8 +44,8 @@ from benchmarks.sets import Part, frame_of, parts_of
 from emu_core.bench.peers import Peer
 from emu_core.evaluation.classifier import regression
 from emu_core.evaluation.intent_regression import weights
-from emu_core.methods.posterior import whitening
-from emu_core.methods.posterior.fit import Examples
+from emu_core.methods.head import whitening
+from emu_core.methods.head.fit import Examples
 from emu_core.methods.registry import configure
 
 REAL = ("xsid", "faq", "lu", "banking77", "clinc150")
@@ -133,10 +133,10 @@ def main() -> None:
     systems: dict[str, Callable[[Examples], Map]] = {
         "base": base,
         "baseline": baseline,
-        "default": posterior(configure("posterior", options.encoder)),
+        "default": one_head(configure("head", options.encoder)),
     }
     for changes in changed_settings(options):
-        systems[json.dumps(changes)] = posterior(configure("posterior", options.encoder, **changes))
+        systems[json.dumps(changes)] = one_head(configure("head", options.encoder, **changes))
     for name, counts in ((name, LABELS[name]) for name in options.sets):
         if name in REAL:
             frame = frame_of(name, options.data)

@@ -223,7 +223,7 @@ def _costs(bench: Bench) -> Iterator[Facts]:
 
 def methods(bench: Bench) -> Facts:
     """Compare each method on both devices: the first loss, the mean accuracy, and the time."""
-    facts: Facts = {"posterior": _method(bench, "demo", "posterior", {})}
+    facts: Facts = {"head": _method(bench, "demo", "head", {})}
     for name in EMU if bench.is_gpu else EMU[:1]:
         facts[name] = _method(bench, "demo", name, {"epochs": 1})
     commands = bench.folder / "commands"

@@ -24,8 +24,8 @@ from emu_core import configure, load_encoder, train
 from emu_core.data.sets import LabelledSet
 
 BASE = "base"
-TEACHER = (("use", "posterior"), ("e5-small", "emu"))
-ENCODERS, METHODS = ("use", "e5-small"), (BASE, "posterior", "emu")
+TEACHER = (("use", "head"), ("e5-small", "emu"))
+ENCODERS, METHODS = ("use", "e5-small"), (BASE, "head", "emu")
 
 
 def divisions(data: Labelled) -> dict[str, tuple[NDArray[np.bool_], NDArray[np.bool_]]]:
@@ -89,8 +89,8 @@ def measure(
     if options.three:
         second = ("e5-small", "emu, seed 1")
         trained(second, method="emu", encoder="e5-small", seed=1)
-        default, (_, emu) = ("use", "posterior"), TEACHER
-        three = [(default, ("e5-small", "posterior"), emu), (default, emu, second), (emu, second), (second,)]
+        default, (_, emu) = ("use", "head"), TEACHER
+        three = [(default, ("e5-small", "head"), emu), (default, emu, second), (emu, second), (second,)]
     students = []
     teacher = "+".join(f"run:{folder / '-'.join(key)}" for key in TEACHER)
     for (start, spec), epochs in product(
@@ -105,7 +105,7 @@ def measure(
         )
         students.append((key,))
         on_top = ("use", f"default on the {key[1]}")
-        trained(on_top, method="posterior", encoder=f"run:{folder / '-'.join(key)}")
+        trained(on_top, method="head", encoder=f"run:{folder / '-'.join(key)}")
         seconds[on_top] += seconds[key]
         students.append((on_top,))
     for parts in (*alone, *pairs, *three, *students):

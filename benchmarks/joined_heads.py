@@ -3,7 +3,7 @@
 Prints one JSON object for each: what `benchmarks.default_method` measures of `use+e5-small`. Fixed weights of the parts
 are `--weights` there.
 
-- `by confidence P`: a sentence's weight of a part is the length of d in `PosteriorHead`, from 0 to 1, to the power P,
+- `by confidence P`: a sentence's weight of a part is the length of d in `IntentHead`, from 0 to 1, to the power P,
   relative to the sum over the parts.
 - `by gate P`: the same with the gate, from 0 to 1, in place of the length.
 - `shared probabilities`: each part is moved towards the intents by the product of both parts' probabilities, made to
@@ -25,8 +25,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from benchmarks.default_method import Fit, Map, Vault, Vectors, measure
-from emu_core.methods.posterior.fit import Examples, fit_head
-from emu_core.methods.posterior.head import PosteriorHead
+from emu_core.methods.head.fit import Examples, fit_head
+from emu_core.methods.head.head import IntentHead
 from emu_core.methods.registry import configure
 
 ENCODERS = ("use", "e5-small")
@@ -48,7 +48,7 @@ def joined(vault: Vault, power: float, *, shared: bool = False, by_gate: bool = 
                     vectors=of_parts[number],
                     reference={language: parts[number] for language, parts in references.items()},
                 ),
-                configure("posterior", name),
+                configure("head", name),
             )
             for number, name in enumerate(ENCODERS)
         ]
@@ -66,7 +66,7 @@ def joined(vault: Vault, power: float, *, shared: bool = False, by_gate: bool = 
 
 
 def _embed(
-    heads: Sequence[PosteriorHead], parts: Sequence[Tensor], power: float, *, shared: bool, by_gate: bool
+    heads: Sequence[IntentHead], parts: Sequence[Tensor], power: float, *, shared: bool, by_gate: bool
 ) -> Tensor:
     """Return the joined vectors of sentences, given their vectors by each encoder."""
     mapped = [head.mapped(part) for head, part in zip(heads, parts, strict=True)]

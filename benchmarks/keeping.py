@@ -26,7 +26,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from benchmarks.default_method import LABELLED, Labelled, Vault, Vectors, base, posterior, unit
+from benchmarks.default_method import LABELLED, Labelled, Vault, Vectors, base, one_head, unit
 from benchmarks.joined import BASE, ENCODERS, divisions
 from emu_core.data.sets import LabelledSet, unlabelled_from
 from emu_core.encoders.base import Encoder, TokenIds
@@ -35,13 +35,13 @@ from emu_core.losses.relations import cosine_difference, cosines_to_others, neig
 from emu_core.methods.distil.settings import DistilConfig
 from emu_core.methods.emu.batches import EmuBatch, prepare_batches
 from emu_core.methods.emu.trainer import EmuTrainer, LanguageDiscriminator
-from emu_core.methods.posterior.encoder import PosteriorEncoder
-from emu_core.methods.posterior.fit import fit_head
+from emu_core.methods.head.encoder import HeadEncoder
+from emu_core.methods.head.fit import fit_head
 from emu_core.methods.registry import configure
 from emu_core.training.fit import fit
 
 KEPT = 24  # sentences in a step whose cosines are kept
-MAP, EMU, DEFAULT = "map", "emu", "posterior"
+MAP, EMU, DEFAULT = "map", "emu", "head"
 
 
 class KeepingTrainer(EmuTrainer):
@@ -72,7 +72,7 @@ def trained(
     encoder = load_encoder(name)
     if variant == MAP:
         examples = Labelled(frame, vectors).labels(learnt, vault.reference)
-        encoder = PosteriorEncoder(encoder, fit_head(examples, configure("posterior", name, share=0.0)))
+        encoder = HeadEncoder(encoder, fit_head(examples, configure("head", name, share=0.0)))
     rows = LabelledSet(frame[learnt].assign(split="").reset_index(drop=True), "rows")
     others = unlabelled_from(rows, [language for language in rows.languages if language != LABELLED])
     config = configure("emu", name)
@@ -125,7 +125,7 @@ def main() -> None:
                     learnt: NDArray[np.bool_] = learnt,
                 ) -> Vectors:
                     if variant in (BASE, DEFAULT):
-                        how = base if variant == BASE else posterior(configure("posterior", name))
+                        how = base if variant == BASE else one_head(configure("head", name))
                         return how(Labelled(frame, vectors).labels(learnt, vault.reference))(vectors)
                     encoder = trained(name, variant, frame, learnt, vault, vectors)
                     return encoder.encode(frame["text"].tolist())

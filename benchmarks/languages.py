@@ -5,7 +5,7 @@ Assistant's English file, three rooms and three devices. The labels, and the poo
 translations (`file de`), or the generated sentences of a language. Prints one JSON object for each language of the
 labels and each candidate, by the language of the queries: Acc@1 of the base; or its change, and what is known of a
 language without labels: by how much the share of the queries rose most that go to one intent (`excess`), and, of a
-single encoder, the mean gate of `PosteriorHead`. Encoders were not trained on some of the languages.
+single encoder, the mean gate of `IntentHead`. Encoders were not trained on some of the languages.
 """
 
 import argparse
@@ -29,8 +29,8 @@ from numpy.typing import NDArray
 from benchmarks.default_method import LABELLED, Map, Vault, Vectors, heads, unit
 from benchmarks.joined_heads import joined
 from emu_core.data.commands.wordings import Expander
-from emu_core.methods.posterior.fit import Examples, choose_penalty, choose_strength, fit_head
-from emu_core.methods.posterior.head import PosteriorHead
+from emu_core.methods.head.fit import Examples, choose_penalty, choose_strength, fit_head
+from emu_core.methods.head.head import IntentHead
 from emu_core.methods.registry import configure
 
 Intents = NDArray[np.str_]
@@ -129,7 +129,7 @@ def excess(before: Intents, after: Intents) -> float:
 
 
 @torch.no_grad()
-def mean_gate(head: PosteriorHead, vectors: Vectors) -> float:
+def mean_gate(head: IntentHead, vectors: Vectors) -> float:
     """Return the mean of the gate, from 0 to 1."""
     x = head.mapped(torch.from_numpy(vectors))
     return float(head._gate(F.linear(x, head.weight, head.bias), x @ head.anchors.T).mean())
@@ -137,13 +137,13 @@ def mean_gate(head: PosteriorHead, vectors: Vectors) -> float:
 
 def candidates(
     vault: Vault, penalties: Sequence[float], examples: Examples
-) -> Iterator[tuple[str, Map, PosteriorHead | None]]:
+) -> Iterator[tuple[str, Map, IntentHead | None]]:
     """Yield the default and others, each with its head if there is one alone."""
     if vault.parts:
-        yield "default", heads(vault, configure("posterior", vault.encoder))(examples), None
+        yield "default", heads(vault, configure("head", vault.encoder))(examples), None
         yield "parts weighed by their gates", joined(vault, 0.5, by_gate=True)(examples), None
         return
-    config = configure("posterior", vault.encoder)
+    config = configure("head", vault.encoder)
     settings = choose_strength(examples, config).settings
     for penalty in (choose_penalty(examples, settings), *penalties):
         head = fit_head(examples, settings, penalty)
@@ -151,7 +151,7 @@ def candidates(
 
 
 @torch.no_grad()
-def _on_arrays(head: PosteriorHead, vectors: Vectors) -> Vectors:
+def _on_arrays(head: IntentHead, vectors: Vectors) -> Vectors:
     embedded: Vectors = head.in_parts(torch.from_numpy(vectors)).numpy()
     return embedded
 

@@ -11,7 +11,7 @@ import argparse
 from collections.abc import Mapping
 from pathlib import Path
 
-from benchmarks.default_method import Fit, Labelled, Map, Vault, Vectors, base, posterior
+from benchmarks.default_method import Fit, Labelled, Map, Vault, Vectors, base, one_head
 
 # isort: split
 import numpy as np
@@ -24,15 +24,15 @@ from emu_core.bench.peers import Peer, frozen_peer
 from emu_core.data.repeats import group_numbers
 from emu_core.data.sets import LABELLED_COLUMNS, LabelledSet
 from emu_core.evaluation.leave_one_out import NeighbourAccuracy, leave_one_out, pool_accuracy
-from emu_core.methods.posterior.fit import Examples, evened_languages
-from emu_core.methods.posterior.settings import PosteriorConfig
+from emu_core.methods.head.fit import Examples, evened_languages
+from emu_core.methods.head.settings import HeadConfig
 from emu_core.methods.registry import configure
 
 ENCODERS = ("use", "e5-small")
 EVENED = "base-evened"
 
 
-def evened(config: PosteriorConfig) -> Fit:
+def evened(config: HeadConfig) -> Fit:
     """Return a function that removes the languages' differences and the common mean, as the default method does."""
     return lambda examples: lambda vectors: evened_languages(vectors, examples.reference, config)
 
@@ -71,13 +71,13 @@ def peer(kind: Peer) -> Fit:
 
 def systems_of(encoder: str) -> Mapping[str, Fit]:
     """Return the systems by name."""
-    config = configure("posterior", encoder)
-    if not isinstance(config, PosteriorConfig):
+    config = configure("head", encoder)
+    if not isinstance(config, HeadConfig):
         raise TypeError(encoder)
     return {
         "base": base,
         **({EVENED: evened(config)} if config.evens_languages else {}),
-        "posterior": posterior(config),
+        "head": one_head(config),
         **{kind.value: peer(kind) for kind in Peer if kind.is_frozen},
     }
 

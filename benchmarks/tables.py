@@ -45,7 +45,7 @@ LABELS = {
     "emu-without-ld-cl": "Emu without the discriminator and the center loss",
     "emu-parallel": "Emu-Parallel",
     "emu-anchored": "`emu-anchored`",
-    "posterior": "`posterior`",
+    "head": "`head`",
     "logistic-regression": "frozen, logistic regression",
     "lda": "frozen, LDA",
     "prototypes": "frozen, means of the intents",
@@ -129,7 +129,7 @@ class Figure(NamedTuple):
     @property
     def with_seeds(self) -> str:
         """The mean and the number of seeds of a trained system."""
-        is_trained = self.system not in ("base", "base-evened", "posterior", *FROZEN_PEERS)
+        is_trained = self.system not in ("base", "base-evened", "head", *FROZEN_PEERS)
         return f"{self.mean:.1f} ({SEEDS[len(self.by_seed)]})" if is_trained else f"{self.mean:.1f}"
 
 
@@ -227,7 +227,7 @@ def home_text(encoder: str, system: str, measure: str = "nearest") -> str:
 
 def sets_table() -> list[str]:
     """Every set with intents that have labels, and the systems that leave the encoder as it is, and Emu."""
-    systems = ("base", "base-evened", "posterior", "logistic-regression", "lda", "emu")
+    systems = ("base", "base-evened", "head", "logistic-regression", "lda", "emu")
     lines = []
     for where in (DEMO, DEMO_QUARTERS, SIB_DEV, SIB_QUARTERS, HOME_ASSISTANT):
         for encoder in ENCODERS:
@@ -244,7 +244,7 @@ def classifiers_table() -> list[str]:
     """Nearest neighbour in the pool beside classifiers, on Home Assistant's commands."""
     lines = []
     for encoder in ENCODERS:
-        cells = [home_text(encoder, system) for system in ("base", "posterior")]
+        cells = [home_text(encoder, system) for system in ("base", "head")]
         cells += [home_text(encoder, system, "classifier") for system in ("logistic-regression", "lda")]
         lines.append(line([f"`{encoder}`", *cells]))
     return lines
@@ -323,7 +323,7 @@ def real_table(encoder: str) -> list[str]:
     """The real sets: the nearest labelled sentence, or a classifier, and the lead over the best alternative."""
     lines = []
     for where in REAL:
-        systems = [figure(where, encoder, system) for system in ("base", "base-evened", "posterior", "emu")]
+        systems = [figure(where, encoder, system) for system in ("base", "base-evened", "head", "emu")]
         frozen = [figure(where, encoder, system, "classifier") for system in FROZEN_PEERS]
         trained = [figure(where, encoder, system) for system in PEERS if system not in FROZEN_PEERS]
         trained += [
@@ -366,7 +366,7 @@ def readme_table() -> list[str]:
             base = figure(where, encoder, "base")
             if base is None:
                 continue
-            ours = [figure(where, encoder, system) for system in ("posterior", "emu")]
+            ours = [figure(where, encoder, system) for system in ("head", "emu")]
             best = max(alternatives(where, encoder), key=lambda one: one.mean)
             row = [base, *ours, *([] if best.system == "base" else [best])]
             leader = max((one for one in row if one is not None), key=lambda one: one.mean)

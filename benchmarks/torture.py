@@ -24,7 +24,7 @@ from tests.support.short_plans import Plan, plan
 from tests.support.slot_set import slot_set
 from tests.support.tiny_transformer import tiny_transformer
 
-METHODS = ("bicvm", "dual-encoder", "emu", "fmda", "meaning-language", "posterior")
+METHODS = ("bicvm", "dual-encoder", "emu", "fmda", "meaning-language", "head")
 CHECKPOINT_S = 0.05  # so that random moments fall between several checkpoints
 
 
@@ -63,7 +63,7 @@ def torture(method: str, moments: int, draw: random.Random) -> dict[str, Any]:
 
 def small_plan(method: str, folder: Path) -> Plan:
     """Return the arguments of a run of at most a second; an encoder that it needs is written to `folder`."""
-    if method not in ("emu", "posterior"):
+    if method not in ("emu", "head"):
         return plan(method, folder)
     settings = {"epochs": 3, "critic_steps": 2, "adversary_every": 3} if method == "emu" else {}
     encoder = f"hf:{tiny_transformer(folder / 'tiny')}"

@@ -16,7 +16,7 @@ from emu_core.files import other_format
 from emu_core.runs.checked import fits
 from emu_core.version import __version__
 
-FORMAT = 2  # the format of run folders; raised by a version that can't read those before it
+FORMAT = 3  # the format of run folders; raised by a version that can't read those before it
 Scalar = float | int | str | bool | None
 Hyperparameters = Mapping[str, Scalar | list[Scalar]]
 

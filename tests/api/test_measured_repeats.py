@@ -12,7 +12,7 @@ from emu_core.encoders.base import FloatArray
 from emu_core.evaluation import comparison
 from emu_core.evaluation.comparison import Comparison
 from emu_core.evaluation.run_metrics import measure_accuracy
-from emu_core.methods.posterior import fit as posterior
+from emu_core.methods.head import fit as head_fit
 from tests.support.repeats import with_repeats, written_again
 from tests.support.small import small_set
 
@@ -90,8 +90,8 @@ def test_repeats_are_in_one_fold_when_the_default_method_is_fitted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fitted: list[list[str]] = []
-    examples = posterior.Examples
-    monkeypatch.setattr(posterior, "Examples", lambda *args: fitted.append(list(args[3])) or examples(*args))
+    examples = head_fit.Examples
+    monkeypatch.setattr(head_fit, "Examples", lambda *args: fitted.append(list(args[3])) or examples(*args))
     english = LabelledSet(ONCE.select(languages=["en"]).frame.assign(split="", annotated=""), "en")
     twice = with_repeats(english, disguised=False)
     Suggester().fit(twice)

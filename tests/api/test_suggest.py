@@ -12,8 +12,8 @@ from emu_core.data.sets import LabelledSet, UnlabelledSet, unlabelled_from
 from emu_core.errors import DataError, TrainingError
 from emu_core.evaluation import active_learning
 from emu_core.evaluation.active_learning import Uncertainty, choose_sentences, fair_shares, uncertainty
-from emu_core.methods.posterior.fit import fit_head
-from emu_core.methods.posterior.head import PosteriorHead
+from emu_core.methods.head.fit import fit_head
+from emu_core.methods.head.head import IntentHead
 from tests.support.small import small_set
 
 PROBABILITIES = [[1.0, 0.0, 0.0], [0.5, 0.5, 0.0], [0.6, 0.3, 0.1], [1 / 3, 1 / 3, 1 / 3]]
@@ -111,13 +111,13 @@ def started() -> tuple[LabelledSet, UnlabelledSet]:
 def test_suggestions_are_new_sentences_with_the_posterior_of_the_default_method(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    heads: list[PosteriorHead] = []
+    heads: list[IntentHead] = []
 
-    def recorded(*arguments: Any) -> PosteriorHead:
+    def recorded(*arguments: Any) -> IntentHead:
         heads.append(fit_head(*arguments))
         return heads[-1]
 
-    monkeypatch.setattr("emu_core.methods.posterior.fit.fit_head", recorded)
+    monkeypatch.setattr("emu_core.methods.head.fit.fit_head", recorded)
     labelled, unlabelled = started()
     encode = load_encoder("use").encode
     suggester = Suggester("use", encode=encode).fit(labelled)

@@ -224,9 +224,9 @@ def test_unlabelled_sentences_that_the_method_does_not_read_are_refused(
     unlabelled: dict[str, Any], tmp_path: Path
 ) -> None:
     with pytest.raises(
-        TrainingError, match="posterior with these settings reads no unlabelled sentences; leave them"
+        TrainingError, match="head with these settings reads no unlabelled sentences; leave them"
     ):
-        train(small_set(), out=tmp_path / "r", device="cpu", method="posterior", **unlabelled)
+        train(small_set(), out=tmp_path / "r", device="cpu", method="head", **unlabelled)
     assert not (tmp_path / "r").exists()
 
 
@@ -290,7 +290,7 @@ def _one_intent_in_english() -> LabelledSet:
         ),
         (_one_intent_in_english(), {}, "single intent 'pool'"),
         (small_set(), {"unlabelled_languages": ["fr"]}, "fr"),
-        (small_set(), {"method": "magic"}, "no method 'magic'; there are: posterior, emu,"),
+        (small_set(), {"method": "magic"}, "no method 'magic'; there are: head, emu,"),
         (small_set(), {"device": "cuda:7"}, "no device 'cuda:7'"),
         (small_set(), {"encoder": "word2vec"}, "no encoder 'word2vec'; there are: use"),
         (small_set(), {"encoder": "run:/nowhere"}, "no encoder in"),

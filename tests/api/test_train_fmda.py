@@ -187,7 +187,7 @@ def test_sentences_with_none_of_the_intents_are_learnt_too() -> None:
 
 @pytest.mark.parametrize(
     ("method", "words"),
-    [("fmda", "learnt from like every other row"), ("posterior", "neither learnt as an intent")],
+    [("fmda", "learnt from like every other row"), ("head", "neither learnt as an intent")],
 )
 def test_the_audit_says_what_a_method_does_with_rows_of_none(
     method: str, words: str, spec: str, tmp_path: Path

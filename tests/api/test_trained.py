@@ -14,9 +14,9 @@ from emu_core.encoders.registry import open_encoder
 from emu_core.encoders.transformer import encoder as transformer
 from emu_core.errors import TrainingError
 from emu_core.methods.emu.settings import EmuConfig
-from emu_core.methods.posterior.encoder import PosteriorEncoder
-from emu_core.methods.posterior.fit import Examples, fit_head
-from emu_core.methods.posterior.settings import PosteriorConfig
+from emu_core.methods.head.encoder import HeadEncoder
+from emu_core.methods.head.fit import Examples, fit_head
+from emu_core.methods.head.settings import HeadConfig
 from emu_core.methods.registry import configure
 from emu_core.training.trained_weights import trained_weights
 from emu_core.training.weight_settings import Trained
@@ -148,8 +148,8 @@ def test_a_transformers_training_step_is_computed_in_parts_on_a_cpu(
     assert vectors.requires_grad and len(seen) > 1 and sum(seen) == len(TEXTS)
     assert vectors.detach().numpy() == pytest.approx(encoder.encode(TEXTS), abs=1e-5)
     examples = Examples(encoder.encode(TEXTS), [n % 2 for n in range(len(TEXTS))])
-    head = fit_head(examples, PosteriorConfig(language_directions=0, centering=0.0))
-    assert PosteriorEncoder(encoder, head).step_tokens == encoder.step_tokens is not None
+    head = fit_head(examples, HeadConfig(language_directions=0, centering=0.0))
+    assert HeadEncoder(encoder, head).step_tokens == encoder.step_tokens is not None
 
 
 def test_lora_is_for_transformers() -> None:

@@ -406,8 +406,8 @@ def multiselect(app: AppTest, label: str) -> list[str]:
 
 def test_the_instant_method_is_first_and_asks_only_for_what_it_reads(app: AppTest, root: Path) -> None:
     app.switch_page("views/train.py").run()
-    assert app.selectbox(key="method").value == "posterior"
-    assert app.text_input[0].value == "posterior-use-1"
+    assert app.selectbox(key="method").value == "head"
+    assert app.text_input[0].value == "head-use-1"
     assert [box.label for box in app.multiselect] == ["Labels in"]
     labels = {box.label for box in app.number_input}
     assert "Move towards the intent" in labels and "Epochs" not in labels
@@ -417,11 +417,11 @@ def test_the_instant_method_is_first_and_asks_only_for_what_it_reads(app: AppTes
     next(box for box in app.number_input if box.label == "Move towards the intent").set_value(0.1).run()
     button(app, "Start the run").click().run()
     assert not app.exception
-    assert app.toast[0].value.replace("\\", "") == "Started posterior-use-1."
-    run = Run(root / "posterior-use-1")
+    assert app.toast[0].value.replace("\\", "") == "Started head-use-1."
+    run = Run(root / "head-use-1")
     config = run.config()
     assert (config.method, config.hyperparameters["share"], config.unlabelled_languages) == (
-        "posterior",
+        "head",
         0.1,
         (),
     )

@@ -165,7 +165,7 @@ def test_a_folder_is_trained_from_wherever_the_server_stands(
     assert not app.warning
     start(app).click().run()
     assert not app.exception
-    run = Run(cache.all_runs_root() / "posterior-hf-my-model-1")
+    run = Run(cache.all_runs_root() / "head-hf-my-model-1")
     assert run.config().encoder == f"hf:{model}"
 
 

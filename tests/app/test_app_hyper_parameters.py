@@ -108,7 +108,7 @@ def test_the_papers_values_are_a_start_too(name: str) -> None:
 
 
 def test_without_a_paper_there_is_one_start() -> None:
-    assert not form("posterior").get("button_group")
+    assert not form("head").get("button_group")
 
 
 def test_where_nothing_was_measured_the_form_says_so() -> None:
@@ -117,7 +117,7 @@ def test_where_nothing_was_measured_the_form_says_so() -> None:
 
 
 def test_a_value_that_can_not_be_is_said() -> None:
-    app = form("posterior", "use")
+    app = form("head", "use")
     choose(app, "Temperature", 0.0)
     assert drawn(app) == "Temperature must be a number above 0, not 0.0"
     assert "no encoder in" in str(drawn(form("emu", "run:nowhere")))

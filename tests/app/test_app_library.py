@@ -160,7 +160,7 @@ def test_near_repeats_go_in_a_new_version_of_a_version() -> None:
 
 
 def test_the_data_of_a_run_are_opened(file: Path, runs: Path) -> None:
-    config, data = plan_training(read_labelled([file])[0], method="posterior")
+    config, data = plan_training(read_labelled([file])[0], method="head")
     for name in ("first", "second"):
         create_run(runs / name, config, data).write_status(Status(state=RunState.FINISHED))
     app = new_session()

@@ -86,7 +86,7 @@ def test_users_share_a_queue_and_see_nothing_of_each_others_runs(
     assert ben.text[0].value == "Signed in as <b>@example.org" and "annas" not in said(ben)
     assert not {"Cancel", "Cancel it anyway"} & labels(ben)
     press(ben, "Start the run")
-    own = Run(users.runs_root() / "posterior-use-1")
+    own = Run(users.runs_root() / "head-use-1")
     assert "Waiting for 1 other job on its device." in said(ben) and queue.ahead_of(own) == 1
     press(ben, "Cancel")
     assert queue.wait(own, PATIENCE_S).state is RunState.CANCELLED and not run.cancel_asked
@@ -165,7 +165,7 @@ def test_a_server_whose_settings_are_gone_lets_nobody_in(
 def test_a_session_asks_before_it_stops_what_another_began(queue: JobManager, tmp_path: Path) -> None:
     mine = train_page()
     press(mine, "Start the run")
-    run = Run(tmp_path / "runs" / "posterior-use-1")
+    run = Run(tmp_path / "runs" / "head-use-1")
     until(lambda: run.status().state is RunState.RUNNING)
     assert "Cancel" in labels(mine.run())
     other = train_page()  # of somebody else, or of the same person after a reload

@@ -65,7 +65,7 @@ def test_a_language_that_is_not_measured_gives_no_labels() -> None:
 def test_a_method_that_does_not_fit_the_data_is_named() -> None:
     found = outlook(FRAME.assign(id=""), parts=("2",))
     assert any(line.startswith("Emu with parallel sentences: ") for line in found.missing)
-    # Base, those of Table 2, the anchored Emu, the posterior; twelve English sentences, once for each that trains.
+    # Base, those of Table 2, the anchored Emu, the head; twelve English sentences, once for each that trains.
     assert (found.cells, found.training, found.passes) == (10, 8, 96)
 
 

@@ -224,7 +224,7 @@ def test_the_base_is_evened_out_by_the_first_step_of_the_default(tiny: str) -> N
     encode, frame = load_encoder(tiny).encode, experiment.data.test.frame
     reference = [encode(texts) for texts in reference_texts().values()]
     means = np.stack([(x / np.linalg.norm(x, axis=1, keepdims=True)).mean(axis=0) for x in reference])
-    config: Any = configure("posterior", "hf")
+    config: Any = configure("head", "hf")
     axes = np.linalg.svd(means - means.mean(axis=0), full_matrices=False)[2][: config.language_directions]
     x = encode(frame["text"].tolist())
     x = x / np.linalg.norm(x, axis=1, keepdims=True)

@@ -84,7 +84,7 @@ def test_the_first_step_of_the_default_is_a_row_where_it_does_something() -> Non
     assert evened not in cells("peers") and evened in cells("peers", encoder="e5-small")
     assert evened not in cells("2", encoder="e5-small")
     experiment = planned("emu", encoder="e5-small", parts=["peers"])
-    config: Any = configure("posterior", "e5-small")
+    config: Any = configure("head", "e5-small")
     assert experiment.hyperparameters(evened) == {
         "language_directions": config.language_directions, "centering": config.centering,
     }  # fmt: skip
@@ -97,7 +97,7 @@ def test_each_half_of_the_intents_has_labels_once() -> None:
     made = found.cells()
     assert len({cell.key for cell in made}) == len(made)
     systems = {cell.system for cell in made if cell.half == 5}
-    assert {"base", "base-evened", "posterior", "emu", "peer.setfit", "peer.st-softmax"} <= systems
+    assert {"base", "base-evened", "head", "emu", "peer.setfit", "peer.st-softmax"} <= systems
     assert not {"peer.lda", "peer.logistic-regression", "peer.setfit-own-budget"} & systems
     # Known intents choose the learning rate, so those cells are needed as well.
     assert {replace(cell, half=None) for cell in made} <= set(made)
@@ -135,7 +135,7 @@ def test_few_labels_are_drawn_anew_for_every_system() -> None:
     assert numbers == {2}  # with four there would be nothing to draw
     systems = {(cell.system, cell.variant) for cell in found[1:]}
     assert systems == {
-        ("posterior", ""), ("emu", ""), ("peer.logistic-regression", ""), ("peer.prototypes", ""),
+        ("head", ""), ("emu", ""), ("peer.logistic-regression", ""), ("peer.prototypes", ""),
         ("peer.setfit", "theirs"), ("peer.setfit", "ours"),
         ("peer.st-multiple-negatives", "theirs"), ("peer.st-multiple-negatives", "ours"),
     }  # fmt: skip
@@ -204,7 +204,7 @@ def test_a_fingerprint_changes_with_all_that_is_measured() -> None:
     assert experiments[0].fingerprint(cell) == planned("emu", seeds=(3,)).fingerprint(cell)
 
 
-@pytest.mark.parametrize("method", ["emu", "posterior"])
+@pytest.mark.parametrize("method", ["emu", "head"])
 def test_a_method_is_trained_by_the_library(method: str, tmp_path: Path) -> None:
     from emu_core import train
 
@@ -252,7 +252,7 @@ def test_emus_own_classifier_is_measured(tmp_path: Path) -> None:
         # Of vectors of any length, Emu's classifier sees the direction alone, and softmax the vector itself.
         scaled = classify(torch.from_numpy(1000 * vectors).numpy())
         assert method != "emu" or scaled == predicted
-    for method in ("contrastive", "emu-anchored", "posterior"):  # no classifier, or not of these weights
+    for method in ("contrastive", "emu-anchored", "head"):  # no classifier, or not of these weights
         assert measure_cell(experiment, Cell(method, ("en",))).wheres("classified") == []
 
 

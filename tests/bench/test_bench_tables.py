@@ -386,8 +386,8 @@ def test_the_few_shot_table_is_the_mean_over_draws_with_students_interval(
 ) -> None:
     monkeypatch.setattr(few_shot, "FEW_SHOT_LABELS", (2, 3))
     draws = {
-        ("posterior", "", 2): (0.5, 0.6, 0.7),
-        ("posterior", "", 3): (0.8, 0.7, 0.9),
+        ("head", "", 2): (0.5, 0.6, 0.7),
+        ("head", "", 3): (0.8, 0.7, 0.9),
         ("peer.st-multiple-negatives", "theirs", 2): (0.3, 0.2, 0.3),
         ("peer.st-multiple-negatives", "ours", 2): (0.4, 0.6, 0.5),
     }
@@ -410,7 +410,7 @@ def test_the_few_shot_table_is_the_mean_over_draws_with_students_interval(
         half = stats.t.ppf(0.975, 2) * statistics.stdev(means) / math.sqrt(3)
         return f"{statistics.mean(means):.1f} ±{half:.1f}"
 
-    assert rows["posterior"][1:] == (expected("posterior", "", 2), expected("posterior", "", 3))
+    assert rows["head"][1:] == (expected("head", "", 2), expected("head", "", 3))
     ranking = rows["sentence-transformers, MultipleNegativesRankingLoss"]
     assert ranking[1:] == (expected("peer.st-multiple-negatives", "ours", 2), "")
     assert rows["SetFit"][1] == "not measured: no setfit"

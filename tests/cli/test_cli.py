@@ -161,7 +161,7 @@ def test_evaluate_warns_where_all_was_trained_on(
     data, run = tmp_path / "bare.csv", str(tmp_path / "bare")
     frame = small_set(("en", "de")).frame
     frame[frame["intent"].isin(INTENTS[:3])].drop(columns="split").to_csv(data, index=False)
-    assert main(["train", str(data), "--out", run, "--method", "posterior", "--device", "cpu"]) == 0
+    assert main(["train", str(data), "--out", run, "--method", "head", "--device", "cpu"]) == 0
     capsys.readouterr()
     assert main(["evaluate", str(data), "--run", run, "--device", "cpu", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)

@@ -46,7 +46,7 @@ def runs(file: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Run]:
         train(
             str(file),
             out=folder / name,
-            method="posterior",
+            method="head",
             seed=seed,
             device="cpu",
             train_languages=[language],

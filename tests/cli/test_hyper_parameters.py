@@ -117,8 +117,8 @@ def test_every_setting_has_an_option_of_its_type(method: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--gate-quantile", "0.1", "--method", "emu"], "--gate-quantile is a setting of the method posterior, and"),
-        (["--epochs=3"], "--epochs is a setting of the method emu or .* or meaning-language, and the method posterior"),
+        (["--gate-quantile", "0.1", "--method", "emu"], "--gate-quantile is a setting of the method head, and"),
+        (["--epochs=3"], "--epochs is a setting of the method emu or .* or meaning-language, and the method head"),
         (["--method", "emu", "--no-two-stage"], "--no-two-stage is a setting of the method fmda, .* --method fmda$"),
     ],
 )  # fmt: skip

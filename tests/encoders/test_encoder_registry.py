@@ -147,8 +147,8 @@ def test_a_kind_that_nobody_has(tmp_path: Path) -> None:
         EncoderError, match="no encoder 'counts'; there are: use, e5-small, laser, hf:NAME_OR_PATH"
     ):
         load_encoder("counts")
-    with pytest.raises(EncoderError, match="no encoder 'posterior'"):  # one that only runs have
-        load_encoder("posterior")
+    with pytest.raises(EncoderError, match="no encoder 'head'"):  # one that only runs have
+        load_encoder("head")
 
 
 def test_most_encoders_have_no_word_vectors_and_say_so() -> None:

@@ -334,8 +334,8 @@ def test_joined_runs_know_what_each_was_trained_on(tiny: str, tmp_path: Path) ->
             type(whole)(frame, f"half {number}"),
             out=tmp_path / f"run-{number}",
             encoder=encoder,
-            method="posterior",
-            config=configure("posterior", encoder, whitening_factor=1.0),
+            method="head",
+            config=configure("head", encoder, whitening_factor=1.0),
         )
         for number, (frame, encoder) in enumerate(zip(sets, ("use", tiny), strict=True))
     ]

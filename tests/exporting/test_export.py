@@ -15,8 +15,8 @@ from emu_core.encoders.laser.encoder import LaserEncoder
 from emu_core.encoders.onnx_parts import CHECK_TEXTS
 from emu_core.errors import EncoderError, RunError
 from emu_core.exporting import ExportFormat
-from emu_core.methods.posterior.encoder import PosteriorEncoder
-from emu_core.methods.posterior.head import PosteriorHead
+from emu_core.methods.head.encoder import HeadEncoder
+from emu_core.methods.head.head import IntentHead
 from emu_core.runs.run import Run, RunState, Status
 from tests.support.exported_readme import readme_vectors
 from tests.support.packed import pack
@@ -88,7 +88,7 @@ def test_use_opens_in_sentence_transformers_with_emu_core(tmp_path: Path) -> Non
         SentenceTransformer(str(out), device="cpu", local_files_only=True)
 
 
-def test_the_posterior_opens_in_sentence_transformers_with_emu_core(
+def test_the_head_opens_in_sentence_transformers_with_emu_core(
     transformer: tuple[Run, Encoder], tmp_path: Path
 ) -> None:
     _, base = transformer
@@ -105,7 +105,7 @@ def test_the_posterior_opens_in_sentence_transformers_with_emu_core(
         "known": torch.zeros(0),
         "intent_vectors": torch.nn.functional.normalize(torch.randn(2, base.dim), dim=1),
     }
-    head = PosteriorHead(
+    head = IntentHead(
         tensors,
         share=0.5,
         temperature=1.0,
@@ -114,8 +114,8 @@ def test_the_posterior_opens_in_sentence_transformers_with_emu_core(
         gate_at=-1.0,
         gate_slope=0.1,
     )
-    encoder = PosteriorEncoder(base, head)
-    out = export(finished_run(tmp_path / "posterior", encoder), tmp_path / "out")
+    encoder = HeadEncoder(base, head)
+    out = export(finished_run(tmp_path / "head", encoder), tmp_path / "out")
     np.testing.assert_allclose(opened(out).encode(TEXTS), encoder.encode(TEXTS), rtol=0, atol=1e-5)
     assert {path.suffix for path in out.rglob("*") if path.is_file()} <= {".json", ".safetensors", ".md"}
 

@@ -27,9 +27,9 @@ from emu_core.methods.bicvm.encoder import BicvmEncoder
 from emu_core.methods.bicvm.settings import BicvmConfig
 from emu_core.methods.fmda.encoder import DisentangledEncoder
 from emu_core.methods.fmda.layers import Fmda, MeaningLanguage
-from emu_core.methods.posterior.encoder import PosteriorEncoder
-from emu_core.methods.posterior.fit import Examples, fit_head
-from emu_core.methods.posterior.settings import PosteriorConfig
+from emu_core.methods.head.encoder import HeadEncoder
+from emu_core.methods.head.fit import Examples, fit_head
+from emu_core.methods.head.settings import HeadConfig
 from emu_core.reports.export_readme import write_readme
 from tests.support.exported_readme import readme_vectors
 from tests.support.packed import pack
@@ -88,30 +88,30 @@ def write(encoder: Encoder, folder: Path) -> Path:
     return folder
 
 
-def with_head(base: Encoder) -> PosteriorEncoder:
-    """An encoder of the posterior method, over a base whose head was fitted on a few sentences."""
+def with_head(base: Encoder) -> HeadEncoder:
+    """An encoder of the head method, over a base whose head was fitted on a few sentences."""
     texts = [*TEXTS, *ABROAD, "When does the pool open?", "A taxi, please.", "Call me a taxi."]
-    config = PosteriorConfig(share=0.5, language_directions=0, gate_width=1.0, centering=0.0)
-    return PosteriorEncoder(
+    config = HeadConfig(share=0.5, language_directions=0, gate_width=1.0, centering=0.0)
+    return HeadEncoder(
         base, fit_head(Examples(base.encode(texts), [i % 3 for i in range(len(texts))]), config)
     )
 
 
-def check_posterior(vectors: FloatArray, encoder: PosteriorEncoder, texts: list[str]) -> None:
+def check_head(vectors: FloatArray, encoder: HeadEncoder, texts: list[str]) -> None:
     """Check that these are the encoder's vectors, with a posterior that the texts reach."""
     np.testing.assert_allclose(vectors, encoder.encode(texts), rtol=0, atol=1e-5)
     mapped = encoder.head.mapped(torch.from_numpy(encoder.base.encode(texts))).numpy()
     assert np.linalg.norm(vectors[:, : mapped.shape[1]] - mapped, axis=1).max() > 0.1
 
 
-def test_use_and_the_posterior_on_it_twice(tmp_path: Path) -> None:
+def test_use_and_the_head_on_it_twice(tmp_path: Path) -> None:
     """The README's example has the encoder's vectors where emu_core and torch are not."""
     base = changed(load_encoder("use"))
     assert np.abs(base.encode(TEXTS) - load_encoder("use").encode(TEXTS)).max() > 0.01
     encoder = with_head(with_head(base))
     out = write(encoder, tmp_path / "out")
     vectors = readme_vectors(out, TEXTS + ABROAD, blocked=STRANGERS)
-    check_posterior(vectors, encoder, TEXTS + ABROAD)
+    check_head(vectors, encoder, TEXTS + ABROAD)
     assert {path.name for path in out.iterdir()} == {"model.onnx", "sp.model", "config.json", "README.md"}
     config = json.loads((out / "config.json").read_text("utf-8"))
     assert 0.9999 <= config["lowest_cosine_to_torch"] <= 1.001
@@ -147,11 +147,11 @@ def test_a_transformer(tmp_path: Path) -> None:
     assert "'query: '" in (out / "README.md").read_text("utf-8")
 
 
-def test_a_transformer_that_leaves_its_prompt_out_and_the_posterior_on_it(tmp_path: Path) -> None:
+def test_a_transformer_that_leaves_its_prompt_out_and_the_head_on_it(tmp_path: Path) -> None:
     encoder = with_head(tiny_transformer(include_prompt=False))
     out = write(encoder, tmp_path / "out")
     vectors = readme_vectors(out, TEXTS, blocked=STRANGERS)
-    check_posterior(vectors, encoder, TEXTS)
+    check_head(vectors, encoder, TEXTS)
     assert "'query: '" in (out / "README.md").read_text("utf-8")
 
 

@@ -25,9 +25,9 @@ from emu_core.methods.dual_encoder.encoder import DualEncoder
 from emu_core.methods.dual_encoder.settings import DualEncoderConfig
 from emu_core.methods.fmda.encoder import DisentangledEncoder
 from emu_core.methods.fmda.layers import Fmda
-from emu_core.methods.posterior.encoder import PosteriorEncoder
-from emu_core.methods.posterior.fit import Examples, fit_head
-from emu_core.methods.posterior.settings import PosteriorConfig
+from emu_core.methods.head.encoder import HeadEncoder
+from emu_core.methods.head.fit import Examples, fit_head
+from emu_core.methods.head.settings import HeadConfig
 from emu_core.runs.run import Run, RunState, Status
 from tests.support.packed import pack
 
@@ -64,9 +64,9 @@ def disentangled() -> Encoder:
 
 def with_head(base: Encoder) -> Encoder:
     texts = [*TEXTS, "when does the pool open", "a taxi please", "call me a taxi", "der mann"]
-    settings = PosteriorConfig(share=0.5, language_directions=0, gate_width=1.0, centering=0.0)
+    settings = HeadConfig(share=0.5, language_directions=0, gate_width=1.0, centering=0.0)
     examples = Examples(base.encode(texts), [i % 3 for i in range(len(texts))])
-    return PosteriorEncoder(base, fit_head(examples, settings))
+    return HeadEncoder(base, fit_head(examples, settings))
 
 
 KINDS: dict[str, Callable[[], Encoder]] = {
@@ -75,8 +75,8 @@ KINDS: dict[str, Callable[[], Encoder]] = {
     "bicvm": tiny_bicvm,
     "dual-encoder": tiny_dual,
     "disentangled": disentangled,
-    "posterior on use": lambda: with_head(load_encoder("use")),
-    "posterior on e5": lambda: with_head(tiny_e5()),
+    "head on use": lambda: with_head(load_encoder("use")),
+    "head on e5": lambda: with_head(tiny_e5()),
     "joined": lambda: JoinedEncoder([load_encoder("use"), with_head(tiny_e5())], [0.3, 0.7]),
 }
 every_kind = pytest.mark.parametrize("kind", KINDS)

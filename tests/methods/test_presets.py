@@ -186,10 +186,10 @@ def test_what_a_preset_can_not_be_is_refused(are_tiny: None, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("method", "encoder", "reason"),
     [
-        ("posterior+emu", "use", "are 2 methods, and the encoder use has 1"),
-        ("posterior+emu", None, "train an encoder each; name these"),
-        ("posterior+distil", "use+e5-small", "the method distil can't be joined"),
-        ("posterior+nothing", "use+e5-small", "no method 'nothing'"),
+        ("head+emu", "use", "are 2 methods, and the encoder use has 1"),
+        ("head+emu", None, "train an encoder each; name these"),
+        ("head+distil", "use+e5-small", "the method distil can't be joined"),
+        ("head+nothing", "use+e5-small", "no method 'nothing'"),
     ],
 )
 def test_joined_methods_need_a_part_each(method: str, encoder: str | None, reason: str) -> None:
@@ -200,13 +200,13 @@ def test_joined_methods_need_a_part_each(method: str, encoder: str | None, reaso
 def test_settings_of_each_part_are_those_of_its_method(tiny: Mapping[str, Preset]) -> None:
     spec = tiny["best"].encoder
     kinds = spec.split("+")
-    settings = methods_by_part("emu+posterior").configure(kinds)
-    config, _ = plan_training(small_set(), method="emu+posterior", encoder=spec, config=settings)
+    settings = methods_by_part("emu+head").configure(kinds)
+    config, _ = plan_training(small_set(), method="emu+head", encoder=spec, config=settings)
     assert ["epochs" in part.hyperparameters for part in config.parts] == [True, False]
-    with pytest.raises(TrainingError, match="not what the method posterior takes"):  # settings for all parts
-        plan_training(small_set(), method="posterior+emu", encoder="use+use", config=configure("emu", "use"))
-    with pytest.raises(TrainingError, match="not what the method posterior takes"):
-        plan_training(small_set(), method="posterior+emu", encoder=spec, config=settings)
+    with pytest.raises(TrainingError, match="not what the method head takes"):  # settings for all parts
+        plan_training(small_set(), method="head+emu", encoder="use+use", config=configure("emu", "use"))
+    with pytest.raises(TrainingError, match="not what the method head takes"):
+        plan_training(small_set(), method="head+emu", encoder=spec, config=settings)
 
 
 def test_the_command_takes_presets_and_joined_methods(
@@ -221,10 +221,10 @@ def test_the_command_takes_presets_and_joined_methods(
     spec, out = tiny["best"].encoder, tmp_path / "joined"
     file = tmp_path / "small.csv"
     small_set(("en", "de")).frame.to_csv(file, index=False)
-    assert main(["train", str(file), "--method", "emu+posterior", "--encoder", spec, "--epochs", "1"]) != 0
-    assert "--method emu+posterior has none of that name" in capsys.readouterr().err
-    assert main(["train", str(file), "--method", "emu+posterior", "--encoder", spec, "--out", str(out)]) == 0
-    assert [part.method for part in Run(out).config().parts] == ["emu", "posterior"]
+    assert main(["train", str(file), "--method", "emu+head", "--encoder", spec, "--epochs", "1"]) != 0
+    assert "--method emu+head has none of that name" in capsys.readouterr().err
+    assert main(["train", str(file), "--method", "emu+head", "--encoder", spec, "--out", str(out)]) == 0
+    assert [part.method for part in Run(out).config().parts] == ["emu", "head"]
     with pytest.raises(SystemExit):
         main(["train", "--preset", "best", "--help"])
     assert "20 times as long" in " ".join(capsys.readouterr().out.split())

@@ -27,7 +27,7 @@ def sources(text: str) -> str:
 
 def test_it_runs_from_top_to_bottom(tmp_path: Path, kernel: AsyncKernelManager) -> None:
     labelled = small_set(("en", "de"))
-    config, data = plan_training(LabelledSet(labelled.frame, "it's <b>'\n.csv"), method="posterior", seed=3)
+    config, data = plan_training(LabelledSet(labelled.frame, "it's <b>'\n.csv"), method="head", seed=3)
     stored = create_run(tmp_path / "stored", config, data).training_folder / "labelled.parquet"
     path = tmp_path / "page.ipynb"
     path.write_text(make_notebook(config, "runs/new", data=stored, split="test", layout="pca"), "utf-8")
@@ -57,6 +57,6 @@ def test_settings_that_are_no_defaults_are_named() -> None:
 
 
 def test_an_uploaded_file_is_for_the_person_to_name() -> None:
-    config, _ = plan_training(small_set(), method="posterior")
+    config, _ = plan_training(small_set(), method="head")
     code = sources(make_notebook(replace(config, data="a'\n__import__('os')"), "runs/a"))
     assert "DATA = \"a'\\n__import__('os')\"  # the path of the file that was uploaded" in code

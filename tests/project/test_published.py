@@ -274,14 +274,14 @@ def accuracy_of(data: str, part: str, encoder: str, system: str) -> float:
 
 def test_figures_of_the_pages_are_the_means_of_the_bits() -> None:
     evidence = page("docs/evidence.md")
-    by_encoder = {encoder: accuracy_of("sib", "dev", encoder, "posterior") for encoder in ("use", "e5-small")}
+    by_encoder = {encoder: accuracy_of("sib", "dev", encoder, "head") for encoder in ("use", "e5-small")}
     for encoder, expected in by_encoder.items():
         row = next(line for line in computed()["sets"] if f"`{encoder}`" in line and line in evidence)
         assert row.startswith("| ")
         assert f"{expected:.1f}" in next(
-            line for line in computed()[f"peers {encoder}"] if line.startswith("| `posterior`")
+            line for line in computed()[f"peers {encoder}"] if line.startswith("| `head`")
         )
-    quarters = [accuracy_of("sib", f"quarter {number}", "use", "posterior") for number in range(4)]
+    quarters = [accuracy_of("sib", f"quarter {number}", "use", "head") for number in range(4)]
     (readme,) = [
         line
         for line in page("README.md").splitlines()
@@ -318,20 +318,20 @@ def test_draws_of_eight_labels_are_those_of_the_benchmark(data: str) -> None:
         [accuracy] = outcomes.accuracies(measured, [measured.part])
         assert accuracy == pytest.approx(row.accuracy, abs=1e-4), measured
         compared.add(system)
-    assert compared >= {"emu", "posterior", "logistic-regression", "setfit", "st-multiple-negatives"}
+    assert compared >= {"emu", "head", "logistic-regression", "setfit", "st-multiple-negatives"}
 
 
 def test_an_interval_of_the_readme_is_that_of_a_bootstrap_over_sentences() -> None:
     """Recomputed with other random numbers and other code: the ends agree within the noise of the draws."""
     where = next(where for where in README_ROWS if (where.data, where.parts) == ("sib", QUARTERS))
-    base, ours = (figure(where, "use", system) for system in ("base", "posterior"))
+    base, ours = (figure(where, "use", system) for system in ("base", "head"))
     assert base is not None and ours is not None
     stated = difference(where, ours, base)
     assert stated is not None
     outcomes, rng = outcomes_of("sib"), np.random.default_rng(7)
     right = {
         (system, part): outcomes.right(Measured(part, "use", system))
-        for system in ("base", "posterior")
+        for system in ("base", "head")
         for part in where.names
     }
     sentences = np.unique(np.concatenate([outcomes.sentences[part, "en"] for part in where.names]))
@@ -342,7 +342,7 @@ def test_an_interval_of_the_readme_is_that_of_a_bootstrap_over_sentences() -> No
         for part in where.names:
             for way in right["base", part]:
                 weights = drawn[outcomes.sentences[part, way[:2]]]
-                gain = right["posterior", part][way].astype(int) - right["base", part][way]
+                gain = right["head", part][way].astype(int) - right["base", part][way]
                 gains.append((weights * gain).sum() / weights.sum())
         means.append(100 * np.mean(gains))
     low, high = np.quantile(means, [0.025, 0.975])

@@ -14,12 +14,12 @@ from emu_core.methods.distil.settings import DistilConfig
 from emu_core.methods.dual_encoder.settings import DualEncoderConfig
 from emu_core.methods.emu.settings import EmuConfig
 from emu_core.methods.fmda.settings import FmdaConfig, MeaningLanguageConfig
-from emu_core.methods.posterior.settings import PosteriorConfig
+from emu_core.methods.head.settings import HeadConfig
 from emu_core.settings import SettingInfo, Settings, infos, setting
 
 KINDS = (
     EmuConfig,
-    PosteriorConfig,
+    HeadConfig,
     DistilConfig,
     FmdaConfig,
     MeaningLanguageConfig,

@@ -11,8 +11,8 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from emu_core.bench.peers import Peer, frozen_peer
 from emu_core.devices import available_devices
 from emu_core.evaluation.leakage import language_leakage
-from emu_core.methods.posterior.fit import Examples, fit_head
-from emu_core.methods.posterior.settings import PosteriorConfig
+from emu_core.methods.head.fit import Examples, fit_head
+from emu_core.methods.head.settings import HeadConfig
 from tests.support.small import small_set
 
 VECTORS = np.random.default_rng(0).normal(size=(60, 8)).astype(np.float32)
@@ -20,7 +20,7 @@ LABELS = [row % 3 for row in range(60)]
 
 
 def head() -> None:
-    fit_head(Examples(VECTORS, LABELS), PosteriorConfig(language_directions=0, centering=0.0))
+    fit_head(Examples(VECTORS, LABELS), HeadConfig(language_directions=0, centering=0.0))
 
 
 def leakage() -> None:

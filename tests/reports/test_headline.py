@@ -28,7 +28,7 @@ from tests.support.sentences import random_sentences
 LANGUAGES = ("en", "de", "ja")
 DATA = random_sentences(60, LANGUAGES, seed=6)
 NOISY = DATA.vectors + 0.5 * np.random.default_rng(1).normal(size=(60, 5))
-CONFIG = RunConfig("posterior", "demo", {}, encoder="use", train_languages=("en",))
+CONFIG = RunConfig("head", "demo", {}, encoder="use", train_languages=("en",))
 FACTS = LabelledFacts(name="demo", rows=3_024, labelled=1_336)
 SCRATCH = replace(
     CONFIG, encoder="", train_languages=(), languages=("en", "de"), pairs=(("en", "de"),), method="bicvm"
@@ -36,7 +36,7 @@ SCRATCH = replace(
 OF_PARTS = replace(
     CONFIG,
     encoder="use+e5-small",
-    parts=(PartConfig("use", "emu", {"adversary": "language"}), PartConfig("e5-small", "posterior", {})),
+    parts=(PartConfig("use", "emu", {"adversary": "language"}), PartConfig("e5-small", "head", {})),
     unlabelled_languages=("de", "ja"),
 )
 

@@ -33,7 +33,7 @@ SENTENCES = pd.DataFrame(
         "id": DATA.ids,
     }
 )
-CONFIG = RunConfig("posterior", "small", {}, encoder="use", train_languages=("en",))
+CONFIG = RunConfig("head", "small", {}, encoder="use", train_languages=("en",))
 NEW = ComparisonView(
     "lengths",
     "Lengths <i>of</i> sentences",

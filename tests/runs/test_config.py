@@ -8,7 +8,7 @@ import pytest
 
 from emu_core.errors import TrainingError
 from emu_core.methods.emu.settings import Adversary, EmuConfig, Objective
-from emu_core.methods.posterior.settings import PosteriorConfig
+from emu_core.methods.head.settings import HeadConfig
 from emu_core.methods.registry import configure, method_named, methods
 
 PAPER = {
@@ -128,40 +128,40 @@ def test_a_config_is_frozen() -> None:
         EmuConfig().alpha = 1.0  # type: ignore[misc]
 
 
-def test_the_posterior_has_settings_of_its_own() -> None:
-    for_use, for_others = configure("posterior", "use"), configure("posterior", "e5-small")
+def test_the_head_has_settings_of_its_own() -> None:
+    for_use, for_others = configure("head", "use"), configure("head", "e5-small")
     assert (for_use.language_directions, for_others.language_directions) == (0, 5)
-    assert configure("posterior") == configure("posterior", "hf:some") == PosteriorConfig()
-    changed = configure("posterior", "use", share=0.1)
+    assert configure("head") == configure("head", "hf:some") == HeadConfig()
+    changed = configure("head", "use", share=0.1)
     assert (changed.share, changed.gate_temperature) == (0.1, 0.1)
-    assert method_named("posterior").settings_from(asdict(changed)) == changed
+    assert method_named("head").settings_from(asdict(changed)) == changed
     assert method_named("emu").settings_from(asdict(EmuConfig(epochs=2))) == EmuConfig(epochs=2)
     settings = asdict(EmuConfig(epochs=2))
     del settings["decay"]
     with pytest.raises(TrainingError, match=r"\(decay missing or unknown\)"):
         method_named("emu").settings_from(settings)
     with pytest.raises(TrainingError, match="another version wrote them"):
-        method_named("posterior").settings_from({"neighbours": 5})
+        method_named("head").settings_from({"neighbours": 5})
 
 
 @pytest.mark.parametrize(
     ("method", "changes", "message"),
     [
-        ("posterior", {"epochs": 3}, "posterior has no setting epochs"),
+        ("head", {"epochs": 3}, "head has no setting epochs"),
         ("emu", {"share": 0.3}, "emu has no setting share"),
-        ("posterior", {"share": 1.5}, "share must be a number from 0 to 1"),
-        ("posterior", {"share": float("nan")}, "share must be a number from 0 to 1"),
-        ("posterior", {"kernel_temperature": 0.0}, "kernel_temperature must be a number above 0"),
-        ("posterior", {"gate_width": float("inf")}, "gate_width must be a number above 0"),
-        ("posterior", {"softening": -1.0}, "softening must be a number above 0"),
-        ("posterior", {"gate_temperature": 0.0}, "gate_temperature must be a number above 0"),
+        ("head", {"share": 1.5}, "share must be a number from 0 to 1"),
+        ("head", {"share": float("nan")}, "share must be a number from 0 to 1"),
+        ("head", {"kernel_temperature": 0.0}, "kernel_temperature must be a number above 0"),
+        ("head", {"gate_width": float("inf")}, "gate_width must be a number above 0"),
+        ("head", {"softening": -1.0}, "softening must be a number above 0"),
+        ("head", {"gate_temperature": 0.0}, "gate_temperature must be a number above 0"),
         (
-            "posterior",
+            "head",
             {"language_directions": -1},
             "language_directions must be a whole number, 0 or more",
         ),
         (
-            "posterior",
+            "head",
             {"language_directions": 2.5},
             "language_directions must be a whole number, 0 or more",
         ),

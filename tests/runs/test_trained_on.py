@@ -64,7 +64,7 @@ def test_a_run_on_a_run_knows_the_sentences_of_both(trained: Trained, tmp_path: 
         german,
         encoder=f"run:{run.folder}",
         train_languages=["de"],
-        method="posterior",
+        method="head",
         out=tmp_path / "second",
         device="cpu",
     )

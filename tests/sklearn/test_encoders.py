@@ -167,7 +167,7 @@ def test_what_is_wrong_is_a_value_error(X: Any, y: Any, message: str) -> None:  
             {"languages": "en", "unlabelled": pd.DataFrame({"text": ["Ein Taxi"], "language": ["de"]})},
             r"translations \(groups=, and a column id in unlabelled\)",
         ),
-        ("posterior", {"unlabelled": ["Ein Taxi"]}, "labelled sentences only; leave unlabelled= out"),
+        ("head", {"unlabelled": ["Ein Taxi"]}, "labelled sentences only; leave unlabelled= out"),
         ("fmda", {"languages": "en"}, "translations with annotated slots, and fit takes none; choose one of"),
         ("bicvm", {}, "parallel text, and fit takes none"),
         ("softmax", {"languages": ["en", None, "en", "en"]}, "sentence 2 has no language"),

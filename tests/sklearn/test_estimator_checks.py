@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from emu_core.methods.posterior import fit
+from emu_core.methods.head import fit
 from tests.support.paths import DOCS
 from tests.support.rows_as_sentences import (
     KIND,

@@ -40,7 +40,7 @@ IMPORTED = (
     "emu_core.methods.dual_encoder.trainer",
     "emu_core.methods.emu.trainer",
     "emu_core.methods.fmda.trainer",
-    "emu_core.methods.posterior.fit",
+    "emu_core.methods.head.fit",
     "pyarrow.parquet",
     "pytest",
     "sacrebleu",

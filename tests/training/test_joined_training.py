@@ -68,7 +68,7 @@ def opened(run: Run) -> Encoder:
     return load_encoder(f"run:{run.folder}")
 
 
-@pytest.mark.parametrize(("method", "changes"), [("posterior", {}), ("emu", EMU), ("softmax", EMU)])
+@pytest.mark.parametrize(("method", "changes"), [("head", {}), ("emu", EMU), ("softmax", EMU)])
 def test_each_part_has_the_weights_of_the_part_trained_alone(
     method: str, changes: dict[str, Any], specs: tuple[str, str], tmp_path: Path
 ) -> None:
@@ -93,7 +93,7 @@ def test_each_part_has_the_weights_of_the_part_trained_alone(
             for part, of_base in zip(parts(opened(joined)), parts(base), strict=True)
             for weight, other in zip(part.parameters(), of_base.parameters(), strict=False)
         )
-        or method == "posterior"
+        or method == "head"
     )
 
 
@@ -116,7 +116,7 @@ def test_every_part_has_its_own_defaults_and_a_named_setting_holds_for_all(specs
 def test_settings_for_another_number_of_parts_or_another_method_are_refused(specs: tuple[str, str]) -> None:
     with pytest.raises(TrainingError, match="settings are those of 2 encoders, and the encoder joins 1"):
         plan_training(small_set(), method="emu", encoder="use", config=configure("emu", "use+e5-small"))
-    mixed = JoinedSettings((configure("emu", "use"), configure("posterior", "hf")))
+    mixed = JoinedSettings((configure("emu", "use"), configure("head", "hf")))
     with pytest.raises(TrainingError, match="which is not what the method emu takes"):
         plan_training(small_set(), method="emu", encoder=f"use+{specs[0]}", config=mixed)
 
@@ -168,7 +168,7 @@ def test_new_intents_and_cross_validation_are_measured_on_the_joined_encoder(
     labelled = small_set()
     whole = LabelledSet(labelled.frame.assign(split=""), "whole")
     spec = f"use+{specs[0]}"
-    run = train(whole, out=tmp_path / "r", method="posterior", encoder=spec)
+    run = train(whole, out=tmp_path / "r", method="head", encoder=spec)
     metrics = run.metrics()
     assert metrics.new_intents and metrics.cross_validation is not None
     english = whole.select(languages=["en"])
@@ -223,7 +223,7 @@ def snapshots(run: Run) -> dict[str, np.ndarray[Any, Any]]:
     return {path.name: load_file(path)["vectors"].astype(np.float32) for path in paths}
 
 
-@pytest.mark.parametrize(("method", "changes"), [("posterior", {}), ("emu", SETTINGS)])
+@pytest.mark.parametrize(("method", "changes"), [("head", {}), ("emu", SETTINGS)])
 def test_a_run_killed_at_any_renaming_ends_with_the_same_weights(
     method: str, changes: dict[str, Any], specs: tuple[str, str], tmp_path: Path
 ) -> None:
@@ -272,7 +272,7 @@ def test_a_finished_part_is_not_trained_again(specs: tuple[str, str], tmp_path: 
 
 
 def test_a_run_whose_joined_runs_have_changed_is_one_sentence(specs: tuple[str, str], tmp_path: Path) -> None:
-    plan = short_plan(specs, "posterior")
+    plan = short_plan(specs, "head")
     run = create_run(tmp_path / "r", *plan)
     values = run.config().to_json()
     values["parts"] = [*values["parts"], values["parts"][0]]  # type: ignore[misc, index]
@@ -282,10 +282,10 @@ def test_a_run_whose_joined_runs_have_changed_is_one_sentence(specs: tuple[str, 
 
 
 def test_a_joined_run_is_specialised_part_by_part(kept: Run, tmp_path: Path) -> None:
-    run = train(small_set(), out=tmp_path / "r", method="posterior", encoder=f"run:{kept.folder}")
+    run = train(small_set(), out=tmp_path / "r", method="head", encoder=f"run:{kept.folder}")
     assert [part.encoder for part in run.config().parts] == ["hf", "hf"]
     for part, base in zip(parts(opened(run)), parts(opened(kept)), strict=True):
-        assert part.spec == "posterior"
+        assert part.spec == "head"
         assert_equal_weights(base, part.base)  # type: ignore[arg-type]
 
 
@@ -310,9 +310,9 @@ def test_the_same_seed_gives_the_same_weights_and_another_seed_others(
 def test_a_run_that_others_join_is_renamed_in_them_too(
     kept: Run, specs: tuple[str, str], tmp_path: Path
 ) -> None:
-    first = train(small_set(), out=tmp_path / "first", method="posterior", encoder=specs[0])
+    first = train(small_set(), out=tmp_path / "first", method="head", encoder=specs[0])
     above = train(
-        small_set(), out=tmp_path / "above", method="posterior", encoder=f"run:{first.folder}+{specs[1]}"
+        small_set(), out=tmp_path / "above", method="head", encoder=f"run:{first.folder}+{specs[1]}"
     )
     renamed = first.rename("renamed")
     assert above.config().encoder == f"run:{renamed.folder}+{specs[1]}"

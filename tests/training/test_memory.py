@@ -26,7 +26,7 @@ from tests.support.slot_set import slot_set
 from tests.support.small import small_set
 
 PLANS: list[tuple[str, str, Callable[[], tuple[RunConfig, StoredData]]]] = [
-    ("posterior", "72 labelled sentences of 6 intents", lambda: plan_training(small_set())),
+    ("head", "72 labelled sentences of 6 intents", lambda: plan_training(small_set())),
     (
         "emu on e5-small",
         "72 labelled sentences of 6 intents",
@@ -109,10 +109,10 @@ sys.exit(code)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-@pytest.mark.parametrize("method", ["posterior", "bicvm", "dual-encoder"])
+@pytest.mark.parametrize("method", ["head", "bicvm", "dual-encoder"])
 def test_a_run_takes_no_more_than_was_said(tmp_path: Path, method: str) -> None:
     given = ["train", "demo"]
-    if method != "posterior":
+    if method != "head":
         (text,) = parallel(("en", "de"), count=2000)
         text.to_frame().to_csv(tmp_path / "pairs.tsv", sep="\t", header=["en", "de"], index=False)
         given = ["pretrain", str(tmp_path / "pairs.tsv"), "--method", method, "--epochs", "1"]

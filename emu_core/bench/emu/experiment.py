@@ -36,8 +36,8 @@ from emu_core.evaluation.leave_one_out import leave_one_out
 from emu_core.evaluation.projection import Projection, project, stratified_sample
 from emu_core.formats.in_memory import Sources
 from emu_core.formats.labelled import read_machine_translations
-from emu_core.methods.posterior.fit import evened_languages
-from emu_core.methods.posterior.settings import PosteriorConfig
+from emu_core.methods.head.fit import evened_languages
+from emu_core.methods.head.settings import HeadConfig
 from emu_core.methods.registry import configure, default_method, method_named, methods_that_need
 from emu_core.runs.config import RunConfig
 from emu_core.runs.data_facts import LabelledFacts
@@ -431,10 +431,10 @@ class EmuExperiment(Experiment):
         return settings_by_part(self._settings_of("emu"))[0]
 
     @cached_property
-    def _evens_languages(self) -> PosteriorConfig | None:
+    def _evens_languages(self) -> HeadConfig | None:
         """The settings with which the default method evens out languages first; None if it does not."""
-        config = self._settings_of("posterior")
-        return config if isinstance(config, PosteriorConfig) and config.evens_languages else None
+        config = self._settings_of("head")
+        return config if isinstance(config, HeadConfig) and config.evens_languages else None
 
     def _settings_of(self, method: str, variant: str = "") -> Settings:
         trains_in_epochs = any(info.name == "epochs" for info in infos(method_named(method).settings))

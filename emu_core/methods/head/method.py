@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from emu_core.methods.posterior.settings import PosteriorConfig
+from emu_core.methods.head.settings import HeadConfig
 from emu_core.training.frozen import FitFrozen
 from emu_core.training.method import Method, Needs, process_memory
 
@@ -14,20 +14,20 @@ if TYPE_CHECKING:
 
     from emu_core.encoders.base import FloatArray
     from emu_core.evaluation.arrays import Encode
-    from emu_core.methods.posterior.head import PosteriorHead
+    from emu_core.methods.head.head import IntentHead
     from emu_core.runs.config import RunConfig
     from emu_core.runs.stored_data import LabelledData
     from emu_core.training.frozen import FrozenFit
     from emu_core.training.job import Job, Outcome
 
 
-def _train(job: "Job", config: PosteriorConfig) -> "Outcome":
+def _train(job: "Job", config: HeadConfig) -> "Outcome":
     """Fit the head on the base encoder's vectors; each sentence is encoded once."""
     from emu_core.data.repeats import sentence_groups
     from emu_core.evaluation.intent_regression import sampled_rows
     from emu_core.evaluation.run_metrics import Metrics, NewIntentMetrics
-    from emu_core.methods.posterior import fit as posterior
-    from emu_core.methods.posterior.encoder import PosteriorEncoder
+    from emu_core.methods.head import fit as head_fit
+    from emu_core.methods.head.encoder import HeadEncoder
     from emu_core.training.fit import Fitted
     from emu_core.training.job import Outcome
     from emu_core.training.labels import labelled_rows
@@ -36,40 +36,40 @@ def _train(job: "Job", config: PosteriorConfig) -> "Outcome":
     job.measure_base(encode)
     job.progress.phase("fitting")
     labelled = labelled_rows(job.labelled_data.labelled.train_part(), job.config.train_languages)
-    cautions = posterior.samples(labelled["label"].tolist())
+    cautions = head_fit.samples(labelled["label"].tolist())
     rows = labelled.iloc[sampled_rows(labelled["label"].tolist())]
     texts, labels, languages = (rows[name].tolist() for name in ("text", "label", "language"))
     groups = sentence_groups(rows)
     reference = {language: encode(sentences) for language, sentences in _reference(config).items()}
-    examples = posterior.Examples(encode(texts), labels, reference, groups)
-    strength = posterior.choose_strength(examples, config)
-    penalty = posterior.choose_penalty(examples, strength.settings)
-    head = posterior.fit_head(examples, strength.settings, penalty)
-    specialised = PosteriorEncoder(job.encoder, head)  # moves the head to the encoder's device
+    examples = head_fit.Examples(encode(texts), labels, reference, groups)
+    strength = head_fit.choose_strength(examples, config)
+    penalty = head_fit.choose_penalty(examples, strength.settings)
+    head = head_fit.fit_head(examples, strength.settings, penalty)
+    specialised = HeadEncoder(job.encoder, head)  # moves the head to the encoder's device
     fitted = as_functions(head)
     if job.snapshots is not None:
         job.snapshots.take(1, "after the map", lambda texts: fitted.mapped(encode(texts)))
     if job.is_part or not job.measures:
         return Outcome(specialised, fitted.encode_with(encode), Fitted(0, cautions))
     job.progress.phase("leaving intents out")
-    new = posterior.new_intents(examples, languages, strength.settings, penalty)
+    new = head_fit.new_intents(examples, languages, strength.settings, penalty)
     metrics = Metrics(
         new_intents=None if new is None else NewIntentMetrics(**vars(new), strength=strength.metrics())
     )
     if job.labelled_data.labelled.held_out_part() is None:
         job.progress.phase("cross-validating")
-        metrics = replace(metrics, cross_validation=posterior.cross_validated(examples, languages, config))
+        metrics = replace(metrics, cross_validation=head_fit.cross_validated(examples, languages, config))
     return Outcome(specialised, fitted.encode_with(encode), Fitted(0, cautions), metrics)
 
 
-def _reference(config: PosteriorConfig) -> "Mapping[str, list[str]]":
+def _reference(config: HeadConfig) -> "Mapping[str, list[str]]":
     """Return the sentences from which the differences between languages are learnt; none if they are left in."""
     from emu_core.data.demo import reference_texts
 
     return reference_texts() if config.evens_languages else {}
 
 
-def as_functions(head: "PosteriorHead") -> "FrozenFit":
+def as_functions(head: "IntentHead") -> "FrozenFit":
     """Return the functions of a head, from arrays to arrays."""
     import torch
 
@@ -90,7 +90,7 @@ def as_functions(head: "PosteriorHead") -> "FrozenFit":
 
 
 def _fit_frozen(
-    config: PosteriorConfig,
+    config: HeadConfig,
     encode: "Encode",
     texts: "Sequence[str]",
     labels: "Sequence[int]",
@@ -98,23 +98,23 @@ def _fit_frozen(
 ) -> "FrozenFit":
     """Fit the head with the given strength, without measuring what it does to new intents."""
     from emu_core.evaluation.intent_regression import sampled_rows
-    from emu_core.methods.posterior.fit import Examples, fit_head
+    from emu_core.methods.head.fit import Examples, fit_head
 
     reference = {language: encode(sentences) for language, sentences in _reference(config).items()}
     examples = Examples(encode(texts), labels, reference, ids)
     return as_functions(fit_head(examples.take(sampled_rows(labels)), config))
 
 
-def _check(data: "LabelledData", config: "RunConfig", _settings: PosteriorConfig) -> None:
+def _check(data: "LabelledData", config: "RunConfig", _settings: HeadConfig) -> None:
     from emu_core.training.labels import labelled_rows
 
     labelled_rows(data.labelled.train_part(), config.train_languages)  # raises an error for a single intent
 
 
-def _memory(data: "LabelledData", config: "RunConfig", _settings: PosteriorConfig) -> int | None:
+def _memory(data: "LabelledData", config: "RunConfig", _settings: HeadConfig) -> int | None:
     """Add what the head is fitted with, of float64 for the most part."""
     from emu_core.evaluation.intent_regression import sampled_rows
-    from emu_core.methods.posterior.fit import DENSE
+    from emu_core.methods.head.fit import DENSE
     from emu_core.training.labels import labelled_rows
 
     base_bytes = process_memory(data, config)
@@ -138,11 +138,11 @@ _USE = {
 }
 METHODS = (
     Method(
-        name="posterior",
+        name="head",
         title="Embeddings moved towards intents",
         summary="Done in seconds, without fine-tuning: a map learnt from the labels changes every embedding a little, "
         "and sentences that have one of the labelled intents are moved towards it.",
-        settings=PosteriorConfig,
+        settings=HeadConfig,
         needs=Needs.INTENTS,
         train=_train,
         tuned=lambda encoder, _: _USE if encoder == "use" else {},

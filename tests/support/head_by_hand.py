@@ -1,4 +1,4 @@
-"""The posterior head by hand, in float64, and vectors to try it on."""
+"""The head by hand, in float64, and vectors to try it on."""
 
 from dataclasses import replace
 
@@ -7,13 +7,13 @@ from numpy.typing import NDArray
 from scipy.linalg import fractional_matrix_power, helmert
 from sklearn.linear_model import LogisticRegression
 
-from emu_core.methods.posterior.fit import (
+from emu_core.methods.head.fit import (
     choose_inverse_penalty,
 )
-from emu_core.methods.posterior.settings import PosteriorConfig
+from emu_core.methods.head.settings import HeadConfig
 
 Matrix = NDArray[np.float64]
-PLAIN = PosteriorConfig(
+PLAIN = HeadConfig(
     share=0.5,
     softening=1.5,
     whitening=0.0,
@@ -39,7 +39,7 @@ def classes(n: int, k: int, d: int, seed: int = 0) -> tuple[Matrix, list[int]]:
     return unit(means[labels] + 0.7 * rng.normal(size=(n, d))), labels
 
 
-def near(v: Matrix, rows: Matrix, config: PosteriorConfig) -> float:
+def near(v: Matrix, rows: Matrix, config: HeadConfig) -> float:
     return float(np.log(sum(np.exp((v @ row - 1) / config.gate_temperature) for row in rows)))
 
 
@@ -72,9 +72,7 @@ def reliability(x: Matrix, labels: list[int]) -> float:
     return 1 - float(min(1, noise / apart))
 
 
-def signs(
-    v: Matrix, x: Matrix, labels: list[int], chosen: float, config: PosteriorConfig
-) -> tuple[float, float]:
+def signs(v: Matrix, x: Matrix, labels: list[int], chosen: float, config: HeadConfig) -> tuple[float, float]:
     """How near a sentence is to its nearest intent, and how far the regression prefers one."""
     fitted = LogisticRegression(C=chosen, tol=1e-8, max_iter=3000).fit(x, labels)
     logits = fitted.coef_ @ v + fitted.intercept_
@@ -87,7 +85,7 @@ def signs(
     return max(own), float(logits.max() - logits.mean())
 
 
-def by_hand(x: Matrix, labels: list[int], q: Matrix, config: PosteriorConfig, known: Matrix) -> Matrix:
+def by_hand(x: Matrix, labels: list[int], q: Matrix, config: HeadConfig, known: Matrix) -> Matrix:
     """What the method says, one sentence and one class at a time, in float64."""
     k, n = max(labels) + 1, len(labels)
     if config.whitening:

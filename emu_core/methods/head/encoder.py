@@ -1,4 +1,4 @@
-"""An encoder with the posterior head on it: the result of the posterior method."""
+"""An encoder with the intent head on it: the result of the head method."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -10,23 +10,23 @@ from torch import Tensor
 from emu_core.encoders.base import Encoder, Features, TokenIds
 from emu_core.encoders.on_base import EncoderOnBase
 from emu_core.encoders.onnx_parts import OnnxParts
-from emu_core.methods.posterior.head import PosteriorHead
+from emu_core.methods.head.head import IntentHead
 
 
-class PosteriorEncoder(EncoderOnBase):
-    """A base encoder and a `PosteriorHead` over its vectors."""
+class HeadEncoder(EncoderOnBase):
+    """A base encoder and a `IntentHead` over its vectors."""
 
-    spec: ClassVar[str] = "posterior"
+    spec: ClassVar[str] = "head"
 
-    head: PosteriorHead
+    head: IntentHead
 
-    def __init__(self, base: Encoder, head: PosteriorHead) -> None:
+    def __init__(self, base: Encoder, head: IntentHead) -> None:
         super().__init__(base, head, head.dim)
 
     @classmethod
     def on(cls, base: Encoder, config: Mapping[str, Any], state: Mapping[str, Tensor]) -> Self:
         """Put a saved head on its base."""
-        head = PosteriorHead(state, **config["head"])
+        head = IntentHead(state, **config["head"])
         if head.weight.shape[1] != base.dim:
             raise ValueError("a head for vectors of another length")
         return cls(base, head)

@@ -1,4 +1,4 @@
-"""A run of the method posterior, and its encoder, which saves, opens and is trained on."""
+"""A run of the method head, and its encoder, which saves, opens and is trained on."""
 
 import json
 from pathlib import Path
@@ -17,17 +17,17 @@ from emu_core.encoders.registry import encoder_kind
 from emu_core.errors import CancelledError, EncoderError, TrainingError
 from emu_core.evaluation.leave_one_out import leave_one_out
 from emu_core.methods.emu.settings import EmuConfig
-from emu_core.methods.posterior import fit as posterior
-from emu_core.methods.posterior import head as posterior_head
-from emu_core.methods.posterior.encoder import PosteriorEncoder
-from emu_core.methods.posterior.fit import (
+from emu_core.methods.head import fit as head_fit
+from emu_core.methods.head import head as head_module
+from emu_core.methods.head.encoder import HeadEncoder
+from emu_core.methods.head.fit import (
     Examples,
 )
-from emu_core.methods.posterior.method import as_functions
-from emu_core.methods.posterior.whitening import NewIntentGain
+from emu_core.methods.head.method import as_functions
+from emu_core.methods.head.whitening import NewIntentGain
 from emu_core.methods.registry import configure
 from emu_core.runs.run import Run, RunState, Status
-from tests.support.posterior_by_hand import (
+from tests.support.head_by_hand import (
     FULL,
     PLAIN,
 )
@@ -72,8 +72,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 def test_it_is_the_method_where_none_is_named(run: Run) -> None:
     assert run.status().state is RunState.FINISHED
-    assert run.config().method == "posterior"
-    assert run.config().hyperparameters["share"] == configure("posterior", "use").share
+    assert run.config().method == "head"
+    assert run.config().hyperparameters["share"] == configure("head", "use").share
     metrics = run.metrics()
     assert metrics.mean_specialised > metrics.mean_base + 5
     assert not run.training_folder.exists()
@@ -85,19 +85,19 @@ def test_it_is_the_method_where_none_is_named(run: Run) -> None:
     assert used.share == pytest.approx(new.strength.share)
     card = (run.folder / "README.md").read_text("utf-8")
     assert "## New-intent guard" in card and f"{new.difference:+.1f} points" in card
-    assert "`posterior`" in card and "no unlabelled sentences were used" in card
+    assert "`head`" in card and "no unlabelled sentences were used" in card
 
 
 def test_the_settings_that_were_chosen_are_those_of_the_head_and_of_the_guard(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     chosen = NewIntentGain(mean=9.0, error=0.1)
-    monkeypatch.setattr(posterior, "gain_of_new_intents", lambda *_: chosen)
+    monkeypatch.setattr(head_fit, "gain_of_new_intents", lambda *_: chosen)
     guarded = []
-    guard = posterior.new_intents
-    monkeypatch.setattr(posterior, "new_intents", lambda *of: guarded.append(of[2]) or guard(*of))
+    guard = head_fit.new_intents
+    monkeypatch.setattr(head_fit, "new_intents", lambda *of: guarded.append(of[2]) or guard(*of))
     run = train(small_set(), out=tmp_path / "stronger", device="cpu")
-    start = configure("posterior", "use")
+    start = configure("head", "use")
     share, whitening = start.share * start.share_factor, start.whitening * start.whitening_factor
     head = load_encoder(f"run:{run.folder}").head
     assert (guarded[0].share, guarded[0].whitening) == (share, whitening) and head.share == share
@@ -106,12 +106,12 @@ def test_the_settings_that_were_chosen_are_those_of_the_head_and_of_the_guard(
 
 
 def test_of_many_sentences_a_sample_is_cross_validated(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(posterior, "CROSS_VALIDATED", 60)
+    monkeypatch.setattr(head_fit, "CROSS_VALIDATED", 60)
     rng = np.random.default_rng(0)
     labels = [n % 3 for n in range(120)]
     vectors = (np.eye(3, 8)[labels] + 0.3 * rng.normal(size=(120, 8))).astype(np.float32)
     given = Examples(vectors, labels, ids=[""] * 120), ["en"] * 120, FULL
-    found = posterior.cross_validated(*given)
+    found = head_fit.cross_validated(*given)
     assert found is not None and found.queries == 60
 
 
@@ -131,7 +131,7 @@ def test_without_held_out_sentences_it_is_cross_validated(tmp_path: Path) -> Non
 
 def test_what_is_saved_is_what_was_measured(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     encoder = load_encoder(f"run:{run.folder}")
-    assert isinstance(encoder, PosteriorEncoder) and encoder.dim == 512
+    assert isinstance(encoder, HeadEncoder) and encoder.dim == 512
     assert encoder_kind(f"run:{run.folder}") == "use"
     test = small_set().select(splits=["test"]).frame
     found = leave_one_out(
@@ -142,7 +142,7 @@ def test_what_is_saved_is_what_was_measured(run: Run, monkeypatch: pytest.Monkey
     )
     assert found.accuracy == run.metrics().specialised
     texts = test["text"].tolist()
-    monkeypatch.setattr(posterior_head, "COSINES", 7 * len(encoder.head.anchors))  # seven rows at a time
+    monkeypatch.setattr(head_module, "COSINES", 7 * len(encoder.head.anchors))  # seven rows at a time
     both = as_functions(encoder.head).encode_with(load_encoder("use").encode)(texts)
     np.testing.assert_allclose(encoder.encode(texts), both, atol=1e-6)
     with torch.no_grad():
@@ -173,7 +173,7 @@ def test_its_weights_can_be_trained_on_by_another_method(run: Run, tmp_path: Pat
         device="cpu",
     )
     first, then = (load_encoder(f"run:{r.folder}") for r in (run, after))
-    assert isinstance(first, PosteriorEncoder) and isinstance(then, PosteriorEncoder)
+    assert isinstance(first, HeadEncoder) and isinstance(then, HeadEncoder)
     assert torch.equal(first.head.anchors, then.head.anchors)
     # The first layer of `use` is not trained.
     assert torch.equal(first.base.layers()[0][0], then.base.layers()[0][0])
@@ -214,9 +214,9 @@ def test_its_vectors_are_float32_in_reduced_precision_too(run: Run) -> None:
 
 
 def test_settings_and_method_must_fit(tmp_path: Path) -> None:
-    with pytest.raises(TrainingError, match="EmuConfig, which is not what the method posterior takes"):
+    with pytest.raises(TrainingError, match="EmuConfig, which is not what the method head takes"):
         train(small_set(), out=tmp_path / "r", config=EmuConfig(), device="cpu")
-    with pytest.raises(TrainingError, match="PosteriorConfig, which is not what the method emu takes"):
+    with pytest.raises(TrainingError, match="HeadConfig, which is not what the method emu takes"):
         train(small_set(), out=tmp_path / "r", method="emu", config=PLAIN, device="cpu")
     assert not (tmp_path / "r").exists()
 

@@ -1,4 +1,4 @@
-"""Measure the gain of the posterior method on a parallel labelled set, each part of it held out in turn.
+"""Measure the gain of the head method on a parallel labelled set, each part of it held out in turn.
 
 Prints one JSON object for each setting, with the gain of LDA on the same parts, since divisions differ by more than
 methods do. English labels; the sentences are encoded once, so that many settings take seconds.
@@ -23,8 +23,8 @@ from emu_core.data.sets import LabelledSet
 from emu_core.encoders.base import FloatArray
 from emu_core.encoders.registry import load_encoder
 from emu_core.evaluation.leave_one_out import leave_one_out
-from emu_core.methods.posterior.fit import Examples, fit_head
-from emu_core.methods.posterior.settings import PosteriorConfig
+from emu_core.methods.head.fit import Examples, fit_head
+from emu_core.methods.head.settings import HeadConfig
 from emu_core.methods.registry import configure
 
 LANGUAGE = "en"
@@ -38,8 +38,8 @@ def main() -> None:
     parser.add_argument("--encoder", default="use")
     parser.add_argument("--folds", type=int, default=8)
     parser.add_argument("--seed", type=int, default=0, help="of the folds")
-    for field in fields(PosteriorConfig):
-        kind = type(getattr(PosteriorConfig(), field.name))
+    for field in fields(HeadConfig):
+        kind = type(getattr(HeadConfig(), field.name))
         parser.add_argument(f"--{field.name.replace('_', '-')}", type=kind, nargs="+", help="one or several")
     options = parser.parse_args()
 
@@ -55,19 +55,18 @@ def main() -> None:
     ]
     asked = {
         field.name: values
-        for field in fields(PosteriorConfig)
+        for field in fields(HeadConfig)
         if (values := getattr(options, field.name)) is not None
     }
     settings = [{}] if not asked else [{name: value} for name, values in asked.items() for value in values]
     for changes in settings:
-        config = configure("posterior", options.encoder, **changes)
+        config = configure("head", options.encoder, **changes)
         gains = [
-            accuracies(labelled, held, posterior_vectors(labelled, vectors, reference, held, own, config))
-            - before
+            accuracies(labelled, held, head_vectors(labelled, vectors, reference, held, own, config)) - before
             for (held, own), before in zip(parts, base, strict=True)
         ]
         found = {
-            "benchmark": "posterior",
+            "benchmark": "head_gain",
             "encoder": options.encoder,
             "changes": changes,
             "base": round(float(np.mean(base)), 2),
@@ -88,13 +87,13 @@ def divide(labelled: LabelledSet, folds: int, seed: int) -> list[tuple[Rows, Row
     return [(np.flatnonzero(held), np.flatnonzero(~held & english)) for held in is_held]
 
 
-def posterior_vectors(
+def head_vectors(
     labelled: LabelledSet,
     vectors: FloatArray,
     reference: Mapping[str, FloatArray],
     held: Rows,
     own: Rows,
-    config: PosteriorConfig,
+    config: HeadConfig,
 ) -> FloatArray:
     """Return the held-out rows' vectors under a head fitted on the labels of the rows `own`."""
     _, labels = np.unique(labelled.frame["intent"].iloc[own].to_numpy(dtype=str), return_inverse=True)

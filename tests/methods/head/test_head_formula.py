@@ -1,4 +1,4 @@
-"""The posterior head is its formula."""
+"""The head is its formula."""
 
 from dataclasses import replace
 
@@ -8,16 +8,16 @@ import torch
 from sklearn.linear_model import LogisticRegression
 
 from emu_core.errors import TrainingError
-from emu_core.methods.posterior import fit as posterior
-from emu_core.methods.posterior.fit import (
+from emu_core.methods.head import fit as head_fit
+from emu_core.methods.head.fit import (
     Examples,
     choose_inverse_penalty,
     fit_head,
     language_space,
 )
-from emu_core.methods.posterior.head import PosteriorHead, neutral
-from emu_core.methods.posterior.settings import PosteriorConfig
-from tests.support.posterior_by_hand import FULL, PLAIN, Matrix, by_hand, classes, unit
+from emu_core.methods.head.head import IntentHead, neutral
+from emu_core.methods.head.settings import HeadConfig
+from tests.support.head_by_hand import FULL, PLAIN, Matrix, by_hand, classes, unit
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ from tests.support.posterior_by_hand import FULL, PLAIN, Matrix, by_hand, classe
     [(PLAIN, 4, 12), (FULL, 4, 12), (replace(FULL, gate_quantile=0.0), 4, 12), (PLAIN, 9, 4)],
     ids=["nearness alone", "both factors", "left-out intents alone", "more intents than dimensions"],
 )
-def test_the_head_is_its_formula(config: PosteriorConfig, k: int, d: int) -> None:
+def test_the_head_is_its_formula(config: HeadConfig, k: int, d: int) -> None:
     x, labels = classes(60, k, d)
     queries = unit(np.vstack([x[:5], np.random.default_rng(1).normal(size=(10, d))]))
     head = fit_head(Examples(x.astype(np.float32), labels), config)
@@ -37,7 +37,7 @@ def test_the_head_is_its_formula(config: PosteriorConfig, k: int, d: int) -> Non
     np.testing.assert_allclose(np.linalg.norm(out, axis=1), 1, atol=1e-6)
 
 
-def distances(head: PosteriorHead, queries: Matrix) -> torch.Tensor:
+def distances(head: IntentHead, queries: Matrix) -> torch.Tensor:
     """How far sentences are moved towards intents."""
     vectors = torch.from_numpy(queries).float()
     return (head(vectors) - head.mapped(vectors)).norm(dim=1)
@@ -59,7 +59,7 @@ def test_a_sentence_of_no_labelled_intent_keeps_more_of_its_vector() -> None:
 def test_any_number_of_intents_has_vectors_to_move_towards(k: int, d: int) -> None:
     """Up to d intents, rows are orthonormal; of more, columns are."""
     x, labels = classes(60, k, d)
-    of = posterior.intent_vectors(x, np.array(labels)).double()
+    of = head_fit.intent_vectors(x, np.array(labels)).double()
     gram = of @ of.T if k <= d else of.T @ of
     np.testing.assert_allclose(gram.numpy(), np.eye(min(k, d)), atol=1e-6)
     head = fit_head(Examples(x.astype(np.float32), labels), FULL)
@@ -70,7 +70,7 @@ def test_any_number_of_intents_has_vectors_to_move_towards(k: int, d: int) -> No
 
 def test_intents_with_the_same_mean_are_still_moved_apart() -> None:
     x = unit(np.array([[1, 0, 0.1], [1, 0, -0.1], [1, 0, 0.1], [1, 0, -0.1], [0, 1, 0.0], [0, 1, 0.0]]))
-    of = posterior.intent_vectors(x, np.array([0, 0, 1, 1, 2, 2])).double()
+    of = head_fit.intent_vectors(x, np.array([0, 0, 1, 1, 2, 2])).double()
     np.testing.assert_allclose((of @ of.T).numpy(), np.eye(3), atol=1e-6)
 
 
@@ -98,7 +98,7 @@ def test_language_directions_and_the_mean_are_taken_out() -> None:
     content = rng.normal(size=(50, 20))
     shift = {language: rng.normal(size=20) for language in ("en", "de", "fr")}
     reference = {language: (content + 2 * shift[language] + 5).astype(np.float32) for language in shift}
-    directions, center = language_space(reference, PosteriorConfig(language_directions=2, centering=1.0), 20)
+    directions, center = language_space(reference, HeadConfig(language_directions=2, centering=1.0), 20)
     np.testing.assert_allclose((directions @ directions.T).numpy(), np.eye(2), atol=1e-5)
     np.testing.assert_allclose((directions @ center).numpy(), 0, atol=1e-5)
     units = {language: unit(vectors.astype(np.float64)) for language, vectors in reference.items()}
@@ -107,12 +107,12 @@ def test_language_directions_and_the_mean_are_taken_out() -> None:
     )
     np.testing.assert_allclose(left - left.mean(0), 0, atol=1e-5)  # three means differ in two directions
     np.testing.assert_allclose(center.numpy(), left.mean(0), atol=1e-5)
-    half = language_space(reference, PosteriorConfig(language_directions=2, centering=0.5), 20)[1]
+    half = language_space(reference, HeadConfig(language_directions=2, centering=0.5), 20)[1]
     np.testing.assert_allclose(half.numpy(), center.numpy() / 2, atol=1e-6)
     x = neutral(torch.from_numpy(reference["en"]), directions, center)
     np.testing.assert_allclose(x.norm(dim=1).numpy(), 1, atol=1e-6)
     with pytest.raises(TrainingError, match=r"lower language_directions$"):
-        language_space(reference, PosteriorConfig(language_directions=3), 20)
+        language_space(reference, HeadConfig(language_directions=3), 20)
 
 
 def test_gradients_reach_the_encoder_through_the_head() -> None:
@@ -130,4 +130,4 @@ def test_head_of_wrong_shapes_is_refused() -> None:
     head = fit_head(Examples(x.astype(np.float32), labels), PLAIN)
     tensors = head.state_dict()
     with pytest.raises(ValueError, match="members has the shape"):
-        PosteriorHead(tensors | {"bias": torch.zeros(4)}, **head.numbers())
+        IntentHead(tensors | {"bias": torch.zeros(4)}, **head.numbers())

@@ -1,4 +1,4 @@
-"""Settings of the posterior method."""
+"""Settings of the head method."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -13,13 +13,13 @@ _language = partial(_chosen, group=_LANGUAGES)
 
 
 @dataclass(frozen=True)
-class PosteriorConfig(Settings):
-    """Settings of the posterior method; see `emu_core.methods.posterior.head` for what they do there.
+class HeadConfig(Settings):
+    """Settings of the head method; see `emu_core.methods.head.head` for what they do there.
 
     There is no paper to take defaults from: these were chosen on SIB-200, the demo set and Home Assistant's commands
     (benchmarks/README.md), for encoders whose vectors all lie in one direction, as those of e5-small do. The logistic
     regression's penalty is no setting: it is chosen on labelled sentences that are held out
-    (`emu_core.methods.posterior.fit`).
+    (`emu_core.methods.head.fit`).
     """
 
     share: float = _chosen(

@@ -1,4 +1,4 @@
-"""Fitting the posterior method, without gradients: the encoder runs once over each sentence.
+"""Fitting the head method, without gradients: the encoder runs once over each sentence.
 
 In all functions, `x` (N, d) are the training sentences' vectors in the space of the head, of length 1, and `classes`
 their class numbers, from 0. `ids` are N, or none: sentences with the same id, unless it is empty, are translations or
@@ -32,16 +32,16 @@ from emu_core.evaluation.intent_regression import (
     weights_of_all,
 )
 from emu_core.evaluation.run_metrics import StrengthMetrics
-from emu_core.methods.posterior.head import (
+from emu_core.methods.head.head import (
     TINY,
-    PosteriorHead,
+    IntentHead,
     nearness,
     neutral,
     signs_of_intent,
     spread_out,
 )
-from emu_core.methods.posterior.settings import PosteriorConfig
-from emu_core.methods.posterior.whitening import NewIntentGain, gain_of_new_intents, learn_spread, means
+from emu_core.methods.head.settings import HeadConfig
+from emu_core.methods.head.whitening import NewIntentGain, gain_of_new_intents, learn_spread, means
 from emu_core.threads import one_thread_for_small_products
 
 _Rows = NDArray[np.intp] | Sequence[int]
@@ -79,9 +79,7 @@ class Examples:
         return replace(self, vectors=self.vectors[rows], labels=labels, ids=ids)
 
 
-def fit_head(
-    examples: Examples, config: PosteriorConfig, inverse_penalty: float | None = None
-) -> PosteriorHead:
+def fit_head(examples: Examples, config: HeadConfig, inverse_penalty: float | None = None) -> IntentHead:
     """Fit the head, with the settings and C of the logistic regression as given, or both chosen on the labels.
 
     Raises:
@@ -101,7 +99,7 @@ def fit_head(
         known = learn_known(x[torch.from_numpy(rows)], few.classes, config, inverse_penalty, few.ids)
         weight, bias = weights_of_all(wide, classes, inverse_penalty)
     near = _nearness(x, config.gate_temperature)
-    return PosteriorHead(
+    return IntentHead(
         {
             "directions": directions,
             "center": center,
@@ -129,7 +127,7 @@ def fit_head(
 class Strength:
     """The settings to fit with, and what left-out intents would gain by the stronger ones; None if not measured."""
 
-    settings: PosteriorConfig
+    settings: HeadConfig
     gain: NewIntentGain | None
 
     @property
@@ -145,7 +143,7 @@ class Strength:
         return StrengthMetrics(used.whitening, used.share, self.is_stronger, self.gain.mean, self.gain.error)
 
 
-def choose_strength(examples: Examples, config: PosteriorConfig) -> Strength:
+def choose_strength(examples: Examples, config: HeadConfig) -> Strength:
     """Choose the stronger whitening and share where intents that are left out clearly gain by the whitening.
 
     The settings returned have them as `whitening` and `share`, and nothing left to choose.
@@ -167,7 +165,7 @@ def choose_strength(examples: Examples, config: PosteriorConfig) -> Strength:
     return Strength(replace(weak, whitening=stronger, share=share), gain)
 
 
-def choose_penalty(examples: Examples, config: PosteriorConfig) -> float:
+def choose_penalty(examples: Examples, config: HeadConfig) -> float:
     """Choose C of the logistic regression; see `choose_inverse_penalty`."""
     x = _space(examples, config)[0].numpy().astype(np.float64)
     with one_thread_for_small_products():
@@ -200,7 +198,7 @@ def _few_intents(classes: Classes) -> NDArray[np.intp]:
 
 
 def new_intents(
-    examples: Examples, languages: Sequence[str], config: PosteriorConfig, inverse_penalty: float
+    examples: Examples, languages: Sequence[str], config: HeadConfig, inverse_penalty: float
 ) -> LeftOut | None:
     """Measure the gain or loss of sentences whose intents were left out; see `new_intent_guard`.
 
@@ -212,7 +210,7 @@ def new_intents(
     )
 
 
-def cross_validated(examples: Examples, languages: Sequence[str], config: PosteriorConfig) -> LeftOut | None:
+def cross_validated(examples: Examples, languages: Sequence[str], config: HeadConfig) -> LeftOut | None:
     """Measure the gain or loss of sentences that were left out; see `cross_validation`.
 
     Each head chooses its own settings and penalty. Many sentences are sampled, which finds less than all would.
@@ -225,7 +223,7 @@ def cross_validated(examples: Examples, languages: Sequence[str], config: Poster
 def _left_out(
     examples: Examples,
     languages: Sequence[str],
-    config: PosteriorConfig,
+    config: HeadConfig,
     inverse_penalty: float | None,
     measure: Callable[..., LeftOut | None],
 ) -> LeftOut | None:
@@ -237,7 +235,7 @@ def _left_out(
     return measure(examples.vectors, names, languages, examples.ids, refit, most_rows=GATE_MAX_ROWS)
 
 
-def _space(examples: Examples, config: PosteriorConfig) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+def _space(examples: Examples, config: HeadConfig) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Return `x` (N, d), and the directions, the center and the map that lead to its space."""
     x, directions, center = _neutral(examples, config)
     group = _groups(examples.ids or [""] * len(x))
@@ -245,7 +243,7 @@ def _space(examples: Examples, config: PosteriorConfig) -> tuple[Tensor, Tensor,
     return spread_out(x, spread), directions, center, spread
 
 
-def _neutral(examples: Examples, config: PosteriorConfig) -> tuple[Tensor, Tensor, Tensor]:
+def _neutral(examples: Examples, config: HeadConfig) -> tuple[Tensor, Tensor, Tensor]:
     """Return the vectors (N, d) without language directions and center, and these two."""
     directions, center = language_space(examples.reference, config, examples.vectors.shape[1])
     vectors = torch.from_numpy(np.array(examples.vectors, dtype=np.float32))
@@ -253,7 +251,7 @@ def _neutral(examples: Examples, config: PosteriorConfig) -> tuple[Tensor, Tenso
 
 
 def language_space(
-    reference: Mapping[str, FloatArray], config: PosteriorConfig, dim: int
+    reference: Mapping[str, FloatArray], config: HeadConfig, dim: int
 ) -> tuple[Tensor, Tensor]:
     """Return the directions (n, dim) in which the languages' means differ most, and the part of the mean to remove.
 
@@ -277,7 +275,7 @@ def language_space(
 
 
 def evened_languages(
-    vectors: FloatArray, reference: Mapping[str, FloatArray], config: PosteriorConfig
+    vectors: FloatArray, reference: Mapping[str, FloatArray], config: HeadConfig
 ) -> FloatArray:
     """Return the method's first step alone: unit vectors (N, d) without language directions and common mean."""
     space = language_space(reference, config, vectors.shape[1])
@@ -286,7 +284,7 @@ def evened_languages(
 
 
 def intent_vectors(x: Matrix, classes: Classes) -> Tensor:
-    """Return the vectors (k, d) that embeddings are moved towards: T of `PosteriorHead`.
+    """Return the vectors (k, d) that embeddings are moved towards: T of `IntentHead`.
 
     Moving embeddings towards the means themselves would leave intents with similar means close together. These are the
     orthonormal rows nearest to the centred means, the polar factor. Of more intents than dimensions, the columns are
@@ -408,9 +406,9 @@ def _calibrated_losses(scores: Matrix, classes: Classes) -> Matrix:
 
 
 def learn_known(
-    x: Tensor, classes: Classes, config: PosteriorConfig, inverse_penalty: float, ids: Sequence[str] = ()
+    x: Tensor, classes: Classes, config: HeadConfig, inverse_penalty: float, ids: Sequence[str] = ()
 ) -> Tensor:
-    """Learn the weights (3,) of the gate: u_0, u_1 and u_2 of `PosteriorHead`.
+    """Learn the weights (3,) of the gate: u_0, u_1 and u_2 of `IntentHead`.
 
     Intents and sentences are divided into parts. A part of the intents and a part of the other intents' sentences are
     left out, and a head is fitted on the rest. What it computes for both are the examples of a logistic regression: of

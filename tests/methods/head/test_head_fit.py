@@ -1,4 +1,4 @@
-"""The posterior head is fitted as it says: its penalty, its gate, and what is held out for them."""
+"""The head is fitted as it says: its penalty, its gate, and what is held out for them."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -15,16 +15,16 @@ from emu_core.errors import TrainingError
 from emu_core.evaluation import intent_regression
 from emu_core.evaluation.classifier import regression
 from emu_core.evaluation.intent_regression import sampled_rows
-from emu_core.methods.posterior import fit as posterior
-from emu_core.methods.posterior.fit import (
+from emu_core.methods.head import fit as head_fit
+from emu_core.methods.head.fit import (
     USUAL_PENALTY,
     Examples,
     choose_inverse_penalty,
     fit_head,
     learn_known,
 )
-from emu_core.methods.posterior.head import PosteriorHead
-from tests.support.posterior_by_hand import (
+from emu_core.methods.head.head import IntentHead
+from tests.support.head_by_hand import (
     FULL,
     PLAIN,
     classes,
@@ -101,8 +101,8 @@ def test_the_penalty_is_the_smallest_that_is_as_good_as_the_best(
     penalties: tuple[float, ...], alike: float, left: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Against scikit-learn's own splits and cold fits: far apart the best is taken, else the smallest."""
-    monkeypatch.setattr(posterior, "INVERSE_PENALTIES", penalties)
-    monkeypatch.setattr(posterior, "ALIKE", alike)
+    monkeypatch.setattr(head_fit, "INVERSE_PENALTIES", penalties)
+    monkeypatch.setattr(head_fit, "ALIKE", alike)
     rng = np.random.default_rng(7)
     labels = np.arange(90) % 3
     x = unit(np.eye(40)[labels] + 0.45 * rng.normal(size=(90, 40)))
@@ -149,18 +149,18 @@ def test_translations_are_held_out_together() -> None:
     labels = np.tile(np.arange(120) % 3, 2)
     x = unit(np.tile(rng.normal(size=(120, 60)), (2, 1)) + 0.05 * rng.normal(size=(240, 60)))
     ids = [f"s{i}" for i in range(120)] * 2
-    assert choose_inverse_penalty(x, labels, 10.0, ids) == min(posterior.INVERSE_PENALTIES)
-    assert choose_inverse_penalty(x, labels, 10.0) > min(posterior.INVERSE_PENALTIES)
+    assert choose_inverse_penalty(x, labels, 10.0, ids) == min(head_fit.INVERSE_PENALTIES)
+    assert choose_inverse_penalty(x, labels, 10.0) > min(head_fit.INVERSE_PENALTIES)
     assert choose_inverse_penalty(x, labels, 10.0, [""] * 240) == choose_inverse_penalty(x, labels, 10.0)
 
 
 def test_of_very_many_sentences_some_are_held_out(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
-    monkeypatch.setattr(posterior, "GATE_MAX_ROWS", 40)
-    monkeypatch.setattr(posterior, "regression", lambda c: seen.append(c) or regression(c))
+    monkeypatch.setattr(head_fit, "GATE_MAX_ROWS", 40)
+    monkeypatch.setattr(head_fit, "regression", lambda c: seen.append(c) or regression(c))
     x, labels = classes(200, 3, 8)
-    assert choose_inverse_penalty(x, np.array(labels), 0.05) in posterior.INVERSE_PENALTIES
-    assert len(seen) == posterior.HEAD_FOLDS
+    assert choose_inverse_penalty(x, np.array(labels), 0.05) in head_fit.INVERSE_PENALTIES
+    assert len(seen) == head_fit.HEAD_FOLDS
 
 
 def test_many_intents_are_told_apart_in_groups_and_kept_by_number(
@@ -169,33 +169,33 @@ def test_many_intents_are_told_apart_in_groups_and_kept_by_number(
     x, labels = classes(120, 12, 16)
     vectors = x.astype(np.float32)
     whole = fit_head(Examples(vectors, labels), FULL, 10.0)
-    monkeypatch.setattr(posterior, "DENSE", 0)
+    monkeypatch.setattr(head_fit, "DENSE", 0)
     numbered = fit_head(Examples(vectors, labels), FULL, 10.0)
     assert numbered.members.shape == (120,) and whole.members.shape == (120, 12)
     out = numbered(torch.from_numpy(vectors))
     np.testing.assert_allclose(out, whole(torch.from_numpy(vectors)), atol=1e-6)
-    again = PosteriorHead(numbered.state_dict(), **numbered.numbers())
+    again = IntentHead(numbered.state_dict(), **numbered.numbers())
     torch.testing.assert_close(again(torch.from_numpy(vectors)), out)
     with pytest.raises(ValueError, match="classes"):
-        PosteriorHead(numbered.state_dict() | {"members": numbered.members + 1}, **numbered.numbers())
-    monkeypatch.setattr(posterior, "MANY", 6)
+        IntentHead(numbered.state_dict() | {"members": numbered.members + 1}, **numbered.numbers())
+    monkeypatch.setattr(head_fit, "MANY", 6)
     monkeypatch.setattr(intent_regression, "MANY", 6)
     monkeypatch.setattr(intent_regression, "GROUP", 4)
-    monkeypatch.setattr(posterior, "FEW_SENTENCES", 5)
+    monkeypatch.setattr(head_fit, "FEW_SENTENCES", 5)
     seen = []
     monkeypatch.setattr(intent_regression, "regression", lambda c: seen.append(c) or regression(c))
     grouped = fit_head(Examples(vectors, labels), PLAIN, 10.0)
     assert len(seen) == 3 and grouped.weight.shape == (12, 16)
     seen.clear()
-    assert posterior.choose_penalty(Examples(vectors, labels), FULL) in posterior.INVERSE_PENALTIES
+    assert head_fit.choose_penalty(Examples(vectors, labels), FULL) in head_fit.INVERSE_PENALTIES
     right = [
         head.posterior(torch.from_numpy(vectors)).argmax(dim=1).numpy() == labels for head in (whole, grouped)
     ]
     assert right[1].mean() >= right[0].mean() - 0.05 > 0.8
     given = Examples(vectors, labels, ids=[""] * 120), ["en"] * 120, FULL, 10.0
-    found = posterior.new_intents(*given)
+    found = head_fit.new_intents(*given)
     assert found is not None and found.queries < 120
-    assert "12 intents" in posterior.samples(labels)[0]
+    assert "12 intents" in head_fit.samples(labels)[0]
 
 
 def test_of_many_sentences_every_intent_keeps_its_share(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -205,4 +205,4 @@ def test_of_many_sentences_every_intent_keeps_its_share(monkeypatch: pytest.Monk
     assert np.bincount(np.array(labels)[rows]).tolist() == [80, 19, 2]
     assert sampled_rows(labels, 1000) == list(range(len(labels)))
     assert sampled_rows([0, 1, 0, 1, 2, 2], 5) == list(range(6))  # each intent keeps the three it may
-    assert posterior.samples(labels) == ()
+    assert head_fit.samples(labels) == ()

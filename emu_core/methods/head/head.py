@@ -1,4 +1,4 @@
-"""The posterior method's head: embeddings moved towards the intents that they probably have."""
+"""The head: embeddings moved towards the intents that they probably have."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -14,7 +14,7 @@ NUMBERS = ("share", "temperature", "softening", "gate_temperature", "gate_at", "
 TINY = 1e-30  # a sentence may be too far from all of them for float32
 
 
-class PosteriorHead(nn.Module):
+class IntentHead(nn.Module):
     """A map from sentence vectors (B, d) to vectors (B, d) of length 1, for k intents, without trained weights.
 
     With x the vector without language directions and part of the mean, times a map M that is learnt from the labels, of
@@ -31,7 +31,7 @@ class PosteriorHead(nn.Module):
         out  ~ sqrt(1 - s) x + sqrt(s) d T / |d T|
 
     The rows of T are orthonormal and as near as possible to the intents' means, relative to their mean
-    (`emu_core.methods.posterior.fit.intent_vectors`). The first factor of f is a logistic regression's; the second a
+    (`emu_core.methods.head.fit.intent_vectors`). The first factor of f is a logistic regression's; the second a
     kernel density's, which knows where classes bend. The gate's first factor says whether a sentence is of the training
     sentences' kind, its second whether it has one of their intents; a head without u has the first alone. A sentence
     that has none (gate near 0), or no clear one (d near 0), stays at x. M moves all sentences alike, so that what tells
@@ -165,7 +165,7 @@ def signs_of_intent(logits: Tensor, cosines: Tensor, members: Tensor, temperatur
     Args:
         logits: (B, k), of the logistic regression.
         cosines: (B, N), to the training sentences.
-        members: (N, k) or (N,), see `PosteriorHead`.
+        members: (N, k) or (N,), see `IntentHead`.
         temperature: of the cosines.
 
     Returns:

@@ -8,13 +8,13 @@ import torch
 from numpy.typing import NDArray
 
 from emu_core.evaluation.run_metrics import StrengthMetrics
-from emu_core.methods.posterior import fit as posterior
-from emu_core.methods.posterior import whitening
-from emu_core.methods.posterior.fit import Examples, Strength, choose_strength, fit_head
-from emu_core.methods.posterior.settings import PosteriorConfig
-from tests.support.posterior_by_hand import reliability
+from emu_core.methods.head import fit as head_fit
+from emu_core.methods.head import whitening
+from emu_core.methods.head.fit import Examples, Strength, choose_strength, fit_head
+from emu_core.methods.head.settings import HeadConfig
+from tests.support.head_by_hand import reliability
 
-CONFIG = PosteriorConfig(intent_parts=0, language_directions=0, centering=0.0)
+CONFIG = HeadConfig(intent_parts=0, language_directions=0, centering=0.0)
 
 
 def sentences(nuisance: float, k: int = 12) -> Examples:
@@ -107,7 +107,7 @@ def test_without_four_intents_or_a_stronger_whitening_there_is_no_choice(
     assert found == Strength(replace(CONFIG, whitening_factor=1.0), None) and found.metrics() is None
     alone = Examples(np.eye(8, dtype=np.float32), list(range(8)))  # no intent has two sentences
     assert choose_strength(alone, CONFIG).gain is None
-    monkeypatch.setattr(posterior, "gain_of_new_intents", lambda *_: pytest.fail("nothing to measure"))
+    monkeypatch.setattr(head_fit, "gain_of_new_intents", lambda *_: pytest.fail("nothing to measure"))
     for config in (replace(CONFIG, whitening=0.95), replace(CONFIG, whitening=0.0)):
         assert choose_strength(sentences(2.0), config).settings == replace(config, whitening_factor=1.0)
 
@@ -120,16 +120,16 @@ def test_what_is_chosen_stays_within_its_limits() -> None:
 
 def test_of_many_sentences_some_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
-    gain = posterior.gain_of_new_intents
-    monkeypatch.setattr(posterior, "gain_of_new_intents", lambda x, *of: seen.append(len(x)) or gain(x, *of))
-    monkeypatch.setattr(posterior, "GATE_MAX_ROWS", 150)
+    gain = head_fit.gain_of_new_intents
+    monkeypatch.setattr(head_fit, "gain_of_new_intents", lambda x, *of: seen.append(len(x)) or gain(x, *of))
+    monkeypatch.setattr(head_fit, "GATE_MAX_ROWS", 150)
     choose_strength(sentences(2.0), CONFIG)
     assert seen == [150]
 
 
 def test_translations_are_of_one_group(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
-    monkeypatch.setattr(posterior, "gain_of_new_intents", lambda x, classes, group, *_: seen.append(group))
+    monkeypatch.setattr(head_fit, "gain_of_new_intents", lambda x, classes, group, *_: seen.append(group))
     given = sentences(2.0)
     choose_strength(replace(given, ids=["", *(f"{row // 2}" for row in range(1, 240))]), CONFIG)
     assert seen[0].tolist() == [0, *(1 + row // 2 for row in range(1, 240))]

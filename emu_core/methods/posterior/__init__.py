@@ -1,1 +1,0 @@
-"""Posterior, ours and the default: a head on the frozen encoder moves embeddings towards probable intents."""
