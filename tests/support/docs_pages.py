@@ -10,7 +10,11 @@ from tests.support.paths import DOCS
 _FENCE = re.compile(r"^( *)```(\S+)(.*?)\n(.*?)^\1```$", re.DOTALL | re.MULTILINE)
 _TITLE = re.compile(r'title="([^"]+)"')
 _NUMBER = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?")
-TOLERANCE = 1.5  # points: another processor rounds otherwise, and a neighbour changes
+# How far a number may be off, since another processor rounds otherwise and a neighbour changes: the larger of a share of
+# it and of what fits its column, which is known by the decimals that it is printed with.
+RELATIVE = 0.01
+ABSOLUTE = {0: 0.0, 1: 0.5, 2: 0.02}  # counts; percentages; shares, cosines and probabilities
+ABSOLUTE_OF_MORE = 0.005
 
 
 @dataclass(frozen=True)
@@ -49,7 +53,7 @@ def blocks(page: Path) -> list[Block]:
 def differences(told: str, said: str) -> list[str]:
     """Lines of a page's output that the real output has not, in that order; "..." stands for any lines.
 
-    Words must be the same, columns may be cut at the end, and numbers may be off by `TOLERANCE`.
+    Words must be the same, columns may be cut at the end, and numbers may be off as their column allows (`tolerance`).
     """
     rest = iter(said.splitlines())
     return [
@@ -91,4 +95,14 @@ def _same(told: str, real: str) -> bool:
     if _NUMBER.sub("#", told) != _NUMBER.sub("#", real):
         return False
     pairs = zip(_NUMBER.findall(told), _NUMBER.findall(real), strict=True)
-    return all(abs(float(a.replace(",", "")) - float(b.replace(",", ""))) <= TOLERANCE for a, b in pairs)
+    return all(abs(_value(a) - _value(b)) <= tolerance(a) + 1e-9 for a, b in pairs)
+
+
+def tolerance(told: str) -> float:
+    """How far the real number may be from a number of a page."""
+    decimals = len(told.partition(".")[2])
+    return max(ABSOLUTE.get(decimals, ABSOLUTE_OF_MORE), RELATIVE * abs(_value(told)))
+
+
+def _value(number: str) -> float:
+    return float(number.replace(",", ""))
