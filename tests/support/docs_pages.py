@@ -10,8 +10,8 @@ from tests.support.paths import DOCS
 _FENCE = re.compile(r"^( *)```(\S+)(.*?)\n(.*?)^\1```$", re.DOTALL | re.MULTILINE)
 _TITLE = re.compile(r'title="([^"]+)"')
 _NUMBER = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?")
-# How far a number may be off, since another processor rounds otherwise and a neighbour changes: the larger of a share of
-# it and of what fits its column, which is known by the decimals that it is printed with.
+# How far a number may be off, since another processor rounds otherwise and a neighbour changes: the larger of a share
+# of it and of what fits its column, which is known by the decimals that it is printed with.
 RELATIVE = 0.01
 ABSOLUTE = {0: 0.0, 1: 0.5, 2: 0.02}  # counts; percentages; shares, cosines and probabilities
 ABSOLUTE_OF_MORE = 0.005
