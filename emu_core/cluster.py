@@ -32,8 +32,8 @@ from emu_core.encoders.specs import RUN_SPEC, joined_spec, parts_of
 from emu_core.errors import DataError, Fix
 from emu_core.files import disk_fault, whole_folder
 from emu_core.formats.file_names import Statement, statements
-from emu_core.formats.read import read_tables
 from emu_core.formats.source_files import SourceFile, source_files
+from emu_core.formats.source_tables import read_tables
 from emu_core.formats.tables.columns import apply_columns, guess_columns
 from emu_core.formats.tables.formats import PARQUET
 from emu_core.formats.tables.parquet import cells_of, kept_columns
@@ -174,7 +174,7 @@ class _Sentences:
         states = Statement() if path is None else self.stated[path]
         name = "a part of the data" if path is None else path
         frame = cells_of(batch.select(self.column_names), name).frame(name)
-        language = states.language or self.language or states.around
+        language = states.language(self.language)
         rows = apply_columns(frame, self.columns, language=language, name=name, required=("text",))
         return rows if self.columns.split else rows.assign(split=states.split)
 
@@ -245,7 +245,7 @@ def _sentences_of(
     apply_columns(table.frame, columns, language=None, name=files[0].path, required=("text",))
     code = None if language is None else checked_language(language)
     states = statements([file.path for file in files], [file.around for file in files])
-    says_more = any((state.language or (state.around and code is None)) for state in states)
+    says_more = any(state.language(code) != code for state in states)
     says_split = columns.split is None and any(state.split for state in states)
     stated = {str(file.source): state for file, state in zip(files, states, strict=True)}
     return _Sentences(tuple(stated), columns, code, stated if says_more or says_split else {})

@@ -20,7 +20,7 @@ from emu_core.encoders.registry import load_encoder
 from emu_core.errors import DataError, Fix
 from emu_core.files import disk_fault, whole_file
 from emu_core.formats.in_memory import SENTENCES, Sources
-from emu_core.formats.labelled import files_of, read_sentences
+from emu_core.formats.read import read
 from emu_core.formats.tables.formats import (
     JSON_LINES,
     PARQUET,
@@ -125,7 +125,7 @@ def read_inputs(data: Sources, mapping: ColumnMapping | None, language: str | No
     Raises:
         DataError: a file can't be read.
     """
-    return read_sentences(files_of(data, SENTENCES)[0], mapping, language)[0]
+    return read(data, SENTENCES, mapping=mapping, language=language, required=("text",)).rows
 
 
 def sentence_rows(data: Sources, mapping: ColumnMapping | None, language: str | None) -> pd.DataFrame:

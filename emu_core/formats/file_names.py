@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from emu_core.data.languages import checked_language, is_known, stated_code
@@ -26,21 +26,56 @@ ALSO_WORDS = frozenset(
 _OF_INPUTS = "in"  # in "seq.in", and not Indonesian, whose code it was until 1989
 
 
+LANGUAGE_ORDER = ("name", "sibling", "folder", "project", "given", "around", "archive")
+"""What states the language of the sentences of a file, in the order in which it is believed; each is a field of
+`Statement`. The cell of a row, which is of this sentence alone, is believed before all of them."""
+
+TEXT_LANGUAGE_ORDER = ("given", "name")
+"""The same for texts that are read in one language each, such as dialogues: one that is given is that of all."""
+
+
 @dataclass(frozen=True)
 class Statement:
-    """The language and the split that a name states about all sentences of a file.
+    """What is known of all sentences of a file without reading them.
 
     Attributes:
-        language: a code, or None.
+        name: the language at the end of the file's name: `tickets.de.csv`.
+        sibling: that of a word in the name that may mean something else, if a file of the same name states another:
+            `nlu_it.yml` beside `nlu_de.yml`.
+        folder: that of the nearest folder within what was named.
+        project: that of the project's settings. They count only where no name may mean a language.
+        given: that of the whole data, as its user says.
+        around: that of the folder around what was named.
+        archive: that of the archive or folder of an export whose files are one table.
+        doubtful: the code of a word in the name that may also mean something else, and that nothing confirms.
         split: train, dev or test, or "".
-        doubtful: the code of a word in the name that may also mean something else.
-        around: the language that the folder around what was named states; one that is given is believed instead.
     """
 
-    language: str | None = None
-    split: str = ""
-    doubtful: str | None = None
+    name: str | None = None
+    sibling: str | None = None
+    folder: str | None = None
+    project: str | None = None
+    given: str | None = None
     around: str | None = None
+    archive: str | None = None
+    doubtful: str | None = None
+    split: str = ""
+
+    @property
+    def by_names(self) -> str | None:
+        """The language that the names of the file and of the folders within what was named state, or None."""
+        return self.name or self.sibling or self.folder
+
+    def believed(
+        self, given: str | None = None, order: Sequence[str] = LANGUAGE_ORDER
+    ) -> tuple[str, str | None]:
+        """Return what states the language, and its code; "" and None if nothing does."""
+        known = replace(self, given=given or self.given, project=None if self.doubtful else self.project)
+        return next(((rule, code) for rule in order if (code := getattr(known, rule))), ("", None))
+
+    def language(self, given: str | None = None) -> str | None:
+        """Return the code of the language that is believed, or None."""
+        return self.believed(given)[1]
 
 
 def language_of_file(name: str) -> str | None:
@@ -126,23 +161,32 @@ def statements(paths: Sequence[str], around: Sequence[str]) -> list[Statement]:
     stated = []
     for path, outside, split, end in zip(paths, around, splits, endings, strict=True):
         folders = map(_language_of_folder, reversed(PurePosixPath(path).parts[:-1]))
-        by_name = end.language or (end.doubtful if end.rest in certain else None)
-        code = by_name or next(filter(None, folders), None)
-        stated.append(Statement(code, split, None if code else end.doubtful, _language_of_folder(outside)))
+        states = Statement(
+            name=end.language,
+            sibling=end.doubtful if end.rest in certain else None,
+            folder=next(filter(None, folders), None),
+            around=_language_of_folder(outside),
+            split=split,
+        )
+        stated.append(states if states.by_names else replace(states, doubtful=end.doubtful))
     return stated
 
 
-def stated_language(language: str | None, name: str) -> str:
-    """Return the code of a language that is given, or else stated by a file's name. Raises DataError if it is none."""
-    if language is not None:
-        return checked_language(language)
-    code = language_of_file(name)
+def stated_language(given: str | None, name: str) -> str:
+    """Return the code of the language of a file of texts. Raises DataError if nothing states it, or it is none."""
+    code = checked_language(given) if given is not None else None
+    _, code = Statement(name=language_of_file(name)).believed(code, TEXT_LANGUAGE_ORDER)
     if code is None:
-        file = PurePosixPath(name).name
-        stem = without_endings(file)
-        raise DataError(
-            f"{shown(name)} does not say its language; name it (",
-            Fix("language", "en"),
-            f"), or put it into the file's name, as in {shown(stem, 30)}.en{file[len(stem) :]}",
-        )
+        raise unstated_language(name)
     return code
+
+
+def unstated_language(name: str) -> DataError:
+    """Return the error for a file of whose language nothing is known."""
+    file = PurePosixPath(name).name
+    stem = without_endings(file)
+    return DataError(
+        f"{shown(name)} does not say its language; name it (",
+        Fix("language", "en"),
+        f"), or put it into the file's name, as in {shown(stem, 30)}.en{file[len(stem) :]}",
+    )

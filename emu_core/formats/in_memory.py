@@ -5,7 +5,8 @@
 
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from enum import Enum
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
@@ -45,6 +46,14 @@ Sources: TypeAlias = str | Path | SentenceSet | pd.DataFrame | ArrowTable | HubD
 polars), a pyarrow Table, a Hugging Face `Dataset` or `DatasetDict`; a list of several; or `(texts, intents)`."""
 
 
+class Intents(Enum):
+    """Whether sentences need an intent."""
+
+    NEEDED = "needed"
+    SOME = "where there are any"
+    UNREAD = "not looked at"
+
+
 @dataclass(frozen=True)
 class Expected:
     """The data that a function expects.
@@ -54,12 +63,16 @@ class Expected:
         pair: the names of two lists in a tuple, of which the first has sentences; None if two lists are no such data.
         are_sentences: whether strings in a list that name no file, and the values of a Series, are sentences.
         may_be_blank: whether such a sentence may be empty.
+        intents: whether sentences need an intent; if not, each line of a text file is one.
+        required: roles that need a column.
     """
 
     remedy: str
     pair: tuple[str, str] | None = None
     are_sentences: bool = False
     may_be_blank: bool = False
+    intents: Intents = Intents.NEEDED
+    required: tuple[str, ...] = ("text", "intent", "language")
 
 
 LABELLED = Expected(
@@ -73,7 +86,10 @@ SENTENCES = Expected(
     "give sentences as a list, a Series or an array of strings, a DataFrame with a column of them, or files",
     ("text", "intent"),
     are_sentences=True,
+    intents=Intents.UNREAD,
+    required=("text", "language"),
 )
+PARTLY_LABELLED = replace(SENTENCES, intents=Intents.SOME)
 
 
 TABLES = "a DataFrame, a pyarrow Table or a Hugging Face Dataset"

@@ -1,321 +1,251 @@
-"""The way from files that are named to tables of sentences: one for each file that holds data, or for each export."""
+"""The door to all data: from what is named or held to its rows, and what was noticed on the way.
+
+1. `in_memory.as_sources`: the paths and the tables of Python.
+2. `source_files`: the files, of folders and archives those in them.
+3. `source_tables.read_tables`: a table for each file or export, by the formats of `collections` and `tables`.
+4. `tables.columns`: what each column is, and the six columns of labelled sentences.
+"""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import chain, compress, islice
+from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
-from emu_core.data.none_of_these import is_usual_name
-from emu_core.data.wording import counted, listed, shown
-from emu_core.errors import DataError
-from emu_core.formats.collections.document import Document
-from emu_core.formats.collections.formats import CollectionFormat, format_of_collection
-from emu_core.formats.collections.known_tables import known_table
-from emu_core.formats.collections.rows import Rows
-from emu_core.formats.encodings import encoding_notes, read_lines
-from emu_core.formats.file_names import Statement, statements
-from emu_core.formats.limits import check_rows
-from emu_core.formats.source_files import SourceFile
-from emu_core.formats.tables.cells import Cells
-from emu_core.formats.tables.columns import guess_columns
-from emu_core.formats.tables.delimited import has_tabs
-from emu_core.formats.tables.formats import (
-    FORMAT_TITLES,
-    PLAIN_ENDING,
-    STRUCTURED_ENDINGS,
-    TABLE_ENDINGS,
-    any_of,
-    is_table,
-    unpacked_name,
-)
-from emu_core.formats.tables.read import read_table
-from emu_core.formats.tables.shapes import shaped
+from emu_core.data.column_names import role_of_name
+from emu_core.data.demo import DEMO, demo_paths
+from emu_core.data.languages import checked_language, language_name
+from emu_core.data.reading import ColumnMapping
+from emu_core.data.wording import listed, shown
+from emu_core.errors import DataError, Fix
+from emu_core.formats.in_memory import LABELLED, Expected, Intents, Sources, as_sources
+from emu_core.formats.source_files import SourceFile, source_files
+from emu_core.formats.source_tables import SourceTable, read_tables
+from emu_core.formats.tables.columns import apply_columns, guess_columns, guess_notes
 
 
 @dataclass(frozen=True, eq=False)
-class SourceTable:
-    """A file as a table, or the files of an export, if nothing that their names state tells them apart.
+class Frame:
+    """The rows of data.
 
     Attributes:
-        path: the file's path, as users know it; the name of the folder or archive of several.
-        around: the folder around the file, if it was named itself; otherwise what was named, a folder or an archive.
-        is_named: whether it was named itself.
-        frame: strings, in the columns of the file or, of a collection, some of LABELLED_COLUMNS.
-        recognised: the title of the collection's format; "" for an ordinary table.
-        states: what its name and those of its folders state.
-        notes: what is said about the file in the audit.
-        is_collection: whether it is in a format of COLLECTION_FORMATS.
-        stands_alone: whether JSON files beside it may be tables, too.
-        left_out: the numbers of its sentences that were left out, by reason.
-        files: the path and the number of rows of each file.
-        is_held: whether Python held it, and no file did.
+        rows: the columns of LABELLED_COLUMNS, row (from 1 in each file) and source (the file's path).
+        notes: what was noticed, for the audit: formats, files left out, guessed columns, languages.
+        name: the name of the set that the files make.
     """
 
-    path: str
-    around: str
-    is_named: bool
-    frame: pd.DataFrame
-    recognised: str
-    states: Statement
-    notes: tuple[str, ...] = ()
-    is_collection: bool = False
-    stands_alone: bool = True
-    left_out: Mapping[str, int] = field(default_factory=dict)
-    files: tuple[tuple[str, int], ...] = ()
-    is_held: bool = False
-
-    def __post_init__(self) -> None:
-        if not self.files:
-            object.__setattr__(self, "files", ((self.path, len(self.frame)),))
-
-    def __len__(self) -> int:
-        return len(self.frame)
+    rows: pd.DataFrame
+    notes: tuple[str, ...]
+    name: str = ""
 
 
-def read_tables(
-    files: Sequence[SourceFile], *, plain: bool = False
-) -> tuple[list[SourceTable], tuple[str, ...]]:
-    """Read files; those in a folder or an archive that hold no data are left out.
+def read(
+    sources: Sources,
+    expected: Expected = LABELLED,
+    *,
+    mapping: ColumnMapping | None = None,
+    language: str | None = None,
+    required: Sequence[str] | None = None,
+) -> Frame:
+    """Read data of any kind.
 
     Args:
-        files: as `source_files` returns them.
-        plain: whether sentences without an intent are data, too, such as the lines of a text file that is no table.
-
-    Returns:
-        The tables, and sentences about all files together: what was recognised, and which files were left out.
+        sources: see `Sources`.
+        expected: what is read of it, and what messages say can be given.
+        mapping: columns by name; those left None are guessed.
+        language: that of sentences of which nothing else states it, see `LANGUAGE_ORDER`.
+        required: roles that need a column, by default those of `expected`.
 
     Raises:
-        DataError: a file can't be read, or none holds data.
+        DataError: a file can't be read or mapped, or they hold too many rows together.
     """
-    tables: list[tuple[SourceFile, SourceTable]] = []
-    exports: dict[tuple[object, ...], list[_Part]] = {}
-    left: list[str] = []
-    reason: DataError | None = None
-    rows = 0
-    states = statements([file.path for file in files], [file.around for file in files])
-    for file, stated in zip(files, states, strict=True):
-        collection = part = table = None
-        try:
-            if isinstance(file.source, Cells):
-                tables.append((file, _held(file, file.source, stated)))
-                rows += len(tables[-1][1])
-                continue
-            document = Document(file)
-            collection = format_of_collection(document)
-            if collection:
-                part = _part(document, stated, collection, plain)
-            else:
-                table = _in_table(document, stated, plain)
-        except _NoSentencesError as error:
-            reason = reason or error
-        except DataError as error:
-            if collection or file.is_named or (is_table(file.path) and not _is_json(file)):
-                raise
-            reason = reason or error
-        if part and part.can_be_joined:
-            exports.setdefault(part.export, []).append(part)
-        elif part:
-            tables.append((file, _joined([part])))
-        elif table is not None:
-            tables.append((file, table))
-        else:
-            left.append(file.path)
-            continue
-        rows += len(part.rows if part else table or ())
-        check_rows(rows, "the data in all files together")
-    tables += [(parts[0].file, _joined(parts)) for parts in exports.values()]
-    if not tables:
-        raise reason or DataError(
-            f"{listed(left, 4)}: no {FORMAT_TITLES} file (their names end in {any_of(TABLE_ENDINGS)}) and no export of "
-            "another tool that Emu knows; name the files to read, or save the data as CSV"
-        )
-    settings = _settings(tables)
-    left += [table.path for table in settings]
-    kept = [table for _, table in tables if table not in settings]
-    return kept, tuple(_notes(kept, sorted(left)))
+    files, name = files_of(sources, expected)
+    return read_files(files, expected, name, mapping=mapping, language=language, required=required)
 
 
-class _NoSentencesError(DataError):
-    """A file is in a known format, but holds no sentences, as some files of an export."""
+def read_files(
+    files: Sequence[SourceFile],
+    expected: Expected = LABELLED,
+    name: str = "",
+    *,
+    mapping: ColumnMapping | None = None,
+    language: str | None = None,
+    required: Sequence[str] | None = None,
+) -> Frame:
+    """Read files that are opened already, such as uploads; see `read`."""
+    tables: Sequence[SourceTable]
+    tables, notes = read_tables(files, plain=expected.intents is not Intents.NEEDED)
+    if expected.intents is Intents.NEEDED:
+        tables, notes = data_tables(tables, notes, mapping)
+    fixed = [mapping] * len(tables)
+    are_labelled = tables
+    if expected.intents is Intents.SOME:
+        are_labelled, _ = data_tables(tables, (), mapping)
+        tables = [table for table in tables if table in are_labelled or _has_usual_text(table, mapping)]
+        fixed = [_known_in(table, tables, mapping) for table in tables]
+    columns = [guess_columns(table.frame, known) for table, known in zip(tables, fixed, strict=True)]
+    if expected.intents is Intents.SOME:
+        columns = [
+            known if table in are_labelled else replace(known, intent=None)
+            for table, known in zip(tables, columns, strict=True)
+        ]
+    guesses = map(guess_notes, columns, fixed, (table.path for table in tables))
+    notes = (*notes, *chain.from_iterable(guesses))
+    roles = expected.required if required is None else required
+    rows, notes = rows_of_tables(tables, columns, language, notes, required=roles)
+    return Frame(rows, notes, name)
 
 
-def _is_json(file: SourceFile) -> bool:
-    return unpacked_name(file.path).lower().endswith(".json")
+def _has_usual_text(table: SourceTable, mapping: ColumnMapping | None) -> bool:
+    """Return whether a table has a column of sentences that isn't a guess."""
+    text = guess_columns(table.frame, mapping).text
+    return text is not None and (role_of_name(text) == "text" or text == getattr(mapping, "text", None))
 
 
-def _settings(tables: Sequence[tuple[SourceFile, SourceTable]]) -> set[SourceTable]:
-    """Return the tables of JSON files that are no data: the settings of a chatbot, or lists beside a data set."""
-    exports = {id(file.tree) for file, table in tables if not table.stands_alone}
-    return {
-        table
-        for file, table in tables
-        if not file.is_named and not table.is_collection and _is_json(file) and id(file.tree) in exports
-    }
-
-
-@dataclass(frozen=True, eq=False)
-class _Part:
-    """A collection's file: its rows, its format, and what its name states."""
-
-    file: SourceFile
-    rows: Rows
-    collection: CollectionFormat
-    states: Statement
-    notes: tuple[str, ...]
-
-    @property
-    def export(self) -> tuple[object, ...]:
-        """The folder or archive and the columns that the files of one table have in common."""
-        return (
-            self.collection.title,
-            id(self.file.tree),
-            self.rows.is_complete("language"),
-            self.rows.is_complete("split"),
-        )
-
-    @property
-    def can_be_joined(self) -> bool:
-        """Whether the file's name states nothing that its rows lack, so that it may be in one table with others."""
-        needs_language = not self.rows.is_complete("language") and (
-            self.states.language or self.states.doubtful
-        )
-        needs_split = not self.rows.is_complete("split") and self.states.split
-        return self.rows.are_labelled and not (self.file.is_named or needs_language or needs_split)
-
-
-def _joined(parts: Sequence[_Part]) -> SourceTable:
-    """Return files of one export as a table: a bot may have thousands, for which pandas would take a minute."""
-    [first, *others] = parts
-    if others:
-        rows = Rows(first.file.around)
-        for part in parts:
-            rows.extend(part.rows)
-    try:
-        frame = rows.frame() if others else first.rows.frame()
-    except DataError:
-        for part in parts:
-            part.rows.frame()  # names the file
-        raise
-    return SourceTable(
-        path=first.file.around if others else first.file.path,
-        around=first.file.around,
-        is_named=first.file.is_named,
-        frame=frame,
-        recognised=first.collection.title,
-        states=Statement(around=first.states.around) if others else first.states,
-        notes=tuple(note for part in parts for note in part.notes),
-        is_collection=True,
-        stands_alone=first.collection.stands_alone,
-        left_out=sum((Counter(part.rows.left_out) for part in parts), Counter()),
-        files=tuple((part.file.path, len(part.rows)) for part in parts),
-    )
-
-
-def _part(document: Document, states: Statement, collection: CollectionFormat, plain: bool) -> _Part:
-    """Return a collection's file with its rows. Raises DataError if it is damaged or holds no sentences."""
-    file, rows = document.file, Rows(document.path, unlabelled=plain)
-    collection.read(document, rows)
-    if not len(rows):
-        left = f" ({listed(rows.left_out)})" if rows.left_out else ""
-        raise _NoSentencesError(
-            f"{shown(file.path)} ({collection.title}) holds no sentences to read{left}; export it with its examples, "
-            "or name the whole export, as a folder or a zip archive"
-        )
-    notes = (*rows.notes, *encoding_notes(file.path, document.encoding))
-    return _Part(file, rows, collection, states, notes)
-
-
-def _in_table(document: Document, states: Statement, plain: bool) -> SourceTable | None:
-    """Return another file as a table; None if it is in a folder and no table. Raises DataError if it can't be read."""
-    file = document.file
-    about = file.path, file.around, file.is_named
-    is_text = unpacked_name(file.path).lower().endswith(PLAIN_ENDING)
-    is_tabular = is_table(file.path) or (is_text and has_tabs(document.text))  # MTOP's train.txt
-    is_plain = plain and not is_tabular and _is_plain(document)
-    if not file.is_named and not is_tabular and not (is_plain and is_text):
+def _known_in(
+    table: SourceTable, tables: Sequence[SourceTable], mapping: ColumnMapping | None
+) -> ColumnMapping | None:
+    """Return a mapping without the columns that a table lacks, where another table has them."""
+    if mapping is None:
         return None
-    if is_plain:
-        lines, notes = read_lines(document.payload, file.path)
-        return SourceTable(*about, pd.DataFrame({"text": lines}, dtype="str"), "", states, notes)
-    if not is_table(file.path) and unpacked_name(file.path).lower().endswith(STRUCTURED_ENDINGS):
-        raise _unknown(document)
-    frame = read_table(document.payload, unpacked_name(file.path), _shaped, document.json)
-    notes = (*frame.attrs.get("notes", ()), *encoding_notes(file.path, frame.attrs.get("encoding", "utf-8")))
-    return SourceTable(*about, frame, str(frame.attrs.get("recognised", "")), states, notes)
+    others = {column for other in tables for column in other.frame.columns} - set(table.frame.columns)
+    return ColumnMapping(**{role: None if name in others else name for role, name in asdict(mapping).items()})
 
 
-def _held(file: SourceFile, cells: Cells, stated: Statement) -> SourceTable:
-    """Return a table that Python holds; a name that nobody gave it states nothing."""
-    frame = read_table(cells, file.path, _shaped)
-    return SourceTable(
-        file.path,
-        file.around,
-        file.is_named,
-        frame,
-        str(frame.attrs.get("recognised", "")),
-        Statement() if file.is_named else stated,
-        frame.attrs.get("notes", ()),
-        is_held=True,
-    )
+def files_of(sources: Sources, expected: Expected = LABELLED) -> tuple[list[SourceFile], str]:
+    """Return the files that are named, and the name of the set that they make.
+
+    Folders and zip archives stand for the files in them, and "demo" for the demo set.
+
+    A table that Python holds is as a file.
+
+    Raises:
+        DataError: it is nothing that can be read, a file can't be opened, or the demo set is named beside files.
+    """
+    named = as_sources(sources, expected)
+    is_demo = Path(DEMO) in named
+    if is_demo and len(named) > 1:
+        raise DataError("the demo set can't be joined with others; name it alone, or a file as ./demo")
+    files = source_files(demo_paths() if is_demo else named)
+    return files, DEMO if is_demo else _title(files, named)
 
 
-def _shaped(cells: Cells, name: str) -> Cells:
-    return known_table(cells) or shaped(cells, name)
+def _title(files: Sequence[SourceFile], named: Sequence[Path | SourceFile]) -> str:
+    """Return the name of a set: that of a folder, an archive or a `DatasetDict`, or else those of its files."""
+    if len(files) > len(named):
+        names = [source.name or str(source) for source in named]
+    else:
+        names = [file.name if file.is_named or not file.is_held else file.around for file in files]
+    return listed(dict.fromkeys(names), 4)
 
 
-def _is_plain(document: Document) -> bool:
-    name = unpacked_name(document.path).lower()
-    return not name.endswith(STRUCTURED_ENDINGS) and bool(document.text) and document.json is None
+def data_tables(
+    tables: Sequence[SourceTable], notes: tuple[str, ...], mapping: ColumnMapping | None = None
+) -> tuple[Sequence[SourceTable], tuple[str, ...]]:
+    """Return the tables that hold labelled sentences, and the notes with those that were left out.
+
+    In a folder or an archive, a table without a column of sentences or of intents is something else, such as a list of
+    names, if another one has both; so is one whose columns are a guess, if those of another one are not.
+    """
+    guessed = [guess_columns(table.frame, mapping) for table in tables]
+    whole = [bool(columns.text and columns.intent) for columns in guessed]
+    if not any(whole):
+        return tables, notes
+    sure = [
+        is_whole and not guess_notes(columns, mapping, "")
+        for is_whole, columns in zip(whole, guessed, strict=True)
+    ]
+    whole = sure if any(sure) else whole
+    kept = [table.is_named or is_whole for table, is_whole in zip(tables, whole, strict=True)]
+    left = [table.path for table, is_kept in zip(tables, kept, strict=True) if not is_kept]
+    note = f"Not read, since they lack a column of sentences or of intents: {listed(left, 6)}."
+    return list(compress(tables, kept)), (*notes, note) if left else notes
 
 
-def _unknown(document: Document) -> DataError:
-    if document.is_damaged_yaml:
-        return DataError(document.yaml_fault)
-    ending = shown(unpacked_name(document.path).rpartition(".")[2], 10)
-    return DataError(
-        f"{shown(document.path)} is a .{ending} file, but none that Emu knows; the guide 'Prepare your data' lists "
-        "what is read; save other data as CSV with the columns text, intent and language"
-    )
+def rows_of_tables(
+    tables: Sequence[SourceTable],
+    mappings: Sequence[ColumnMapping],
+    language: str | None,
+    notes: Sequence[str] = (),
+    *,
+    required: Sequence[str] = ("text", "intent", "language"),
+) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """Return the rows of tables in the six columns with row and source, and the notes with those on languages.
+
+    A language in a file's name is believed rather than `language`, which is that of the other files; the audit says
+    where they differ.
+
+    Args:
+        tables: as `read_tables` returns them.
+        mappings: the columns of each.
+        language: the language of sentences for which neither a column nor the name of their file states one.
+        notes: what is known already.
+        required: roles that need a column.
+
+    Raises:
+        DataError: see `apply_columns`.
+    """
+    sources = iter(_told_apart(tables))
+    code = None if language is None else checked_language(language)
+    parts = []
+    for table, mapping in zip(tables, mappings, strict=True):
+        stated = table.states.language(code)
+        missing = [role for role in required if getattr(mapping, role) is None]
+        if table.is_held and missing == ["language"] and stated is None:  # it has no file to name so
+            raise DataError(
+                f"{shown(table.path)} does not say its language; name it (",
+                Fix("language", "en"),
+                "), or add a column of languages, as emu_core.detect_languages returns them",
+            )
+        part = apply_columns(table.frame, mapping, language=stated, name=table.path, required=required)
+        if mapping.split is None:
+            part["split"] = table.states.split
+        counts = [count for _, count in table.files]
+        parts.append(
+            part.assign(
+                row=np.concatenate([np.arange(1, count + 1) for count in counts]),
+                source=pd.Series(list(islice(sources, len(counts))), dtype="str").repeat(counts).to_numpy(),
+            )
+        )
+    unstated = [table for table, mapping in zip(tables, mappings, strict=True) if mapping.language is None]
+    return pd.concat(parts, ignore_index=True), (*notes, *_language_notes(unstated, code))
 
 
-def _end_of(path: str) -> str:
-    """Return a path, of a long one the end: the folders that all files share are the first."""
-    return path if len(path) <= 40 else f"...{path[-37:]}"
+def _told_apart(tables: Sequence[SourceTable]) -> list[str]:
+    """Return a name for each file: its path, with the folder around it or a number where two have the same."""
+    paths = Counter(path for table in tables for path, _ in table.files)
+    names = [
+        path if paths[path] == 1 else f"{table.around}/{path}".lstrip("/")
+        for table in tables
+        for path, _ in table.files
+    ]
+    counts, numbers = Counter(names), Counter[str]()
+    numbers_by_file = [numbers.update([name]) or numbers[name] for name in names]
+    return [
+        name if counts[name] == 1 else f"{name} ({number})"
+        for name, number in zip(names, numbers_by_file, strict=True)
+    ]
 
 
-def _notes(tables: Sequence[SourceTable], left: Sequence[str]) -> list[str]:
-    notes = []
-    for title in dict.fromkeys(table.recognised for table in tables if table.recognised):
-        parts = [table for table in tables if table.recognised == title]
-        columns = [guess_columns(part.frame).intent for part in parts]
-        intents = {
-            intent
-            for part, column in zip(parts, columns, strict=True)
-            if column
-            for intent in part.frame[column]
-        }
-        size = counted(sum(map(len, parts)), "example")
-        if intents := {name for name in intents if name and not is_usual_name(name)}:
-            size += f", {counted(len(intents), 'intent')}"
-        files = sum(len(part.files) for part in parts)
-        where = f" in {files:,} files" if files > 1 else ""
-        notes.append(f"{title}: {size}{where}.")
-    for reason in dict.fromkeys(reason for table in tables for reason in table.left_out):
-        parts = [table for table in tables if reason in table.left_out]
-        count = sum(table.left_out[reason] for table in parts)
-        where = listed((part.path for part in parts), 3)
-        notes.append(f"Left out of {where}, {reason}: {counted(count, 'sentence')}.")
-    notes += [note for table in tables for note in table.notes]
-    for what, by_path in (
-        (
-            "Language",
-            {table.path: table.states.language for table in tables if "language" not in table.frame},
-        ),
-        ("Split", {table.path: table.states.split for table in tables if "split" not in table.frame}),
-    ):
-        if stated := [f"{value} ({path})" for path, value in by_path.items() if value]:
-            notes.append(f"{what} by the names of files: {listed(stated, 4)}.")
-    if left:
-        notes.append(f"Not read, since they hold no labelled sentences: {listed(map(_end_of, left), 6)}.")
-    return notes
+def _language_notes(tables: Sequence[SourceTable], given: str | None) -> Iterator[str]:
+    """Say where names of files contradict the language that was given, and where a folder alone states one."""
+    believed = {table.path: table.states.believed(given) for table in tables}
+    for code, paths in _by_language({path: code for path, (by, code) in believed.items() if by == "around"}):
+        yield f"Read as {language_name(code)}, as the folder is named: {paths}."
+    if given is None:
+        return
+    name = language_name(given)
+    for code, paths in _by_language({table.path: table.states.by_names for table in tables}, given):
+        yield f"Read as {language_name(code)}, as the names state, and not as {name}, which was given: {paths}."
+    for code, paths in _by_language({table.path: table.states.doubtful for table in tables}, given):
+        yield f"Read as {name}, though the names may mean {language_name(code)}: {paths}."
+
+
+def _by_language(codes: Mapping[str, str | None], except_for: str | None = None) -> Iterator[tuple[str, str]]:
+    """Yield each language but one, with the paths of its files in words."""
+    for code in dict.fromkeys(codes.values()):
+        if code and code != except_for:
+            yield code, listed((path for path, stated in codes.items() if stated == code), 4)

@@ -4,6 +4,8 @@ import pytest
 from emu_core.data.reading import ColumnMapping
 from emu_core.data.sets import LABELLED_COLUMNS
 from emu_core.errors import DataError
+from emu_core.formats.read import read_files
+from emu_core.formats.source_files import source_files
 from emu_core.formats.tables.columns import apply_columns, guess_columns, guess_notes
 from emu_core.formats.tables.read import read_table
 
@@ -183,14 +185,14 @@ def test_missing_and_wrong_columns_say_what_there_is() -> None:
 
 def test_where_the_language_comes_from() -> None:
     frame = table("text", "intent")
-    mapping = guess_columns(frame)
 
     def languages(language: str | None, name: str) -> set[str]:
-        return set(apply_columns(frame, mapping, language=language, name=name)["language"])
+        files = source_files([(name, frame.to_csv(index=False).encode())])
+        return set(read_files(files, language=language).rows["language"])
 
     assert languages(None, "sib.de.csv") == {"de"}
     assert languages("German", "x.csv") == {"de"}
-    assert languages("fr", "de.csv") == {"fr"}
+    assert languages("fr", "de.csv") == {"de"}
     with pytest.raises(DataError, match=r"does not say its language.*\(language='en'\)"):
         languages(None, "x.csv")
     with pytest.raises(DataError, match="'Klingonese' is not a language"):

@@ -1,11 +1,19 @@
 """What the names of files and folders state."""
 
 import re
+from dataclasses import replace
 
 import pytest
 
 from emu_core.errors import DataError
-from emu_core.formats.file_names import Statement, language_of_file, stated_language, statements
+from emu_core.formats.file_names import (
+    LANGUAGE_ORDER,
+    TEXT_LANGUAGE_ORDER,
+    Statement,
+    language_of_file,
+    stated_language,
+    statements,
+)
 
 
 @pytest.mark.parametrize(
@@ -53,18 +61,34 @@ def test_the_last_word_beside_the_split_is_the_language(name: str, code: str | N
 def test_folders_state_languages_and_splits() -> None:
     paths = ["deu_Latn/dev.tsv", "eng_Latn/train.tsv", "test/it/x.csv", "en-us/General.lu"]
     assert statements(paths, ["flores"] * 4) == [
-        Statement("de", "dev"),
-        Statement("en", "train"),
-        Statement(None, "test"),  # `it` may be anything
-        Statement("en", ""),
+        Statement(folder="de", split="dev"),
+        Statement(folder="en", split="train"),
+        Statement(split="test"),  # `it` may be anything
+        Statement(folder="en"),
     ]
 
 
 def test_a_code_that_is_also_a_word_counts_beside_another_language() -> None:
     alone, _ = statements(["nlu_it.yml", "faq_de.yml"], ["", ""])
-    assert (alone.language, alone.doubtful) == (None, "it")
+    assert (alone.language(), alone.doubtful) == (None, "it")
     beside, _ = statements(["nlu_it.yml", "nlu_de.yml"], ["", ""])
-    assert (beside.language, beside.doubtful) == ("it", None)
+    assert (beside.sibling, beside.doubtful) == ("it", None)
+
+
+def test_languages_are_believed_in_their_order() -> None:
+    codes = dict(zip(LANGUAGE_ORDER, ("ar", "cs", "de", "el", "fi", "hu", "it"), strict=True))
+    states = Statement(**codes)
+    for rule, code in codes.items():
+        assert states.believed() == (rule, code)
+        states = replace(states, **{rule: None})
+    assert states.believed() == ("", None)
+    assert Statement(given="fi", name="ar").believed("hu", TEXT_LANGUAGE_ORDER) == ("given", "hu")
+
+
+def test_a_project_is_not_believed_where_a_name_may_mean_another_language() -> None:
+    assert Statement(project="de", given="en").language() == "de"
+    assert Statement(project="de", doubtful="it").language() is None
+    assert Statement(project="de", doubtful="it").language("en") == "en"
 
 
 def test_one_split_alone_is_none() -> None:
@@ -74,7 +98,7 @@ def test_one_split_alone_is_none() -> None:
 
 
 def test_the_folder_around_a_named_file_is_told_apart() -> None:
-    assert statements(["dev.tsv"], ["deu_Latn"]) == [Statement(None, "", None, "de")]
+    assert statements(["dev.tsv"], ["deu_Latn"]) == [Statement(around="de")]
 
 
 @pytest.mark.parametrize(

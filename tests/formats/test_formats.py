@@ -19,8 +19,8 @@ from emu_core.errors import DataError
 from emu_core.formats.file_names import language_of_file
 from emu_core.formats.labelled import read_labelled, read_machine_translations, read_unlabelled
 from emu_core.formats.parallel.files import read_parallel
-from emu_core.formats.read import read_tables
 from emu_core.formats.source_files import source_files
+from emu_core.formats.source_tables import read_tables
 from emu_core.formats.tables.formats import (
     FILE_ENDINGS,
     FORMAT_TITLES,

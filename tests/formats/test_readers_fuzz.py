@@ -13,7 +13,7 @@ from hypothesis import strategies as some
 
 from emu_core.data.audit import audit_rows, labelled_from_frame
 from emu_core.errors import DataError
-from emu_core.formats.labelled import read_rows
+from emu_core.formats.read import read_files
 from emu_core.formats.source_files import source_files
 from emu_core.formats.tables.read import read_table
 from tests.support.tables import workbook
@@ -47,7 +47,8 @@ def _read_as_is(payload: bytes, name: str) -> None:
 
 
 def _read_sentences(payload: bytes, name: str) -> None:
-    rows, notes = read_rows(source_files([(name, payload)]), mapping=None, language="en")
+    data = read_files(source_files([(name, payload)]), language="en")
+    rows, notes = data.rows, data.notes
     audit_rows(rows, notes)
 
 

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from emu_core.data.sets import LABELLED_COLUMNS
-from emu_core.formats.read import SourceTable, read_tables
 from emu_core.formats.source_files import source_files
+from emu_core.formats.source_tables import SourceTable, read_tables
 
 Files = Mapping[str, Any]
 """Path within the export -> text, bytes, or an object that is written as JSON."""

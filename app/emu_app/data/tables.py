@@ -14,9 +14,11 @@ from emu_core.data.repeats import without_repeats
 from emu_core.data.sets import LabelledSet
 from emu_core.data.wording import listed
 from emu_core.errors import DataError
-from emu_core.formats.labelled import data_tables, read_sentences, rows_of_tables, translations_by_text
-from emu_core.formats.read import SourceTable, read_tables
+from emu_core.formats.in_memory import SENTENCES
+from emu_core.formats.labelled import translations_by_text
+from emu_core.formats.read import data_tables, read_files, rows_of_tables
 from emu_core.formats.source_files import source_files
+from emu_core.formats.source_tables import SourceTable, read_tables
 from emu_core.formats.tables.columns import guess_columns, guess_notes
 from emu_core.formats.tables.read import read_table
 
@@ -109,7 +111,7 @@ def unlabelled_from_upload(name: str, payload: bytes, language: str) -> pd.DataF
 
 def _sentences(name: str, payload: bytes) -> pd.DataFrame:
     if name:
-        table, _ = read_sentences(source_files([(name, payload)]), None, None)
+        table = read_files(source_files([(name, payload)]), SENTENCES, required=("text",)).rows
     else:
         table = pd.DataFrame({"text": payload.decode().splitlines(), "language": ""}, dtype="str")
     table = table[["text", "language"]].apply(stripped)
@@ -152,7 +154,7 @@ def missing_roles(upload: Upload, mapping: ColumnMapping, language: str | None) 
         role for role in ("text", "intent") if any(asdict(columns)[role] is None for columns in mappings)
     ]
     states = [
-        columns.language or table.states.language or table.states.around
+        columns.language or table.states.language()
         for table, columns in zip(upload.tables, mappings, strict=True)
     ]
     if not language and not all(states):

@@ -7,7 +7,6 @@ from typing import Any
 from emu_core.formats.collections.document import Document
 from emu_core.formats.collections.rows import Rows, marked_text
 from emu_core.formats.collections.values import listing, mapping, objects, position, text_of
-from emu_core.formats.file_names import statements
 
 # [tomorrow](date), [tomorrow](date:value), [tomorrow]{"entity": "date", "role": "start"}, [tomorrow][{...}, {...}]
 _ENTITY = re.compile(r"\[([^\[\]]*)\](?:\(([^():]*)(?::[^()]*)?\)|\{([^{}]*)\}|\[(\{[^\[\]]*\})\])")
@@ -32,10 +31,10 @@ def read_yaml(document: Document, rows: Rows) -> None:
     Raises:
         DataError: it is not valid YAML.
     """
-    language = _project_language(document)
+    rows.project = _project_language(document)
     for item in _intents(document.checked_yaml()):
         for example in _examples(item["examples"], rows):
-            _add(rows, example, item["intent"], language)
+            _add(rows, example, item["intent"])
 
 
 def _intents(content: object) -> Iterator[dict[str, Any]]:
@@ -79,13 +78,13 @@ def is_markdown(document: Document) -> bool:
 
 def read_markdown(document: Document, rows: Rows) -> None:
     """Read the bullets below each heading of an intent; other headings are of synonyms, lookup tables and the like."""
-    intent, language = "", _project_language(document)
+    intent, rows.project = "", _project_language(document)
     for line in document.lines():
         if line.startswith("#"):
             heading = _MARKDOWN_INTENT.match(line)
             intent = heading[1].strip() if heading else ""
         elif intent and (sentence := bullet(line)):
-            _add(rows, sentence, intent, language)
+            _add(rows, sentence, intent)
 
 
 def is_json(document: Document) -> bool:
@@ -95,7 +94,7 @@ def is_json(document: Document) -> bool:
 
 def read_json(document: Document, rows: Rows) -> None:
     """Read the examples, and the older keys for those of intents and entities."""
-    data, language = document.json["rasa_nlu_data"], _project_language(document)
+    data, rows.project = document.json["rasa_nlu_data"], _project_language(document)
     for key in ("common_examples", "intent_examples", "entity_examples"):
         for example in objects(data.get(key)):
             text = text_of(example.get("text"))
@@ -103,22 +102,17 @@ def read_json(document: Document, rows: Rows) -> None:
                 (position(entity.get("start")), position(entity.get("end")), entity.get("entity"))
                 for entity in objects(example.get("entities"))
             ]
-            rows.add(
-                text, text_of(example.get("intent")), language=language, annotated=marked_text(text, spans)
-            )
+            rows.add(text, text_of(example.get("intent")), annotated=marked_text(text, spans))
 
 
 def _project_language(document: Document) -> str:
-    """Return the language of the project's pipeline, unless the names of file and folders may mean another."""
-    [stated] = statements([document.path], [document.file.around])
-    if stated.language or stated.doubtful:
-        return ""
+    """Return the language of the project's pipeline."""
     config = document.beside("config.yml")
     return text_of(mapping(config.yaml).get("language")) if config else ""
 
 
-def _add(rows: Rows, example: str, intent: str, language: str) -> None:
-    rows.add_parts(_parts(example), intent.strip(), language=language)
+def _add(rows: Rows, example: str, intent: str) -> None:
+    rows.add_parts(_parts(example), intent.strip())
 
 
 def _parts(example: str) -> Iterator[tuple[str, str]]:

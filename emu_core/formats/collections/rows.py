@@ -22,10 +22,14 @@ class Rows:
     Args:
         name: the file's name, for messages.
         unlabelled: whether sentences matter that have no intent, or none that is certain.
+
+    Attributes:
+        project: the language that the settings of the file's project state; "" for none.
     """
 
     def __init__(self, name: str, *, unlabelled: bool = False) -> None:
         self._name, self._unlabelled = name, unlabelled
+        self.project = ""
         self._columns: dict[str, list[str]] = {column: [] for column in LABELLED_COLUMNS}
         self._left_out: Counter[str] = Counter()
         self._notes: list[str] = []
@@ -90,6 +94,10 @@ class Rows:
         """Add the sentences of another file."""
         for column, cells in other._columns.items():
             self._columns[column] += cells
+
+    def fill_language(self, language: str) -> None:
+        """Give every sentence without a language this one."""
+        self._columns["language"] = [cell or language for cell in self._columns["language"]]
 
     def is_complete(self, column: str) -> bool:
         """Return whether every sentence has a language, or whatever else the column says."""

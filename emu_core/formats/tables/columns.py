@@ -22,7 +22,7 @@ from emu_core.data.sets import LABELLED_COLUMNS
 from emu_core.data.splits import split_codes
 from emu_core.data.wording import shown
 from emu_core.errors import DataError, Fix
-from emu_core.formats.file_names import stated_language
+from emu_core.formats.file_names import unstated_language
 from emu_core.formats.tables.cells import is_numbered
 from emu_core.formats.tables.contents import Content
 
@@ -172,9 +172,9 @@ def apply_columns(
     Args:
         frame: a table as read.
         mapping: the column of each role.
-        language: the language of rows for which no column states one.
-        name: the file's name, for messages, and for its language without a column and `language`.
-        required: roles that need a column; a language may also be given, or stated by the file's name.
+        language: the code of the language of rows for which no column states one.
+        name: the file's name, for messages.
+        required: roles that need a column; a language may also be given.
 
     Raises:
         DataError: a required or mapped column does not exist, or no language is stated.
@@ -201,8 +201,10 @@ def apply_columns(
     for role in LABELLED_COLUMNS:
         if column := used[role]:
             table[role] = frame[column].reset_index(drop=True).astype("str").fillna("")
-    if language or (mapping.language is None and "language" in required):
-        table["language"] = table["language"].replace("", stated_language(language, name))
+    if language:
+        table["language"] = table["language"].replace("", language)
+    elif mapping.language is None and "language" in required:
+        raise unstated_language(name)
     table["intent"], _ = single_intents(table["intent"])
     table["language"] = language_codes(table["language"])
     table["split"] = split_codes(table["split"])

@@ -7,7 +7,7 @@ is given a new archive with the parts that were measured here.
 import io
 import re
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from xml.parsers import expat
 
@@ -18,7 +18,7 @@ from emu_core.data.column_names import folded_name, has_role
 from emu_core.data.languages import is_known, language_code
 from emu_core.data.wording import listed, shown
 from emu_core.errors import DataError
-from emu_core.formats.file_names import Statement, statements
+from emu_core.formats.file_names import statements
 from emu_core.formats.limits import MAX_COLUMNS, MAX_FILE_BYTES, check_rows, columns_of
 from emu_core.formats.tables.cells import Cells
 
@@ -39,7 +39,7 @@ class _Sheet:
     name: str
     header: list[str]
     rows: Iterator[tuple[int, list[str]]]  # their numbers, and their cells
-    states: Statement  # what the name says of all rows
+    states: Mapping[str, str]  # the language and the split of all rows by the name; "" for none
 
     @property
     def columns(self) -> list[str]:
@@ -108,8 +108,8 @@ def _sheets(workbook: CalamineWorkbook, name: str) -> list[_Sheet]:
             raise DataError(f"{shown(name)} has {len(header):,} columns; keep text, intent and language")
         if header:
             code = language_code(title)
-            by_name = Statement(code, states.split) if code and is_known(code) else states
-            sheets.append(_Sheet(title, header, rows, by_name))
+            by_name = code if code and is_known(code) else states.by_names
+            sheets.append(_Sheet(title, header, rows, {"language": by_name or "", "split": states.split}))
     if not sheets:
         raise DataError(f"{shown(name)} has an empty first sheet; put the table there")
     return sheets
@@ -117,7 +117,7 @@ def _sheets(workbook: CalamineWorkbook, name: str) -> list[_Sheet]:
 
 def _alike(sheets: Sequence[_Sheet], role: str) -> list[_Sheet]:
     """Return the sheets whose names state a language or a split, if there are two or more with the same columns."""
-    stating = [sheet for sheet in sheets if getattr(sheet.states, role)]
+    stating = [sheet for sheet in sheets if sheet.states[role]]
     is_alike = len(stating) > 1 and all(sheet.columns == stating[0].columns for sheet in stating)
     return stating if is_alike else []
 
@@ -129,12 +129,12 @@ def _joined(sheets: Sequence[_Sheet], name: str, notes: tuple[str, ...]) -> Cell
     stated = [
         role
         for role in ("language", "split")
-        if not has_role(first.header, role) and any(getattr(sheet.states, role) for sheet in sheets)
+        if not has_role(first.header, role) and any(sheet.states[role] for sheet in sheets)
     ]
     rows: list[list[str]] = []
     for sheet in sheets:
         positions = [list(map(folded_name, sheet.header)).index(label) for label in order]
-        values = [getattr(sheet.states, role) or "" for role in stated]
+        values = [sheet.states[role] for role in stated]
         where = f"{shown(name)}, sheet '{shown(sheet.name)}'"
         rows += [[*(cells[position] for position in positions), *values] for cells in sheet.body(where)]
         check_rows(len(rows), name)

@@ -10,7 +10,7 @@ from emu_core.data.languages import checked_language
 from emu_core.data.texts.text import TrainingText
 from emu_core.data.wording import counted, listed, shown
 from emu_core.errors import DataError
-from emu_core.formats.file_names import language_of_file
+from emu_core.formats.file_names import TEXT_LANGUAGE_ORDER, Statement, language_of_file
 from emu_core.formats.in_memory import Expected, Sources, as_sources
 from emu_core.formats.limits import check_rows
 from emu_core.formats.source_files import SourceFile, unpacked
@@ -93,8 +93,9 @@ def parts_by_language(
     Raises:
         DataError: a language is unknown, or rows state none; the message names the `reader` that takes one, if any.
     """
-    stated = language_of_file(table.name) if language is None and not table.is_named else language
-    default = "" if stated is None else checked_language(stated)
+    given = None if language is None else checked_language(language)
+    key = None if table.is_named else language_of_file(table.name)
+    default = Statement(name=key).believed(given, TEXT_LANGUAGE_ORDER)[1] or ""
     languages = rows["language"].str.strip() if "language" in rows else pd.Series("", index=rows.index)
     code_by_name = {name: checked_language(name) if name else default for name in languages.unique()}
     if "" in code_by_name.values():

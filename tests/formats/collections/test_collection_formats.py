@@ -8,9 +8,10 @@ from emu_core.data.none_of_these import is_usual_name
 from emu_core.errors import DataError
 from emu_core.formats.collections.document import Document
 from emu_core.formats.collections.formats import COLLECTION_FORMATS
-from emu_core.formats.labelled import read_labelled, read_rows
-from emu_core.formats.read import read_tables
+from emu_core.formats.labelled import read_labelled
+from emu_core.formats.read import read_files
 from emu_core.formats.source_files import source_files
+from emu_core.formats.source_tables import read_tables
 from tests.support.exports import EXPORTS, WITHOUT_SLOTS, folder_of, payload_of, rows_of, tables_of, zip_of
 
 # A list of intents in Markdown, and lines of words alone, have nothing that tells them from any other text.
@@ -124,7 +125,7 @@ def test_the_files_of_an_export_are_one_table_and_rows_know_their_file(tmp_path:
         (("nlu_fr.yml", 2),),
     ]
     assert "Rasa NLU: 8 examples, 4 intents in 4 files." in notes
-    rows, _ = read_rows(source_files([folder]), mapping=None, language="en")
+    rows = read_files(source_files([folder]), language="en").rows
     assert sorted(rows[["source", "row", "text", "language"]].itertuples(index=False, name=None)) == [
         ("a.yml", 1, "a 1", "en"),
         ("a.yml", 2, "a 2", "en"),
@@ -140,7 +141,7 @@ def test_the_files_of_an_export_are_one_table_and_rows_know_their_file(tmp_path:
 def test_equal_paths_of_two_exports_are_told_apart() -> None:
     archives = [(name, zip_of(EXPORTS["Dialogflow ES"])) for name in ("a.zip", "b.zip")]
 
-    rows, _ = read_rows(source_files(archives), mapping=None, language=None)
+    rows = read_files(source_files(archives)).rows
 
     assert set(rows["source"]) == {
         f"{name}/intents/{file}"

@@ -15,8 +15,8 @@ from emu_core.errors import DataError
 from emu_core.formats.collections.document import Document
 from emu_core.formats.collections.formats import format_of_collection
 from emu_core.formats.collections.rows import marked_text
-from emu_core.formats.read import read_tables
 from emu_core.formats.source_files import SourceFile, source_files
+from emu_core.formats.source_tables import read_tables
 from tests.support.exports import EXPORTS, Files, payload_of, rows_of
 
 ROUNDS = 30

@@ -9,8 +9,8 @@ import pytest
 from emu_core.formats.collections import conll
 from emu_core.formats.collections.document import Document
 from emu_core.formats.labelled import read_labelled
-from emu_core.formats.read import read_tables
 from emu_core.formats.source_files import SourceFile, source_files
+from emu_core.formats.source_tables import read_tables
 from tests.support.exports import cells, folder_of, rows_of, tables_of
 
 CLINC = {

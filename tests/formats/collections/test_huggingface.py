@@ -8,9 +8,9 @@ import pytest
 
 from emu_core.errors import DataError
 from emu_core.formats import limits
-from emu_core.formats.labelled import files_of, read_rows
-from emu_core.formats.read import read_tables
+from emu_core.formats.read import read
 from emu_core.formats.source_files import source_files
+from emu_core.formats.source_tables import read_tables
 from emu_core.formats.tables import arrow
 from tests.support.exports import Files, arrow_of, classes, folder_of, parquet_of, tables_of
 
@@ -39,7 +39,8 @@ SAVED: Files = {
 
 
 def test_a_saved_data_set_has_names_and_splits_but_no_cache(tmp_path: Path) -> None:
-    rows, notes = read_rows(files_of(folder_of(tmp_path, SAVED))[0], mapping=None, language="en")
+    data = read(folder_of(tmp_path, SAVED), language="en")
+    rows, notes = data.rows, data.notes
 
     assert rows["intent"].tolist() == NAMED * 3
     assert rows["split"].tolist() == [*["train"] * 6, *["dev"] * 3]
@@ -53,7 +54,7 @@ def test_shards_of_the_hub_have_splits_and_languages(tmp_path: Path) -> None:
         for split in ("test", "train")
     }
 
-    rows, _ = read_rows(files_of(folder_of(tmp_path, shards))[0], mapping=None, language=None)
+    rows = read(folder_of(tmp_path, shards)).rows
 
     assert rows["intent"].tolist() == NAMED * 4
     stated = rows[["language", "split"]].drop_duplicates().apply(tuple, axis=1).tolist()

@@ -1,0 +1,326 @@
+"""The way from files that are named to tables of sentences: one for each file that holds data, or for each export."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import pandas as pd
+
+from emu_core.data.none_of_these import is_usual_name
+from emu_core.data.wording import counted, listed, shown
+from emu_core.errors import DataError
+from emu_core.formats.collections.document import Document
+from emu_core.formats.collections.formats import CollectionFormat, format_of_collection
+from emu_core.formats.collections.known_tables import known_table
+from emu_core.formats.collections.rows import Rows
+from emu_core.formats.encodings import encoding_notes, read_lines
+from emu_core.formats.file_names import Statement, language_of_file, statements
+from emu_core.formats.limits import check_rows
+from emu_core.formats.source_files import SourceFile
+from emu_core.formats.tables.cells import Cells
+from emu_core.formats.tables.columns import guess_columns
+from emu_core.formats.tables.delimited import has_tabs
+from emu_core.formats.tables.formats import (
+    FORMAT_TITLES,
+    PLAIN_ENDING,
+    STRUCTURED_ENDINGS,
+    TABLE_ENDINGS,
+    any_of,
+    is_table,
+    unpacked_name,
+)
+from emu_core.formats.tables.read import read_table
+from emu_core.formats.tables.shapes import shaped
+
+
+@dataclass(frozen=True, eq=False)
+class SourceTable:
+    """A file as a table, or the files of an export, if nothing that their names state tells them apart.
+
+    Attributes:
+        path: the file's path, as users know it; the name of the folder or archive of several.
+        around: the folder around the file, if it was named itself; otherwise what was named, a folder or an archive.
+        is_named: whether it was named itself.
+        frame: strings, in the columns of the file or, of a collection, some of LABELLED_COLUMNS.
+        recognised: the title of the collection's format; "" for an ordinary table.
+        states: what its name and those of its folders state.
+        notes: what is said about the file in the audit.
+        is_collection: whether it is in a format of COLLECTION_FORMATS.
+        stands_alone: whether JSON files beside it may be tables, too.
+        left_out: the numbers of its sentences that were left out, by reason.
+        files: the path and the number of rows of each file.
+        is_held: whether Python held it, and no file did.
+    """
+
+    path: str
+    around: str
+    is_named: bool
+    frame: pd.DataFrame
+    recognised: str
+    states: Statement
+    notes: tuple[str, ...] = ()
+    is_collection: bool = False
+    stands_alone: bool = True
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    files: tuple[tuple[str, int], ...] = ()
+    is_held: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.files:
+            object.__setattr__(self, "files", ((self.path, len(self.frame)),))
+
+    def __len__(self) -> int:
+        return len(self.frame)
+
+
+def read_tables(
+    files: Sequence[SourceFile], *, plain: bool = False
+) -> tuple[list[SourceTable], tuple[str, ...]]:
+    """Read files; those in a folder or an archive that hold no data are left out.
+
+    Args:
+        files: as `source_files` returns them.
+        plain: whether sentences without an intent are data, too, such as the lines of a text file that is no table.
+
+    Returns:
+        The tables, and sentences about all files together: what was recognised, and which files were left out.
+
+    Raises:
+        DataError: a file can't be read, or none holds data.
+    """
+    tables: list[tuple[SourceFile, SourceTable]] = []
+    exports: dict[tuple[object, ...], list[_Part]] = {}
+    left: list[str] = []
+    reason: DataError | None = None
+    rows = 0
+    states = statements([file.path for file in files], [file.around for file in files])
+    for file, stated in zip(files, states, strict=True):
+        collection = part = table = None
+        try:
+            if isinstance(file.source, Cells):
+                tables.append((file, _held(file, file.source, stated)))
+                rows += len(tables[-1][1])
+                continue
+            document = Document(file)
+            collection = format_of_collection(document)
+            if collection:
+                part = _part(document, stated, collection, plain)
+            else:
+                table = _in_table(document, stated, plain)
+        except _NoSentencesError as error:
+            reason = reason or error
+        except DataError as error:
+            if collection or file.is_named or (is_table(file.path) and not _is_json(file)):
+                raise
+            reason = reason or error
+        if part and part.can_be_joined:
+            exports.setdefault(part.export, []).append(part)
+        elif part:
+            tables.append((file, _joined([part])))
+        elif table is not None:
+            tables.append((file, table))
+        else:
+            left.append(file.path)
+            continue
+        rows += len(part.rows if part else table or ())
+        check_rows(rows, "the data in all files together")
+    tables += [(parts[0].file, _joined(parts)) for parts in exports.values()]
+    if not tables:
+        raise reason or DataError(
+            f"{listed(left, 4)}: no {FORMAT_TITLES} file (their names end in {any_of(TABLE_ENDINGS)}) and no export of "
+            "another tool that Emu knows; name the files to read, or save the data as CSV"
+        )
+    settings = _settings(tables)
+    left += [table.path for table in settings]
+    kept = [table for _, table in tables if table not in settings]
+    return kept, tuple(_notes(kept, sorted(left)))
+
+
+class _NoSentencesError(DataError):
+    """A file is in a known format, but holds no sentences, as some files of an export."""
+
+
+def _is_json(file: SourceFile) -> bool:
+    return unpacked_name(file.path).lower().endswith(".json")
+
+
+def _settings(tables: Sequence[tuple[SourceFile, SourceTable]]) -> set[SourceTable]:
+    """Return the tables of JSON files that are no data: the settings of a chatbot, or lists beside a data set."""
+    exports = {id(file.tree) for file, table in tables if not table.stands_alone}
+    return {
+        table
+        for file, table in tables
+        if not file.is_named and not table.is_collection and _is_json(file) and id(file.tree) in exports
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """A collection's file: its rows, its format, and what its name states."""
+
+    file: SourceFile
+    rows: Rows
+    collection: CollectionFormat
+    states: Statement
+    notes: tuple[str, ...]
+
+    @property
+    def export(self) -> tuple[object, ...]:
+        """The folder or archive and the columns that the files of one table have in common."""
+        return (
+            self.collection.title,
+            id(self.file.tree),
+            self.rows.is_complete("language"),
+            self.rows.is_complete("split"),
+        )
+
+    @property
+    def can_be_joined(self) -> bool:
+        """Whether the file's name states nothing that its rows lack, so that it may be in one table with others."""
+        needs_language = not self.rows.is_complete("language") and (
+            self.states.by_names or self.states.doubtful
+        )
+        needs_split = not self.rows.is_complete("split") and self.states.split
+        return self.rows.are_labelled and not (self.file.is_named or needs_language or needs_split)
+
+
+def _joined(parts: Sequence[_Part]) -> SourceTable:
+    """Return files of one export as a table: a bot may have thousands, for which pandas would take a minute."""
+    [first, *others] = parts
+    if others:
+        rows = Rows(first.file.around)
+        for part in parts:
+            rows.extend(part.rows)
+    try:
+        frame = rows.frame() if others else first.rows.frame()
+    except DataError:
+        for part in parts:
+            part.rows.frame()  # names the file
+        raise
+    return SourceTable(
+        path=first.file.around if others else first.file.path,
+        around=first.file.around,
+        is_named=first.file.is_named,
+        frame=frame,
+        recognised=first.collection.title,
+        states=Statement(around=first.states.around, archive=language_of_file(first.file.around))
+        if others
+        else first.states,
+        notes=tuple(note for part in parts for note in part.notes),
+        is_collection=True,
+        stands_alone=first.collection.stands_alone,
+        left_out=sum((Counter(part.rows.left_out) for part in parts), Counter()),
+        files=tuple((part.file.path, len(part.rows)) for part in parts),
+    )
+
+
+def _part(document: Document, states: Statement, collection: CollectionFormat, plain: bool) -> _Part:
+    """Return a collection's file with its rows. Raises DataError if it is damaged or holds no sentences."""
+    file, rows = document.file, Rows(document.path, unlabelled=plain)
+    collection.read(document, rows)
+    states = replace(states, project=rows.project or None)
+    if states.project and states.believed()[0] == "project":
+        rows.fill_language(states.project)
+    if not len(rows):
+        left = f" ({listed(rows.left_out)})" if rows.left_out else ""
+        raise _NoSentencesError(
+            f"{shown(file.path)} ({collection.title}) holds no sentences to read{left}; export it with its examples, "
+            "or name the whole export, as a folder or a zip archive"
+        )
+    notes = (*rows.notes, *encoding_notes(file.path, document.encoding))
+    return _Part(file, rows, collection, states, notes)
+
+
+def _in_table(document: Document, states: Statement, plain: bool) -> SourceTable | None:
+    """Return another file as a table; None if it is in a folder and no table. Raises DataError if it can't be read."""
+    file = document.file
+    about = file.path, file.around, file.is_named
+    is_text = unpacked_name(file.path).lower().endswith(PLAIN_ENDING)
+    is_tabular = is_table(file.path) or (is_text and has_tabs(document.text))  # MTOP's train.txt
+    is_plain = plain and not is_tabular and _is_plain(document)
+    if not file.is_named and not is_tabular and not (is_plain and is_text):
+        return None
+    if is_plain:
+        lines, notes = read_lines(document.payload, file.path)
+        return SourceTable(*about, pd.DataFrame({"text": lines}, dtype="str"), "", states, notes)
+    if not is_table(file.path) and unpacked_name(file.path).lower().endswith(STRUCTURED_ENDINGS):
+        raise _unknown(document)
+    frame = read_table(document.payload, unpacked_name(file.path), _shaped, document.json)
+    notes = (*frame.attrs.get("notes", ()), *encoding_notes(file.path, frame.attrs.get("encoding", "utf-8")))
+    return SourceTable(*about, frame, str(frame.attrs.get("recognised", "")), states, notes)
+
+
+def _held(file: SourceFile, cells: Cells, stated: Statement) -> SourceTable:
+    """Return a table that Python holds; a name that nobody gave it states nothing."""
+    frame = read_table(cells, file.path, _shaped)
+    return SourceTable(
+        file.path,
+        file.around,
+        file.is_named,
+        frame,
+        str(frame.attrs.get("recognised", "")),
+        Statement() if file.is_named else stated,
+        frame.attrs.get("notes", ()),
+        is_held=True,
+    )
+
+
+def _shaped(cells: Cells, name: str) -> Cells:
+    return known_table(cells) or shaped(cells, name)
+
+
+def _is_plain(document: Document) -> bool:
+    name = unpacked_name(document.path).lower()
+    return not name.endswith(STRUCTURED_ENDINGS) and bool(document.text) and document.json is None
+
+
+def _unknown(document: Document) -> DataError:
+    if document.is_damaged_yaml:
+        return DataError(document.yaml_fault)
+    ending = shown(unpacked_name(document.path).rpartition(".")[2], 10)
+    return DataError(
+        f"{shown(document.path)} is a .{ending} file, but none that Emu knows; the guide 'Prepare your data' lists "
+        "what is read; save other data as CSV with the columns text, intent and language"
+    )
+
+
+def _end_of(path: str) -> str:
+    """Return a path, of a long one the end: the folders that all files share are the first."""
+    return path if len(path) <= 40 else f"...{path[-37:]}"
+
+
+def _notes(tables: Sequence[SourceTable], left: Sequence[str]) -> list[str]:
+    notes = []
+    for title in dict.fromkeys(table.recognised for table in tables if table.recognised):
+        parts = [table for table in tables if table.recognised == title]
+        columns = [guess_columns(part.frame).intent for part in parts]
+        intents = {
+            intent
+            for part, column in zip(parts, columns, strict=True)
+            if column
+            for intent in part.frame[column]
+        }
+        size = counted(sum(map(len, parts)), "example")
+        if intents := {name for name in intents if name and not is_usual_name(name)}:
+            size += f", {counted(len(intents), 'intent')}"
+        files = sum(len(part.files) for part in parts)
+        where = f" in {files:,} files" if files > 1 else ""
+        notes.append(f"{title}: {size}{where}.")
+    for reason in dict.fromkeys(reason for table in tables for reason in table.left_out):
+        parts = [table for table in tables if reason in table.left_out]
+        count = sum(table.left_out[reason] for table in parts)
+        where = listed((part.path for part in parts), 3)
+        notes.append(f"Left out of {where}, {reason}: {counted(count, 'sentence')}.")
+    notes += [note for table in tables for note in table.notes]
+    for what, by_path in (
+        (
+            "Language",
+            {table.path: table.states.by_names for table in tables if "language" not in table.frame},
+        ),
+        ("Split", {table.path: table.states.split for table in tables if "split" not in table.frame}),
+    ):
+        if stated := [f"{value} ({path})" for path, value in by_path.items() if value]:
+            notes.append(f"{what} by the names of files: {listed(stated, 4)}.")
+    if left:
+        notes.append(f"Not read, since they hold no labelled sentences: {listed(map(_end_of, left), 6)}.")
+    return notes
