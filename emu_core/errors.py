@@ -102,6 +102,11 @@ class EmuError(Exception):
         self.message = Message(*parts)
         super().__init__(*self.message.parts)
 
+    @property
+    def fix(self) -> Named | None:
+        """The remedy as data: the first option or function that the message names, None if it names none."""
+        return next((part for part in self.message.parts if not isinstance(part, str)), None)
+
     def __str__(self) -> str:
         """Return the message as Python and notebooks show it."""
         return str(self.message)

@@ -35,6 +35,7 @@ from emu_core.errors import (
 from emu_core.methods.registry import methods
 from emu_core.settings import infos
 from emu_core.spawning import isolated
+from tests.support.raises import raises
 from tests.support.raising import RAN_OUT, raise_and_send
 
 ROOT = Path(__file__).parents[2]
@@ -115,6 +116,43 @@ def test_an_error_within_another_keeps_its_parts() -> None:
     outer = DataError("hotel.csv: ", DataError("name it: ", Fix("language", "en")), "; or not")
     assert outer.args == ("hotel.csv: name it: ", Fix("language", "en"), "; or not")
     assert outer.message.worded(in_command) == "hotel.csv: name it: --language en; or not"
+
+
+def test_the_remedy_of_an_error_is_the_first_that_its_message_names() -> None:
+    resume = Call("resume", FOLDER)
+    inner = DataError("name it: ", Fix("language", "en"), " or ", resume)
+    assert inner.fix == DataError("hotel.csv: ", inner).fix == Fix("language", "en")
+    assert RunError(resume, " or ", Fix("out")).fix == resume
+    assert EmuError().fix is EmuError("pip install language").fix is None
+
+
+@pytest.mark.parametrize("fix", ["batch_size", Fix("batch_size", 32)])
+def test_tests_expect_a_class_and_its_remedy(fix: str | Fix) -> None:
+    with raises(TrainingError, fix=fix, match="of 32 fits") as caught:
+        raise RAN_OUT
+    assert caught.value is RAN_OUT
+    with raises(TrainingError, fix=None):
+        raise TrainingError("lower batch_size")
+
+
+@pytest.mark.parametrize(
+    ("kind", "fix", "match"),
+    [
+        (EmuError, "batch_size", None),
+        (RunError, "batch_size", None),
+        (TrainingError, "epochs", None),
+        (TrainingError, Fix("batch_size", 16), None),
+        (TrainingError, None, None),
+        (TrainingError, "batch_size", "of 16 fits"),
+    ],
+)
+def test_another_class_remedy_or_text_than_tests_expect_fails(
+    kind: type[EmuError], fix: str | Fix | None, match: str | None
+) -> None:
+    with pytest.raises((AssertionError, TrainingError)), raises(kind, fix=fix, match=match):
+        raise RAN_OUT
+    with pytest.raises(AssertionError), raises(TrainingError, fix="batch_size"):
+        raise TrainingError("lower batch_size")
 
 
 @pytest.mark.parametrize("kind", [EmuError, DataError, EncoderError, TrainingError, RunError, CancelledError])
