@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 
 from emu_core.data.demo import load_demo
+from emu_core.data.reading import Reading
 from emu_core.data.repeats import sentence_groups
 from emu_core.data.sets import LabelledSet
 from emu_core.encoders.base import Encoder, FloatArray
@@ -54,7 +55,7 @@ SEARCHED, TURNS = 10_000, 10
 def sets(data: Path) -> Iterator[tuple[str, LabelledSet, LabelledSet]]:
     """Yield the name of each set, its pool and its queries."""
     for name, folder in SETS.items():
-        whole = read_labelled(data / folder, language="en")[0] if folder else load_demo()
+        whole = read_labelled(data / folder, reading=Reading(language="en"))[0] if folder else load_demo()
         whole = whole if whole.splits else whole.hold_out(HELD_OUT)
         held_out = whole.held_out_part()
         if held_out is None:

@@ -23,7 +23,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from emu_core import read_labelled
+from emu_core import Reading, read_labelled
 from emu_core.bench.emu.few_shot import drawn_labels
 from emu_core.bench.emu.new_intents import halves_of_intents
 from emu_core.data.demo import load_demo
@@ -81,7 +81,9 @@ class Part(NamedTuple):
 def frame_of(name: str, data: Path) -> pd.DataFrame:
     """Return the rows of a set in a folder of data."""
     folder = FOLDERS[name]
-    return (read_labelled(data / folder, language=LABELLED)[0] if folder else load_demo()).frame
+    return (
+        read_labelled(data / folder, reading=Reading(language=LABELLED))[0] if folder else load_demo()
+    ).frame
 
 
 def parts_of(name: str, frame: pd.DataFrame) -> Iterator[Part]:

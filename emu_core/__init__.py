@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from emu_core.data.demo import load_demo as load_demo
     from emu_core.data.detection import detect_languages as detect_languages
     from emu_core.data.reading import ColumnMapping as ColumnMapping
+    from emu_core.data.reading import Reading as Reading
     from emu_core.data.sets import unlabelled_from as unlabelled_from
     from emu_core.encoders.registry import available_encoders as available_encoders
     from emu_core.encoders.registry import load_encoder as load_encoder
@@ -54,6 +55,7 @@ _HOMES = {
     "ColumnMapping": "emu_core.data.reading",
     "Hooks": "emu_core.api.execute",
     "IntentClassifier": "emu_core.sklearn.intent_classifier",
+    "Reading": "emu_core.data.reading",
     "Suggester": "emu_core.api.suggest",
     "available_encoders": "emu_core.encoders.registry",
     "compare": "emu_core.api.compare",

@@ -24,7 +24,7 @@ from emu_core.api.intent_classifier import IntentClassifier
 from emu_core.batches import Embed
 from emu_core.data.cleaning import stripped
 from emu_core.data.languages import checked_language
-from emu_core.data.reading import ColumnMapping
+from emu_core.data.reading import OF_INTENTS, ColumnMapping, Reading, checked_reading
 from emu_core.data.wording import shown
 from emu_core.devices import pick_device
 from emu_core.encoders.registry import load_encoder
@@ -52,8 +52,7 @@ def embed_on_cluster(
     address: str | None = None,
     encoder: str = "use",
     device: str = "auto",
-    mapping: ColumnMapping | None = None,
-    language: str | None = None,
+    reading: Reading | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> int:
     """Write the rows that `emu_core.embed` writes, as a folder of Parquet files, by the workers of a Ray cluster.
@@ -64,8 +63,8 @@ def embed_on_cluster(
         address: of the cluster, such as "auto" or "head:6379"; None starts one on this machine.
         encoder: what `load_encoder` takes; a run's folder must be one that every machine can read.
         device: "auto", "cpu", "cuda:0"; with "auto" and GPUs in the cluster, each worker has one of them.
-        mapping: columns of the files, if their names are unusual.
-        language: language of rows for which neither a column nor the name of a file states one.
+        reading: columns with unusual names, and the language of rows for which neither a column nor the name of a
+            file states one; see `Reading`.
         on_progress: called with (rows done, total), from another thread.
 
     Returns:
@@ -81,7 +80,7 @@ def embed_on_cluster(
         1000000
     """
     spec = joined_spec(map(_absolute, parts_of(encoder)))
-    sentences = _sentences_of(data, mapping, language)
+    sentences = _sentences_of(data, checked_reading(reading))
     dim = load_encoder(spec, device=pick_device(device)).dim  # a wrong one is reported before workers start
     embed = _EmbedSentences(sentences, Embed(spec, device=device), dim)
     return _write(embed, out, address, device, on_progress)
@@ -93,8 +92,7 @@ def predict_on_cluster(
     *,
     out: str | Path,
     address: str | None = None,
-    mapping: ColumnMapping | None = None,
-    language: str | None = None,
+    reading: Reading | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> int:
     """Write what `IntentClassifier.predict_file` writes, as a folder of Parquet files, by the workers of a Ray cluster.
@@ -106,8 +104,8 @@ def predict_on_cluster(
         data: see `embed_on_cluster`.
         out: see `embed_on_cluster`.
         address: see `embed_on_cluster`.
-        mapping: columns of the files, if their names are unusual.
-        language: language of rows for which neither a column nor the name of a file states one.
+        reading: columns with unusual names, and the language of rows for which neither a column nor the name of a
+            file states one; see `Reading`.
         on_progress: called with (rows done, total), from another thread.
 
     Returns:
@@ -126,9 +124,10 @@ def predict_on_cluster(
     if isinstance(classifier.encoder, str):
         classifier = copy(classifier)
         classifier.encoder = joined_spec(map(_absolute, parts_of(classifier.encoder)))
-    if mapping is not None:
-        mapping = replace(mapping, intent=None, split=None)
-    sentences = _sentences_of(data, mapping, language)
+    reading = checked_reading(reading)
+    if reading.mapping is not None:
+        reading = replace(reading, mapping=replace(reading.mapping, intent=None, split=None))
+    sentences = _sentences_of(data, reading)
     step = _PredictSentences(sentences, classifier)
     return _write(step, out, address, classifier.device, on_progress)
 
@@ -224,10 +223,9 @@ class _Worker:
         return self._step(batch)
 
 
-def _sentences_of(
-    data: Sequence[str | Path], mapping: ColumnMapping | None, language: str | None
-) -> _Sentences:
+def _sentences_of(data: Sequence[str | Path], reading: Reading) -> _Sentences:
     """Return the Parquet files among what is named, and their columns, guessed from the first rows."""
+    reading.refuse("these sentences are read as they are labelled", *OF_INTENTS)
     files = [
         file
         for file in source_files([Path(name).absolute() for name in data])
@@ -237,13 +235,13 @@ def _sentences_of(
         raise DataError(f"{shown(str(data[0]))} holds no Parquet file; convert the data")
     head = _head(files[0])
     [table], _ = read_tables([SourceFile(files[0].path, cells_of(head, files[0].path))])
-    columns = guess_columns(table.frame, mapping)
+    columns = guess_columns(table.frame, reading.mapping)
     if table.recognised:
         raise DataError(
             f"{shown(files[0].path)} is {table.recognised}; give the cluster tables with a sentence a row"
         )
     apply_columns(table.frame, columns, language=None, name=files[0].path, required=("text",))
-    code = None if language is None else checked_language(language)
+    code = None if reading.language is None else checked_language(reading.language)
     states = statements([file.path for file in files], [file.around for file in files])
     says_more = any(state.language(code) != code for state in states)
     says_split = columns.split is None and any(state.split for state in states)

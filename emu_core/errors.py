@@ -43,6 +43,13 @@ class Call:
 
 
 Named = Fix | Call
+_OF_READING = (
+    "mapping",
+    "language",
+    "merge_intents",
+    "no_intents",
+    "real_intents",
+)  # in Python, fields of `Reading`
 _Words = Callable[[Named], str]
 _Part = Union[str, Fix, Call, "Message", "EmuError"]
 
@@ -145,12 +152,14 @@ def in_python(named: Named) -> str:
     if isinstance(named, Call):
         return f"emu_core.{named.function}" + (f"({named.argument!r})" if named.argument else "")
     role = named.option.removesuffix("_column")
-    if role != named.option:
-        value = "..." if named.value is None else repr(named.value)
-        return f"mapping=ColumnMapping({role}={value})"
-    if named.value is None:
+    is_read, is_column = named.option in _OF_READING, role != named.option
+    if named.value is None and not (is_read or is_column):
         return named.option
-    return f"{named.option}={list(named.value) if isinstance(named.value, tuple) else named.value!r}"
+    value = repr(list(named.value) if isinstance(named.value, tuple) else named.value)
+    argument = f"{role}={'...' if named.value is None else value}"
+    if is_column:
+        argument = f"mapping=ColumnMapping({argument})"
+    return f"reading=Reading({argument})" if is_read or is_column else argument
 
 
 def in_words(named: Named) -> str:

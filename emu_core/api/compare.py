@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emu_core.api.inputs import RUN_SPEC, encoder_title, finished_run, labelled_set
-from emu_core.data.reading import ColumnMapping
+from emu_core.data.reading import Reading
 from emu_core.data.sets import LabelledSet
 from emu_core.data.wording import counted
 from emu_core.devices import pick_device
@@ -40,11 +40,7 @@ def compare(
     split: str | None = None,
     languages: Sequence[str] | None = None,
     device: str = "auto",
-    mapping: ColumnMapping | None = None,
-    language: str | None = None,
-    merge_intents: Sequence[str] = (),
-    no_intents: Sequence[str] = (),
-    real_intents: Sequence[str] = (),
+    reading: Reading | None = None,
 ) -> "RunComparison":
     """Compare two encoders on the same labelled sentences.
 
@@ -57,11 +53,7 @@ def compare(
         split: rows of this split, or "all"; None takes test, else dev, else all rows.
         languages: only these languages; None takes all.
         device: "auto", "cpu", "cuda:0".
-        mapping: columns of the files, if their names are unusual.
-        language: language of files without a language column.
-        merge_intents: see `read_labelled`.
-        no_intents: see `read_labelled`.
-        real_intents: see `read_labelled`.
+        reading: columns with unusual names, the language of files that state none, and more; see `Reading`.
 
     Returns:
         The comparison, which shows itself in a notebook. Its `notes` tell which sentences a run was trained on, and
@@ -86,14 +78,7 @@ def compare(
         finished_run(run_or_folder, "compare") for run_or_folder in (run, other) if run_or_folder is not None
     ]
     specs = _specs(runs, [encoder] if isinstance(encoder, str) else list(encoder or ()))
-    labelled = labelled_set(
-        data,
-        mapping=mapping,
-        language=language,
-        merge_intents=merge_intents,
-        no_intents=no_intents,
-        real_intents=real_intents,
-    )[0]
+    labelled = labelled_set(data, reading)[0]
     labelled = divided_as(runs, labelled)
     part, notes = choose_rows(labelled, split, languages)
     measured = labelled.selected(languages=languages, splits=splits_of(labelled, split))

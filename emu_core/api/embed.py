@@ -13,7 +13,7 @@ from emu_core.api.inputs import reading_notes
 from emu_core.api.split import splitting_encoder
 from emu_core.data.cleaning import stripped
 from emu_core.data.export_csv import safe_csv
-from emu_core.data.reading import ColumnMapping, checked_mapping
+from emu_core.data.reading import OF_INTENTS, Reading, checked_reading
 from emu_core.devices import pick_device
 from emu_core.encoders.encode import shared_encode
 from emu_core.encoders.registry import load_encoder
@@ -45,8 +45,7 @@ def embed(
     encoder: str = "use",
     part: str | None = None,
     device: str = "auto",
-    mapping: ColumnMapping | None = None,
-    language: str | None = None,
+    reading: Reading | None = None,
     on_progress: Callable[[int, int], None] | None = None,
     on_note: Callable[[str], object] | None = None,
 ) -> int:
@@ -60,8 +59,7 @@ def embed(
         part: for a run that splits sentences, the name of the part to write instead of the meaning, at the length that
             it was trained with.
         device: "auto", "cpu", "cuda:0".
-        mapping: columns of the files, if their names are unusual.
-        language: language of files without a language column.
+        reading: columns with unusual names, and the language of files that state none; see `Reading`.
         on_progress: called with (sentences done, total).
         on_note: called with each note on what the encoder does not read of the sentences.
 
@@ -80,7 +78,7 @@ def embed(
         >>> len(pd.read_parquet("vectors.parquet")["vector"][0])
         512
     """
-    frame = read_inputs(data, mapping, language)
+    frame = read_inputs(data, reading)
     frame["language"] = frame["language"].replace("", UNDETERMINED)
     if frame.empty:
         raise DataError("there are no sentences; check that the data has rows")
@@ -119,20 +117,23 @@ def in_parts(
             on_progress(start + len(rows), len(frame))
 
 
-def read_inputs(data: Sources, mapping: ColumnMapping | None, language: str | None) -> pd.DataFrame:
+def read_inputs(data: Sources, reading: Reading | None = None) -> pd.DataFrame:
     """Return the rows of sentences in any of the forms of `Sources`; only the column text is required.
 
     Raises:
         DataError: a file can't be read.
     """
-    return read(data, SENTENCES, mapping=mapping, language=language, required=("text",)).rows
+    reading = checked_reading(reading)
+    reading.refuse("these sentences are read as they are labelled", *OF_INTENTS)
+    return read(data, SENTENCES, reading=reading, required=("text",)).rows
 
 
-def sentence_rows(data: Sources, mapping: ColumnMapping | None, language: str | None) -> pd.DataFrame:
+def sentence_rows(data: Sources, reading: Reading | None = None) -> pd.DataFrame:
     """Return the rows of sentences without their intents, of which those without a sentence are left out."""
-    if (mapping := checked_mapping(mapping)) is not None:
-        mapping = replace(mapping, intent=None, split=None)
-    frame = read_inputs([data] if isinstance(data, str) else data, mapping, language)
+    reading = checked_reading(reading)
+    if reading.mapping is not None:
+        reading = replace(reading, mapping=replace(reading.mapping, intent=None, split=None))
+    frame = read_inputs([data] if isinstance(data, str) else data, reading)
     frame = frame.assign(text=stripped(frame["text"]))
     frame = frame[frame["text"] != ""]
     if frame.empty:

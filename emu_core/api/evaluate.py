@@ -10,7 +10,7 @@ import pandas as pd
 from emu_core.api.compare import ALL, MOST_COMPARED, divided_as, training_notes
 from emu_core.api.inputs import labelled_set, load_base, reading_notes, runs_of
 from emu_core.data.intent_names import Difference, spelt_as
-from emu_core.data.reading import ColumnMapping
+from emu_core.data.reading import READING_OPTIONS, Reading, checked_reading
 from emu_core.data.repeats import is_repeat, sentence_groups
 from emu_core.data.sets import LabelledSet
 from emu_core.data.wording import counted, listed
@@ -84,11 +84,7 @@ def evaluate(
     languages: Sequence[str] | None = None,
     split: str | None = None,
     device: str = "auto",
-    mapping: ColumnMapping | None = None,
-    language: str | None = None,
-    merge_intents: Sequence[str] = (),
-    no_intents: Sequence[str] = (),
-    real_intents: Sequence[str] = (),
+    reading: Reading | None = None,
 ) -> Evaluation:
     """Measure the nearest-neighbour accuracy of an encoder.
 
@@ -103,11 +99,7 @@ def evaluate(
         languages: only these languages (of the queries, if there is a pool).
         split: only rows of this split, or "all" (of the queries, if there is a pool).
         device: "auto", "cpu", "cuda:0".
-        mapping: columns of the files, if their names are unusual.
-        language: language of files without a language column.
-        merge_intents: see `read_labelled`.
-        no_intents: see `read_labelled`.
-        real_intents: see `read_labelled`.
+        reading: columns with unusual names, the language of files that state none, and more; see `Reading`.
 
     Returns:
         `protocol` ("leave-one-out" or "pool"), `accuracy` in percent by "s-t" (queries in s, pool in t), `mean` over
@@ -133,14 +125,10 @@ def evaluate(
     runs = runs_of(encoder)
     named, was = ("run", "was") if len(runs) == 1 else ("runs", "were")
     named += f" {listed(run.name for run in runs)}"
-    read = partial(
-        labelled_set,
-        mapping=mapping,
-        language=language,
-        merge_intents=merge_intents,
-        no_intents=no_intents,
-        real_intents=real_intents,
-    )
+    reading, sets = checked_reading(reading), [data] if pool is None else [data, pool]
+    are_read = not all(isinstance(given, LabelledSet) for given in sets)
+    elsewhere = READING_OPTIONS if are_read else () if pool is None else ("merge_intents",)
+    read = partial(labelled_set, reading=reading, elsewhere=elsewhere)
     labelled, audit = read(data)
     labelled = divided_as(runs, labelled)
     pooled, pool_audit = (None, ()) if pool is None else read(pool)
@@ -157,7 +145,7 @@ def evaluate(
     notes += training_notes(encoder, seen[query_rows], unknown)
     part = LabelledSet(labelled.frame[query_rows].reset_index(drop=True), labelled.name)
     if pooled is not None:
-        if Difference.CASE in merge_intents:
+        if Difference.CASE in reading.merge_intents:
             spelling = spelt_as(part.frame["intent"], pooled.intents)
             part = LabelledSet(part.frame.assign(intent=spelling), part.name)
         notes += _foreign_intents(part, pooled)

@@ -43,6 +43,15 @@ class Hooks:
         on_forecast: called before training with the memory that it needs, if that was measured.
         on_audit: called before training with the findings of the audit of files, a sentence each.
         on_outcome: called with what the method returned, for what runs do not store.
+
+    Examples:
+        >>> import emu_core
+        >>> texts = ["Where is the pool?", "Can I swim here?", "Call me a taxi", "I need a cab"]
+        >>> labelled, findings = (texts, ["pool", "pool", "taxi", "taxi"]), []
+        >>> hooks, english = emu_core.Hooks(on_audit=findings.extend), emu_core.Reading(language="en")
+        >>> run = emu_core.train(labelled, out="runs/audited", reading=english, hooks=hooks)
+        >>> findings[0]
+        '4 of 4 rows kept: 2 intents in 1 language.'
     """
 
     checkpoint_s: float = 30.0
@@ -53,11 +62,8 @@ class Hooks:
     on_outcome: Callable[[Outcome], object] | None = None
 
 
-USUAL = Hooks()
-
-
 def execute(
-    run: Run, processes: Processes, *, hooks: Hooks = USUAL, on_progress: OnProgress | None = None
+    run: Run, processes: Processes, *, hooks: Hooks | None = None, on_progress: OnProgress | None = None
 ) -> Run:
     """Start a queued run, or resume a stopped one from its checkpoint, and finish it.
 
@@ -67,6 +73,7 @@ def execute(
     Raises:
         EmuError: the run failed; its status has the message, too.
     """
+    hooks = hooks or Hooks()
     with run.locked() if processes.main else nullcontext():
         config = run.config()
         parts = parts_of_run(config)

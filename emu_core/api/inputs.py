@@ -1,6 +1,6 @@
 """Inputs as users name them: labelled data, in any of the forms of `Sources`, runs and encoders."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from emu_core.data.languages import language_code
-from emu_core.data.reading import ColumnMapping
+from emu_core.data.reading import Reading, checked_reading
 from emu_core.data.sets import LabelledSet, UnlabelledSet
 from emu_core.data.wording import shown
 from emu_core.devices import pick_device
@@ -25,31 +25,28 @@ from emu_core.runs.run import Run, RunState
 
 def labelled_set(
     data: Sources,
+    reading: Reading | None = None,
     *,
-    mapping: ColumnMapping | None = None,
-    language: str | None = None,
-    merge_intents: Sequence[str] = (),
-    no_intents: Sequence[str] = (),
-    real_intents: Sequence[str] = (),
     learns_intents: bool = True,
+    elsewhere: Collection[str] = (),
 ) -> tuple[LabelledSet, tuple[str, ...]]:
     """Return a labelled set, read if it is none yet, and the findings of its audit.
 
-    `learns_intents` is that of `Audit.summary`.
+    Args:
+        data: the set, or what `read_labelled` takes.
+        reading: as of `read_labelled`; of a set, only which intents stand for "none of these" can be said.
+        learns_intents: that of `Audit.summary`.
+        elsewhere: the options of the reading by which other data is read, so that a set needn't use them.
 
     Raises:
         DataError: it can't be read.
     """
+    reading = checked_reading(reading)
     if isinstance(data, LabelledSet):
-        return data.with_no_intents(no_intents, real_intents), ()
-    labelled, audit = read_labelled(
-        data,
-        mapping=mapping,
-        language=language,
-        merge_intents=merge_intents,
-        no_intents=no_intents,
-        real_intents=real_intents,
-    )
+        unused = [name for name in ("mapping", "language", "merge_intents") if name not in elsewhere]
+        reading.refuse("a labelled set is read already", *unused)
+        return data.with_no_intents(reading.no_intents, reading.real_intents), ()
+    labelled, audit = read_labelled(data, reading=reading)
     return labelled, tuple(audit.summary(learns_intents=learns_intents))
 
 
@@ -58,13 +55,11 @@ def is_given(data: Sources | None) -> bool:
     return data is not None and not (isinstance(data, list | tuple) and not data)
 
 
-def unlabelled_set(
-    data: Sources, *, mapping: ColumnMapping | None = None, language: str | None = None
-) -> UnlabelledSet:
+def unlabelled_set(data: Sources, reading: Reading | None = None) -> UnlabelledSet:
     """Return unlabelled sentences, read if they are no set yet. Raises DataError if they can't be read."""
     if isinstance(data, UnlabelledSet):
         return data
-    return read_unlabelled(data, mapping=mapping, language=language)
+    return read_unlabelled(data, reading=reading)
 
 
 def finished_run(source: Run | str | Path, purpose: str) -> Run:

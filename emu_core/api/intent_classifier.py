@@ -18,7 +18,7 @@ from emu_core.api.inputs import encoder_title, labelled_set, languages_of, readi
 from emu_core.api.labelled_texts import WITHOUT_INTENTS, labelled_texts, spoken_codes
 from emu_core.data.held_texts import Texts, texts_of
 from emu_core.data.languages import language_code, language_name, ordered
-from emu_core.data.reading import ColumnMapping
+from emu_core.data.reading import Reading
 from emu_core.data.repeats import sentence_groups
 from emu_core.data.sets import LabelledSet
 from emu_core.data.wording import listed
@@ -120,7 +120,7 @@ class IntentClassifier(ClassifierMixin, BaseEstimator):
                 raise InputError(
                     "groups, and languages of each sentence, go with y; put them into columns of X"
                 )
-            return self.fit_labelled(labelled_set(X, language=languages)[0])
+            return self.fit_labelled(labelled_set(X, Reading(language=languages))[0])
         self._check_parameters()
         rejected = [] if self.reject_option is None else [str(self.reject_option)]
         given = labelled_texts(X, y, languages=languages, groups=groups, no_intents=rejected)
@@ -430,8 +430,7 @@ class IntentClassifier(ClassifierMixin, BaseEstimator):
         data: Sources,
         out: str | Path,
         *,
-        mapping: ColumnMapping | None = None,
-        language: str | None = None,
+        reading: Reading | None = None,
         on_progress: Callable[[int, int], None] | None = None,
         on_note: Callable[[str], object] | None = None,
     ) -> int:
@@ -440,8 +439,7 @@ class IntentClassifier(ClassifierMixin, BaseEstimator):
         Args:
             data: sentences, as `emu_core.predict` takes them; text files have a sentence a line.
             out: a file ending in .csv, .tsv, .jsonl or .parquet; it appears when it is complete.
-            mapping: columns of the files, if their names are unusual.
-            language: language of files without a language column.
+            reading: columns with unusual names, and the language of files that state none; see `Reading`.
             on_progress: called with (sentences done, total).
             on_note: called with each note on what the encoder does not read of the sentences.
 
@@ -452,7 +450,7 @@ class IntentClassifier(ClassifierMixin, BaseEstimator):
             DataError: the data can't be read, or `out` can't be written or has another ending.
         """
         check_is_fitted(self)
-        frame = sentence_rows(data, mapping, language)
+        frame = sentence_rows(data, reading)
         if on_note is not None:
             notes = (*self._reading_notes(frame), *self.language_notes(frame["language"].unique()))
             for note in notes:

@@ -12,6 +12,7 @@ from emu_core.api.embed import UNDETERMINED
 from emu_core.data.audit import audit_rows, located
 from emu_core.data.held_texts import Texts, texts_of
 from emu_core.data.languages import checked_language, language_code
+from emu_core.data.reading import Reading
 from emu_core.data.sets import LABELLED_COLUMNS, LabelledSet
 from emu_core.data.wording import shown
 from emu_core.errors import DataError, InputError
@@ -55,7 +56,7 @@ def labelled_texts(
         y: N intents, texts or whole numbers.
         languages: the language of all sentences, or of each; None for unknown ones.
         groups: the same value for translations of each other; None or "" for none.
-        no_intents: see `read_labelled`.
+        no_intents: those of them that stand for "none of these".
 
     Raises:
         InputError: these are no sentences, or no intents for them, or there are less than two intents.
@@ -79,7 +80,8 @@ def labelled_texts(
         _check_length(groups, texts, "groups")
         rows["id"] = ["" if pd.isna(group) else str(group) for group in groups]
     usable, audit = audit_rows(
-        located(rows, _NAME), no_intents=[name for name in no_intents if name in names]
+        located(rows, _NAME),
+        reading=Reading(no_intents=[name for name in no_intents if name in names]),
     )
     if languages is None:
         usable = usable.assign(language=UNDETERMINED)

@@ -1,13 +1,12 @@
 """Predict the intent of sentences from labelled sentences, the nearest of which are the reason that is shown."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
 
 from emu_core.api.embed import sentence_rows
 from emu_core.api.inputs import RUN_SPEC, labelled_set
-from emu_core.data.reading import ColumnMapping
+from emu_core.data.reading import Reading, checked_reading
 from emu_core.formats.in_memory import Sources
 from emu_core.notebook.predictions import Predictions
 from emu_core.runs.run import Run
@@ -22,11 +21,7 @@ def predict(
     n_neighbors: int = 3,
     threshold: float | None = None,
     device: str = "auto",
-    mapping: ColumnMapping | None = None,
-    language: str | None = None,
-    merge_intents: Sequence[str] = (),
-    no_intents: Sequence[str] = (),
-    real_intents: Sequence[str] = (),
+    reading: Reading | None = None,
 ) -> Predictions:
     """Predict the intent of each sentence from the nearest sentences of a labelled pool.
 
@@ -42,11 +37,8 @@ def predict(
         n_neighbors: see `IntentClassifier`.
         threshold: see `IntentClassifier`.
         device: "auto", "cpu", "cuda:0".
-        mapping: columns of the files, if their names are unusual.
-        language: language of files without a language column.
-        merge_intents: of the pool, see `read_labelled`.
-        no_intents: see `read_labelled`.
-        real_intents: see `read_labelled`.
+        reading: of both, columns with unusual names and the language of files that state none; of the pool, which
+            intents are merged or stand for "none of these"; see `Reading`.
 
     Returns:
         See `IntentClassifier.explain`.
@@ -59,7 +51,8 @@ def predict(
         >>> import emu_core
         >>> texts = ["Where is the pool?", "Can I swim here?", "Call me a taxi", "I need a cab"]
         >>> pool = (texts, ["pool", "pool", "taxi", "taxi"])
-        >>> table = emu_core.predict(["Wo ist der Pool?"], pool=pool, language="en", run="runs/hotel")
+        >>> english = emu_core.Reading(language="en")
+        >>> table = emu_core.predict(["Wo ist der Pool?"], pool=pool, reading=english, run="runs/hotel")
         >>> table[["intent", "nearest_1"]].values.tolist()
         [['pool', 'Where is the pool?']]
     """
@@ -71,23 +64,15 @@ def predict(
         threshold=threshold,
         device=device,
     )
-    sentences = sentences_of(data, mapping=mapping, language=language)
-    labelled, _ = labelled_set(
-        pool,
-        mapping=mapping,
-        language=language,
-        merge_intents=merge_intents,
-        no_intents=no_intents,
-        real_intents=real_intents,
-    )
+    reading = checked_reading(reading)
+    sentences = sentences_of(data, reading.of_sentences())
+    labelled, _ = labelled_set(pool, reading, elsewhere=("mapping", "language"))
     classifier.fit_labelled(labelled)
     table = classifier.explain(sentences["text"].tolist(), languages=sentences["language"].tolist())
     return table.set_axis(sentences.index)
 
 
-def sentences_of(
-    data: Sources, *, mapping: ColumnMapping | None = None, language: str | None = None
-) -> pd.DataFrame:
+def sentences_of(data: Sources, reading: Reading | None = None) -> pd.DataFrame:
     """Return the given sentences in the columns text and language, "" for unknown; rows without one are left out.
 
     Their index is that of a pandas frame or Series that they are given as, so that predictions fit their rows.
@@ -95,7 +80,7 @@ def sentences_of(
     Raises:
         DataError: a file can't be read, sentences and files are mixed, or there are none.
     """
-    rows = sentence_rows(data, mapping, language)
+    rows = sentence_rows(data, reading)
     sentences = rows[["text", "language"]]
     if isinstance(data, pd.DataFrame | pd.Series) and rows["row"].is_unique:
         return sentences.set_axis(data.index[rows["row"] - 1])

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
-from emu_core.api.execute import USUAL, Hooks, execute
+from emu_core.api.execute import Hooks, execute
 from emu_core.api.inputs import is_given
 from emu_core.data.texts.dialogues import Dialogues
 from emu_core.data.texts.held_out import hold_out, usual_count
@@ -14,6 +14,7 @@ from emu_core.data.texts.nli import Nli
 from emu_core.data.texts.parallel import ParallelText, languages_of, names_of
 from emu_core.data.texts.running_text import RunningText
 from emu_core.data.texts.tasks import Tasks
+from emu_core.data.wording import listed
 from emu_core.devices import pick_device
 from emu_core.errors import Call, TrainingError
 from emu_core.formats.in_memory import Sources
@@ -25,7 +26,7 @@ from emu_core.methods.registry import default_method, method_named, methods_that
 from emu_core.processes import SINGLE_PROCESS
 from emu_core.runs.config import RunConfig, versions
 from emu_core.runs.progress import OnProgress
-from emu_core.runs.run import Run, create_run
+from emu_core.runs.run import Run, create_run, new_run_folder
 from emu_core.runs.stored_data import ParallelData
 from emu_core.settings import Settings
 from emu_core.training.memory import OnForecast, forecast
@@ -38,7 +39,7 @@ Texts: TypeAlias = Sources | Sequence[ParallelText]
 def pretrain(
     files: Texts,
     *,
-    out: str | Path,
+    out: str | Path | None = None,
     method: str | None = None,
     languages: Sequence[str] | None = None,
     drop_empty: bool = False,
@@ -52,7 +53,8 @@ def pretrain(
     config: Settings | None = None,
     snapshots: bool = False,
     on_progress: OnProgress | None = None,
-    hooks: Hooks = USUAL,
+    hooks: Hooks | None = None,
+    **settings: Any,
 ) -> Run:
     """Train an encoder from scratch.
 
@@ -62,7 +64,7 @@ def pretrain(
     Args:
         files: parallel text, as for `read_parallel`: files, or a DataFrame, a Table or a Dataset with a column for each
             language.
-        out: the run's folder; must be new.
+        out: the run's folder; must be new. None makes one under runs/.
         method: the name of a method that learns from parallel text: "dual-encoder" (Chidambaram et al. 2019) or
             "bicvm" (Hermann and Blunsom 2014).
         languages: of files that do not name theirs, in the order of the files or of a file's columns.
@@ -79,6 +81,7 @@ def pretrain(
             training and after each epoch.
         on_progress: called with the run's status when it changes; None shows it in a notebook, and nothing elsewhere.
         hooks: what a program that trains for its users asks for; see `Hooks`.
+        **settings: of the method, such as `epochs=3`, instead of `config`.
 
     Returns:
         The finished run, whose encoder `load_encoder("run:DIR")` opens.
@@ -90,11 +93,15 @@ def pretrain(
         >>> import emu_core
         >>> import pandas as pd
         >>> pairs = pd.DataFrame({"en": ["the pool", "a taxi", "my car"], "de": ["der Pool", "ein Taxi", "mein Auto"]})
-        >>> config = emu_core.configure("bicvm", epochs=2)
-        >>> run = emu_core.pretrain(pairs, dev=pairs, method="bicvm", config=config, out="runs/scratch")
+        >>> run = emu_core.pretrain(pairs, dev=pairs, method="bicvm", epochs=2, out="runs/scratch")
         >>> run.metrics().translation["en-de"].candidates
         3
     """
+    hooks, method = hooks or Hooks(), method or default_method(Needs.PARALLEL_TEXT)
+    if settings:
+        if config is not None:
+            raise TrainingError(f"config has all settings; leave out {listed(settings)}, or use it without")
+        config = method_named(method).configure("", **settings)
     tasks = Tasks(
         parallel_texts(files, languages, drop_empty),
         read_each(dialogues, Dialogues, read_dialogues),
@@ -115,7 +122,8 @@ def pretrain(
         snapshots=snapshots,
         on_forecast=hooks.on_forecast,
     )
-    run = create_run(Path(out), run_config, data)
+    folder = new_run_folder(method, "-".join(run_config.languages)) if out is None else Path(out)
+    run = create_run(folder, run_config, data)
     return execute(run, SINGLE_PROCESS, hooks=hooks, on_progress=on_progress)
 
 

@@ -2,14 +2,16 @@
 
 from pathlib import Path
 
-from emu_core.api.execute import USUAL, Hooks, execute
+from emu_core.api.execute import Hooks, execute
 from emu_core.errors import RunError
 from emu_core.processes import join_processes
 from emu_core.runs.progress import OnProgress
 from emu_core.runs.run import Run, RunState
 
 
-def resume(folder: str | Path | Run, *, on_progress: OnProgress | None = None, hooks: Hooks = USUAL) -> Run:
+def resume(
+    folder: str | Path | Run, *, on_progress: OnProgress | None = None, hooks: Hooks | None = None
+) -> Run:
     """Start a queued run, or resume one that was killed, cancelled or failed from its last checkpoint, and finish it.
 
     On the same CPU, it ends with the weights of a run that was never stopped. A finished run is left unchanged.

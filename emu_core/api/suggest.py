@@ -1,15 +1,13 @@
 """Suggest which sentences to label next, by the default method fitted on those labelled so far."""
 
-from collections.abc import Sequence
-
 import numpy as np
 import pandas as pd
 
 from emu_core.api.evaluate import against_pool
 from emu_core.api.inputs import labelled_set, lazy_encode, unlabelled_set
-from emu_core.data.reading import ColumnMapping
+from emu_core.data.reading import Reading, checked_reading
 from emu_core.data.repeats import is_repeat, repeat_keys, sentence_groups
-from emu_core.data.sets import LabelledSet
+from emu_core.data.sets import LabelledSet, UnlabelledSet
 from emu_core.encoders.specs import parts_of
 from emu_core.errors import DataError, TrainingError
 from emu_core.evaluation.active_learning import Uncertainty, choose_sentences, uncertainty
@@ -32,8 +30,9 @@ class Suggester:
     Examples:
         >>> import emu_core
         >>> texts = ["Where is the pool?", "Can I swim here?", "Call me a taxi", "I need a cab"]
-        >>> labelled, _ = emu_core.read_labelled((texts, ["pool", "pool", "taxi", "taxi"]), language="en")
-        >>> sentences = emu_core.read_unlabelled(["Wo ist mein Auto?", "Ist das Wasser warm?"], language="de")
+        >>> english, german = emu_core.Reading(language="en"), emu_core.Reading(language="de")
+        >>> labelled, _ = emu_core.read_labelled((texts, ["pool", "pool", "taxi", "taxi"]), reading=english)
+        >>> sentences = emu_core.read_unlabelled(["Wo ist mein Auto?", "Ist das Wasser warm?"], reading=german)
         >>> suggester = emu_core.Suggester().fit(labelled)
         >>> suggester.suggest(sentences, 1)["language"].item()
         'de'
@@ -194,11 +193,7 @@ def suggest_labels(
     by: Uncertainty | str = Uncertainty.MARGIN,
     encoder: str = "use",
     device: str = "auto",
-    mapping: ColumnMapping | None = None,
-    language: str | None = None,
-    merge_intents: Sequence[str] = (),
-    no_intents: Sequence[str] = (),
-    real_intents: Sequence[str] = (),
+    reading: Reading | None = None,
 ) -> pd.DataFrame:
     """Choose the unlabelled sentences that are most worth labelling, each with its most probable intent.
 
@@ -214,11 +209,7 @@ def suggest_labels(
         by: measure of uncertainty, "margin" or "entropy".
         encoder: what `load_encoder` takes.
         device: "auto", "cpu", "cuda:0".
-        mapping: columns of the files, if their names are unusual.
-        language: language of files without a language column.
-        merge_intents: see `read_labelled`.
-        no_intents: see `read_labelled`.
-        real_intents: see `read_labelled`.
+        reading: columns with unusual names, the language of files that state none, and more; see `Reading`.
 
     Returns:
         See `Suggester.suggest`.
@@ -233,17 +224,12 @@ def suggest_labels(
         >>> texts = ["Where is the pool?", "Can I swim here?", "Call me a taxi", "I need a cab"]
         >>> labelled = (texts, ["pool", "pool", "taxi", "taxi"])
         >>> unlabelled = ["Is the water warm?", "I need a taxi", "Where is my car?"]
-        >>> table = emu_core.suggest_labels(unlabelled, labelled, 2, language="en")
+        >>> table = emu_core.suggest_labels(unlabelled, labelled, 2, reading=emu_core.Reading(language="en"))
         >>> len(table), list(table)
         (2, ['row', 'text', 'language', 'id', 'intent', 'probability', 'uncertainty', 'intents'])
     """
-    pool, _ = labelled_set(
-        labelled,
-        mapping=mapping,
-        language=language,
-        merge_intents=merge_intents,
-        no_intents=no_intents,
-        real_intents=real_intents,
-    )
-    sentences = unlabelled_set(unlabelled, mapping=mapping, language=language)
+    reading = checked_reading(reading)
+    elsewhere = () if isinstance(unlabelled, UnlabelledSet) else ("mapping", "language")
+    pool, _ = labelled_set(labelled, reading, elsewhere=elsewhere)
+    sentences = unlabelled_set(unlabelled, reading.of_sentences())
     return Suggester(encoder, device=device).fit(pool).suggest(sentences, count, by=by)

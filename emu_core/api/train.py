@@ -1,17 +1,19 @@
 """Specialise an encoder on a labelled set, in a new run folder."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
-from emu_core.api.execute import USUAL, Hooks, execute
+from emu_core.api.execute import Hooks, execute
 from emu_core.api.inputs import is_given, labelled_set, reading_notes, unlabelled_set
 from emu_core.data.language_pairs import LanguagePair, read_pairs
 from emu_core.data.languages import language_code
-from emu_core.data.reading import ColumnMapping
+from emu_core.data.reading import READING_OPTIONS, Reading, checked_reading
 from emu_core.data.sets import LabelledSet, UnlabelledSet, unlabelled_from
+from emu_core.data.wording import listed
 from emu_core.devices import pick_device, pick_precision
 from emu_core.encoders.registry import kinds_of
 from emu_core.errors import Call, DataError, Fix, TrainingError
@@ -28,7 +30,7 @@ from emu_core.methods.registry import (
 from emu_core.processes import join_processes
 from emu_core.runs.config import RunConfig, versions
 from emu_core.runs.progress import OnProgress
-from emu_core.runs.run import Run, create_run
+from emu_core.runs.run import Run, create_run, new_run_folder
 from emu_core.runs.stored_data import LabelledData
 from emu_core.settings import Settings
 from emu_core.training.memory import OnForecast, forecast
@@ -38,7 +40,7 @@ from emu_core.training.method import MethodByPart, Needs
 def train(
     data: Sources,
     *,
-    out: str | Path,
+    out: str | Path | None = None,
     method: str | None = None,
     encoder: str | None = None,
     preset: str | None = None,
@@ -51,14 +53,11 @@ def train(
     device: str = "auto",
     precision: str | None = None,
     config: Settings | None = None,
-    mapping: ColumnMapping | None = None,
-    language: str | None = None,
-    merge_intents: Sequence[str] = (),
-    no_intents: Sequence[str] = (),
-    real_intents: Sequence[str] = (),
+    reading: Reading | None = None,
     snapshots: bool = False,
     on_progress: OnProgress | None = None,
-    hooks: Hooks = USUAL,
+    hooks: Hooks | None = None,
+    **settings: Any,
 ) -> Run:
     """Specialise an encoder.
 
@@ -69,7 +68,7 @@ def train(
     Args:
         data: labelled sentences, as `read_labelled` takes them: files, "demo", a DataFrame, `(texts, intents)` ...
             Without labels, in all rows or some, for a method that reads none.
-        out: the run's folder; must be new.
+        out: the run's folder; must be new. None makes one under runs/.
         method: the name of a method that learns from labelled sentences, from sentences without labels, or from
             translations with annotated slots; see `emu_core.methods.registry.methods`. None takes the default, which
             takes seconds. Methods joined by "+" train a part each of a joined encoder.
@@ -91,15 +90,13 @@ def train(
         precision: of the encoder's forward pass, "fp32" or "bf16"; None takes the launcher's choice, or fp32.
         config: hyper-parameters, as `configure` returns them; None takes the method's defaults measured for the
             encoder. Those made for one encoder are taken for every part of a joined one.
-        mapping: columns of the files, if their names are unusual.
-        language: language of data without a language column.
-        merge_intents: see `read_labelled`.
-        no_intents: see `read_labelled`.
-        real_intents: see `read_labelled`.
+        reading: columns with unusual names, the language of data that states none, and more; see `Reading`. Its
+            language is that of `unlabelled`, too.
         snapshots: store up to 2,000 held-out sentences (or else training sentences) in the run's folder, with their
             vectors before training and after each epoch, for `compare(...).animate()`.
         on_progress: called with the run's status when it changes; None shows it in a notebook, and nothing elsewhere.
         hooks: what a program that trains for its users asks for, such as checkpoints at other intervals; see `Hooks`.
+        **settings: of the method, such as `epochs=3`, instead of `config`; the others have the encoder's defaults.
 
     Returns:
         The finished run.
@@ -118,25 +115,26 @@ def train(
         >>> import pandas as pd
         >>> texts = ["Where is the pool?", "Can I swim here?", "Call me a taxi", "I need a cab"]
         >>> tickets = pd.DataFrame({"text": texts, "intent": ["pool", "pool", "taxi", "taxi"]})
-        >>> emu_core.train(tickets, language="en", out="runs/tickets").data().intents
+        >>> english = emu_core.Reading(language="en")
+        >>> emu_core.train(tickets, reading=english, out="runs/tickets", share_factor=2.0).data().intents
         2
     """
     # First read the data, and hold out the sentences to measure.
+    reading, hooks = checked_reading(reading), hooks or Hooks()
+    if settings:
+        config = _configured(method, encoder, preset, config, settings)
     chosen = _chosen(method, encoder, config, preset)
+    folder = new_run_folder(preset or chosen.methods.name, chosen.encoder) if out is None else Path(out)
     bare: UnlabelledSet | None = None
-    intents = {"merge_intents": merge_intents, "no_intents": no_intents, "real_intents": real_intents}
+    elsewhere = ("language",) if is_given(unlabelled) else ()
     if isinstance(data, UnlabelledSet):
+        reading.refuse("these sentences are read already", *(set(READING_OPTIONS) - set(elsewhere)))
         labelled, bare, audit = LabelledSet.of_nothing(data.name), data, tuple[str, ...]()
     elif chosen.of_labels.needs is Needs.SENTENCES and not isinstance(data, LabelledSet):
-        labelled, bare, audit = read_partly_labelled(data, mapping=mapping, language=language, **intents)
+        labelled, bare, audit = read_partly_labelled(data, reading=reading)
     else:
-        labelled, audit = labelled_set(
-            data,
-            mapping=mapping,
-            language=language,
-            **intents,
-            learns_intents=chosen.of_labels.needs is Needs.INTENTS,
-        )
+        learns_intents = chosen.of_labels.needs is Needs.INTENTS
+        labelled, audit = labelled_set(data, reading, learns_intents=learns_intents, elsewhere=elsewhere)
     if hold_out:
         labelled = _held_out(labelled, hold_out, seed)
     # Then join the other processes of a launcher, of which only the main one reports on the data.
@@ -158,7 +156,7 @@ def train(
         unlabelled_languages=unlabelled_languages,
         unlabelled=unlabelled,
         bare=bare,
-        language=language,
+        reading=reading,
         pairs=pairs,
         seed=seed,
         device=chosen_device,
@@ -168,7 +166,7 @@ def train(
         on_forecast=hooks.on_forecast if processes.main else None,
     )
     # Then make the run's folder, once, and train in all processes.
-    run = Run(Path(out))
+    run = Run(folder)
     if processes.main:
         create_run(
             run.folder,
@@ -206,7 +204,7 @@ def plan_training(
     unlabelled_languages: Sequence[str] | None = None,
     unlabelled: Sources | None = None,
     bare: UnlabelledSet | None = None,
-    language: str | None = None,
+    reading: Reading | None = None,
     pairs: Sequence[LanguagePair | str] | None = None,
     seed: int = 0,
     device: str = "cpu",
@@ -217,7 +215,8 @@ def plan_training(
 ) -> tuple[RunConfig, LabelledData]:
     """Return the arguments of `create_run` for training; see `train` for the parameters (here `device` is not "auto").
 
-    `bare` are sentences of the data that have no label, for a method that reads none.
+    `bare` are sentences of the data that have no label, for a method that reads none. The language of `reading` is that
+    of `unlabelled`.
 
     Raises:
         EmuError: data, method and settings do not match.
@@ -237,6 +236,7 @@ def plan_training(
             f"the method {taught.methods.name} learns from {needs}, and no sentence has a label; label some, or choose "
             + " or ".join(methods_that_need(Needs.SENTENCES))
         )
+    of_language = Reading(language=checked_reading(reading).language)
     uses_unlabelled = needs is Needs.SENTENCES or taught.methods.uses_unlabelled(taught.settings)
     if not uses_unlabelled and (is_given(unlabelled) or unlabelled_languages):
         raise TrainingError(
@@ -262,9 +262,9 @@ def plan_training(
             + " or ".join(methods_that_need(Needs.SLOTS))
         )
     elif needs is Needs.SENTENCES:
-        pool = _sentences(labelled, bare, unlabelled_languages, unlabelled, language)
+        pool = _sentences(labelled, bare, unlabelled_languages, unlabelled, of_language)
     elif uses_unlabelled:
-        pool = _unlabelled(labelled, learnt, unlabelled_languages, unlabelled, language)
+        pool = _unlabelled(labelled, learnt, unlabelled_languages, unlabelled, of_language)
     # Then describe the run, and ask the method whether the data suit it and fit into memory.
     run_config = RunConfig(
         method=method,
@@ -341,6 +341,27 @@ class _Chosen:
         return list(dict.fromkeys((self.encoder, *others, *teachers)))
 
 
+def _configured(
+    method: str | None,
+    encoder: str | None,
+    preset: str | None,
+    config: Settings | None,
+    settings: Mapping[str, Any],
+) -> Settings:
+    """Return the settings of the method, of which some are given by name.
+
+    Raises:
+        TrainingError: the method has no such setting, or has them in another way already.
+    """
+    if read := [name for name in READING_OPTIONS if name in settings]:
+        raise TrainingError(f"{read[0]} is said with the rest of how data is read: ", Fix(read[0]))
+    if preset is not None or config is not None:
+        others = f"the preset {preset}" if preset is not None else "config"
+        raise TrainingError(f"{others} has all settings; leave out {listed(settings)}, or use it without")
+    methods = methods_by_part(method or default_method())
+    return methods.configure(kinds_of(encoder or methods.encoder), **settings)
+
+
 def _chosen(method: str | None, encoder: str | None, config: Settings | None, preset: str | None) -> _Chosen:
     """Return what is trained, given a method, an encoder and settings, or a preset instead.
 
@@ -368,11 +389,11 @@ def _unlabelled(
     train_languages: Sequence[str],
     languages: Sequence[str] | None,
     given: Sources | None,
-    language: str | None,
+    reading: Reading,
 ) -> UnlabelledSet | None:
     part = labelled.train_part()
     if is_given(given):
-        return unlabelled_set(given, language=language)
+        return unlabelled_set(given, reading)
     others = [code for code in part.languages if len(train_languages) > 1 or code not in train_languages]
     wanted = others if languages is None else _codes(languages) if languages else []
     return unlabelled_from(part, wanted) if wanted else None
@@ -383,7 +404,7 @@ def _sentences(
     bare: UnlabelledSet | None,
     languages: Sequence[str] | None,
     given: Sources | None,
-    language: str | None,
+    reading: Reading,
 ) -> UnlabelledSet:
     """Return the sentences to train on in the given languages, with a label or not, and those that are `given`.
 
@@ -399,7 +420,7 @@ def _sentences(
     if languages is not None:
         rows = rows[rows["language"].isin(_codes(languages) if languages or not is_given(given) else [])]
     if is_given(given):
-        others = unlabelled_set(given, language=language)
+        others = unlabelled_set(given, reading)
         rows = pd.concat([rows, others.frame.assign(id="")], ignore_index=True)  # ids of other data
     return UnlabelledSet.learnable(rows, labelled)
 

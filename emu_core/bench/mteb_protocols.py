@@ -18,7 +18,7 @@ import pandas as pd
 from emu_core.api.export import is_export
 from emu_core.api.inputs import labelled_set, open_encoder_of
 from emu_core.data.languages import tag_of
-from emu_core.data.reading import ColumnMapping
+from emu_core.data.reading import Reading
 from emu_core.data.sets import LabelledSet
 from emu_core.data.texts.labelled_pairs import labelled_pairs
 from emu_core.data.texts.parallel import ParallelText
@@ -46,8 +46,7 @@ def mteb_scores(
     data: Sources = "demo",
     *,
     parallel: Sources = (),
-    mapping: ColumnMapping | None = None,
-    language: str | None = None,
+    reading: Reading | None = None,
     device: str = "auto",
     out: str | Path | None = None,
 ) -> pd.DataFrame:
@@ -58,8 +57,7 @@ def mteb_scores(
         data: what `read_labelled` takes. Each language needs sentences to learn from; without splits, a fifth of each
             intent is held out. Sentences that share an id are translations.
         parallel: what `read_parallel` takes, for more translations.
-        mapping: as in `read_labelled`.
-        language: as in `read_labelled`.
+        reading: as in `read_labelled`.
         device: "auto", "cpu" or such as "cuda:0".
         out: a folder for the results as MTEB writes them.
 
@@ -72,7 +70,7 @@ def mteb_scores(
     """
     if find_spec("mteb") is None:
         raise EncoderError('MTEB\'s protocols need its package: pip install "emu-core[mteb]"')
-    labelled, _ = labelled_set(data, mapping=mapping, language=language)
+    labelled, _ = labelled_set(data, reading)
     if not labelled.splits:
         labelled = labelled.hold_out(HELD_OUT)
     asked = labelled.held_out_part()

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from emu_core.runs.run import Status
 
 
-_NOT_TAKEN = {"verb", "json", "data", "files", *(f"{role}_column" for role in ("text", *shared.COLUMN_ROLES))}
+_COLUMNS = {f"{role}_column" for role in ("text", *shared.COLUMN_ROLES)}
+_NOT_TAKEN = {"verb", "json", "data", "files", "language", *_COLUMNS}
 
 
 def add_bench(verbs: Any) -> None:
@@ -130,7 +131,7 @@ def _run(paper: str, options: argparse.Namespace) -> Output:
     if paper == "emu":
         taken["train_languages"] = taken["train_languages"] or ["en"]
     if "parts" in taken:
-        taken["mapping"] = shared.mapping_of(options)
+        taken["reading"] = shared.reading_of(options)
     data = options.data if "parts" in taken else options.files
     return report_of(bench(paper, data, on_progress=cells_line(), **taken), options)
 

@@ -51,7 +51,7 @@ def _compare(options: argparse.Namespace) -> Output:
         encoder=options.encoder,
         split=options.split,
         languages=options.languages,
-        **shared.intent_options(options) | shared.data_options(options),
+        **shared.data_options(options),
     )
     if options.html:
         from emu_core.reports.comparison_page import comparison_page

@@ -32,7 +32,6 @@ def _evaluate(options: argparse.Namespace) -> Output:
         options.data,
         encoder=shared.encoder_of(options),
         **shared.taken(options, "pool", "languages", "split"),
-        **shared.intent_options(options),
         **shared.data_options(options),
     )
     for note in result["notes"]:

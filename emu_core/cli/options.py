@@ -9,7 +9,7 @@ from emu_core.cli.verb import option
 from emu_core.formats.tables.formats import FORMAT_TITLES
 
 if TYPE_CHECKING:
-    from emu_core.data.reading import ColumnMapping
+    from emu_core.data.reading import Reading
 
 FRESH = "use, e5-small, laser, hf:NAME_OR_PATH"
 SPECS = f"{FRESH}, run:DIR or A+B"
@@ -39,11 +39,6 @@ def add_intents(parser: argparse.ArgumentParser) -> None:
     about = "means none of these; repeatable (--real-intent: it does not)"
     option(parser, "--no-intent NAME", about, action="append", dest="no_intents", default=[])
     option(parser, "--real-intent NAME", argparse.SUPPRESS, action="append", dest="real_intents", default=[])
-
-
-def intent_options(options: argparse.Namespace) -> dict[str, Any]:
-    """Return what `add_intents` read, as arguments of the functions in `emu_core`."""
-    return taken(options, "merge_intents", "no_intents", "real_intents")
 
 
 def add_parallel_files(parser: argparse.ArgumentParser) -> None:
@@ -121,16 +116,18 @@ def encoder_of(options: argparse.Namespace) -> str:
     return f"run:{options.run}" if options.run else str(options.encoder)
 
 
-def mapping_of(options: argparse.Namespace) -> "ColumnMapping":
-    """Return the columns that were named."""
-    from emu_core.data.reading import ColumnMapping
+def reading_of(options: argparse.Namespace) -> "Reading":
+    """Return how data is to be read, as `add_data` and, if the verb has them, `add_intents` were told."""
+    from emu_core.data.reading import OF_INTENTS, ColumnMapping, Reading
 
-    return ColumnMapping(**{role: getattr(options, f"{role}_column") for role in ("text", *COLUMN_ROLES)})
+    columns = {role: getattr(options, f"{role}_column") for role in ("text", *COLUMN_ROLES)}
+    of_intents = {name: value for name, value in vars(options).items() if name in OF_INTENTS}
+    return Reading(ColumnMapping(**columns), options.language, **of_intents)
 
 
 def data_options(options: argparse.Namespace) -> dict[str, Any]:
-    """Return what `add_data` read, as arguments of the functions in `emu_core`."""
-    return {"mapping": mapping_of(options), **taken(options, "device", "language")}
+    """Return what was read by `add_data` and `add_intents`, as arguments of the functions in `emu_core`."""
+    return {"reading": reading_of(options), "device": options.device}
 
 
 def taken(options: argparse.Namespace, *names: str) -> dict[str, Any]:

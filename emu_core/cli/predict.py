@@ -41,16 +41,16 @@ def _predict(options: argparse.Namespace) -> Output:
     from emu_core.api.predict import sentences_of
     from emu_core.errors import DataError, Fix
 
-    about = shared.data_options(options)
-    device = about.pop("device")
+    reading = shared.reading_of(options)
+    about = {"reading": reading.of_sentences()}
     classifier = IntentClassifier(
-        shared.encoder_of(options), n_neighbors=options.k, threshold=options.threshold, device=device
+        shared.encoder_of(options), n_neighbors=options.k, threshold=options.threshold, device=options.device
     )
     engine = shared.engine_of(options)
     if engine and not options.out:
         raise DataError("name the folder to write with ", Fix("out"))
     if options.out:
-        classifier.fit_labelled(labelled_set(options.pool, **about, **shared.intent_options(options))[0])
+        classifier.fit_labelled(labelled_set(options.pool, reading)[0])
         file_notes: list[str] = []
         progress = counter("sentences")
         if engine:
@@ -69,10 +69,10 @@ def _predict(options: argparse.Namespace) -> Output:
             _print_facts(facts)
             print(f"{count:,} predictions in {options.out}")
         return {"sentences": count, "file": str(options.out), **facts}
-    sentences = sentences_of(options.data, **about)
+    sentences = sentences_of(options.data, reading.of_sentences())
     if len(sentences) > MOST_PRINTED:
         raise DataError(f"{len(sentences):,} predictions are too many to print; name a file with --out")
-    classifier.fit_labelled(labelled_set(options.pool, **about, **shared.intent_options(options))[0])
+    classifier.fit_labelled(labelled_set(options.pool, reading)[0])
     languages = sentences["language"].tolist()
     table = classifier.explain(sentences["text"].tolist(), languages=languages)
     notes = (*reading_notes(classifier.encoder, sentences), *classifier.language_notes(languages))

@@ -15,7 +15,7 @@ from emu_core.methods.presets import presets
 from emu_core.methods.registry import configure, default_method, methods_by_part, methods_that_need
 from emu_core.processes import is_main
 from emu_core.runs.config import RunTask
-from emu_core.runs.run import Run, RunState, Status, check_name, new_run_name
+from emu_core.runs.run import Run, RunState, Status, check_name, new_run_folder
 from emu_core.settings import Settings
 from emu_core.training.method import MethodByPart, Needs
 
@@ -71,7 +71,6 @@ def _train(options: argparse.Namespace) -> Output:
         **how,
         train_languages=options.train_languages or ["en"],
         **shared.taken(options, "unlabelled_languages", "unlabelled", "pairs", "hold_out", "precision"),
-        **shared.intent_options(options),
         **shared.data_options(options),
         **_run_options(options, options.preset if "preset" in how else options.method, encoder),
         hooks=Hooks(cache=options.cache, on_forecast=_print_forecast, on_audit=_print_findings),
@@ -173,8 +172,7 @@ def _add_run(parser: argparse.ArgumentParser, tuned: str, named: Sequence[str] =
 
 def _run_options(options: argparse.Namespace, method: str, what: str) -> dict[str, Any]:
     """Return the arguments that `train` and `pretrain` share; `method` and `what` are in a new folder's name."""
-    runs = Path("runs")
-    out = Path(options.out) if options.out else runs / new_run_name(runs, method, what)
+    out = Path(options.out) if options.out else new_run_folder(method, what)
     check_name(out.name)
     return {
         "out": out,

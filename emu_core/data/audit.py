@@ -1,6 +1,5 @@
 """The audit of labelled rows before training: which rows are dropped, why, and what looks wrong."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +10,6 @@ from emu_core.data.column_names import listed_names
 from emu_core.data.ids import MOST_CONTRADICTING, comparable_ids, contradicting_ids
 from emu_core.data.intent_lists import SEVERAL_INTENTS, single_intents
 from emu_core.data.intent_names import (
-    Difference,
     as_seen_intents,
     merge_intents,
     names_with_language,
@@ -27,6 +25,7 @@ from emu_core.data.languages import (
     language_name,
 )
 from emu_core.data.none_of_these import absent_names, names_of_none
+from emu_core.data.reading import AS_GUESSED, Reading, checked_reading
 from emu_core.data.repeats import sentence_numbers
 from emu_core.data.scripts import SCRIPTS, count_scripts
 from emu_core.data.sets import LABELLED_COLUMNS, LabelledSet, count_table
@@ -212,19 +211,14 @@ def _no_language(value: str) -> str:
 def audit_rows(
     rows: pd.DataFrame,
     notes: tuple[str, ...] = (),
-    merged: Sequence[Difference | str] = (),
-    *,
-    no_intents: Sequence[str] = (),
-    real_intents: Sequence[str] = (),
+    reading: Reading = AS_GUESSED,
 ) -> tuple[pd.DataFrame, Audit]:
     """Audit labelled rows.
 
     Args:
         rows: the columns of LABELLED_COLUMNS, and row (int) and source (str), the place of each row.
         notes: what is already known about the files.
-        merged: the differences of intents to remove, see `merge_intents`.
-        no_intents: intents that stand for "none of these", beside those with a usual name.
-        real_intents: intents that don't, though they have a usual name.
+        reading: what is said of the intents.
 
     Returns:
         The kept rows as a labelled set's frame (stripped, languages and splits as codes), and the audit.
@@ -236,7 +230,7 @@ def audit_rows(
     clean["split"], clean["id"] = split_codes(clean["split"]), comparable_ids(clean["id"])
     clean["intent"], has_several = single_intents(clean["intent"])
     clean["intent"], looked_alike = as_seen_intents(clean["intent"])
-    intents_read, clean["intent"] = clean["intent"], merge_intents(clean, merged)
+    intents_read, clean["intent"] = clean["intent"], merge_intents(clean, reading.merge_intents)
     clean["row"], clean["source"] = rows["row"].to_numpy(), rows["source"].to_numpy()
     reasons = {value: _no_language(value) for value in clean["language"].unique()}
     clean["reason"] = clean["language"].map(reasons).astype("str")
@@ -260,7 +254,7 @@ def audit_rows(
         rows = among[is_explained].assign(explanation=explained[is_explained].astype("str"))
         return rows[["row", "source", "text", "language", "explanation"]].reset_index(drop=True)
 
-    none_of_these = names_of_none(kept, no_intents, real_intents)
+    none_of_these = names_of_none(kept, reading.no_intents, reading.real_intents)
     is_none = kept["intent"].isin(none_of_these)
     labelled = kept[~is_none]
     thin = labelled[~labelled.duplicated(["intent", "language"], keep=False)]
@@ -274,13 +268,13 @@ def audit_rows(
     unused = kept[~kept["split"].isin(SPLITS)] if has_split else kept.head(0)
     long = kept[kept["text"].str.len() > LONG_TEXT_CHARACTERS]
     dropped = clean.loc[clean["reason"] != "", ["row", "source", "reason", "text"]]
-    absent = absent_names([*intents_read, *clean["intent"]], [*no_intents, *real_intents])
+    absent = absent_names([*intents_read, *clean["intent"]], [*reading.no_intents, *reading.real_intents])
     remarks = [f"No row has the intent {listed(absent, 5)}, which was named."] if absent else []
     if looked_alike:
         remarks.append(f"Intents that look the same in several spellings are one: {listed(looked_alike, 5)}.")
     before, after = (names[whole.index].nunique() for names in (intents_read, clean["intent"]))
     if before != after:
-        remarks.append(f"Intents merged by {listed(merged)}: {after:,} instead of {before:,}.")
+        remarks.append(f"Intents merged by {listed(reading.merge_intents)}: {after:,} instead of {before:,}.")
     if numbers_rows:
         remarks.append(
             f"{len(contradicting):,} of {counted(shared_ids, 'id')} that several rows have are of different intents: "
@@ -333,9 +327,7 @@ def labelled_from_frame(
     name: str,
     notes: tuple[str, ...] = (),
     *,
-    merge_intents: Sequence[str] = (),
-    no_intents: Sequence[str] = (),
-    real_intents: Sequence[str] = (),
+    reading: Reading | None = None,
 ) -> tuple[LabelledSet, Audit]:
     """Audit a frame with the six columns, as `apply_columns` returns it, and make a labelled set of it.
 
@@ -344,9 +336,7 @@ def labelled_from_frame(
             otherwise rows count from 1.
         name: the name of the set.
         notes: what is already known about the rows, for the audit.
-        merge_intents: see `read_labelled`.
-        no_intents: see `read_labelled`.
-        real_intents: see `read_labelled`.
+        reading: what is said of the intents.
 
     Raises:
         DataError: a column is missing, or what is left is no labelled set (see `read_labelled`).
@@ -367,20 +357,17 @@ def labelled_from_frame(
             f"{shown(name)}: no column '{missing[0]}'; found: {listed_names(frame.columns)}. Read the frame by "
             "emu_core.read_labelled, which takes any columns"
         )
+    reading = checked_reading(reading)
+    reading.refuse("the frame has the six columns", "mapping", "language")
     rows = frame if {"row", "source"} <= set(frame.columns) else located(frame[list(LABELLED_COLUMNS)], name)
-    return audited_set(rows, name, notes, merge_intents, no_intents, real_intents)
+    return audited_set(rows, name, notes, reading)
 
 
 def audited_set(
-    rows: pd.DataFrame,
-    name: str,
-    notes: tuple[str, ...],
-    merge_intents: Sequence[str],
-    no_intents: Sequence[str],
-    real_intents: Sequence[str],
+    rows: pd.DataFrame, name: str, notes: tuple[str, ...], reading: Reading
 ) -> tuple[LabelledSet, Audit]:
     """Audit rows with row and source, and make a labelled set of those that are kept; see `labelled_from_frame`."""
-    usable, audit = audit_rows(rows, notes, merge_intents, no_intents=no_intents, real_intents=real_intents)
+    usable, audit = audit_rows(rows, notes, reading)
     if len(usable) < 2:
         reason = next((f" ({row.reason} in row {row.row})" for row in audit.dropped.itertuples()), "")
         raise DataError(

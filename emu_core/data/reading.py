@@ -1,12 +1,11 @@
-"""How data is to be read: the columns that a user names."""
+"""How data is to be read: what a user says of files and tables that they don't say themselves."""
 
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
 
-from emu_core.data.column_names import (
-    column_name,
-)
+from emu_core.data.column_names import column_name
 from emu_core.data.wording import kind_of
-from emu_core.errors import InputError
+from emu_core.errors import Fix, InputError
 
 
 @dataclass(frozen=True)
@@ -18,7 +17,8 @@ class ColumnMapping:
         >>> import pandas as pd
         >>> tickets = pd.DataFrame({"mail": ["My card is lost", "Open an account"], "queue": ["lost", "open"]})
         >>> columns = emu_core.ColumnMapping(text="mail", intent="queue")
-        >>> emu_core.read_labelled(tickets, mapping=columns, language="en")[0].intents
+        >>> reading = emu_core.Reading(mapping=columns, language="en")
+        >>> emu_core.read_labelled(tickets, reading=reading)[0].intents
         ('lost', 'open')
     """
 
@@ -35,10 +35,73 @@ class ColumnMapping:
                 object.__setattr__(self, role, column_name(name))
 
 
-def checked_mapping(mapping: ColumnMapping | None) -> ColumnMapping | None:
-    """Return a mapping. Raises InputError if Python passed something else."""
-    if mapping is not None and not isinstance(mapping, ColumnMapping):
-        raise InputError(
-            f"{kind_of(mapping)} is no mapping of columns; give emu_core.ColumnMapping(text=...)"
-        )
-    return mapping
+OF_INTENTS = ("merge_intents", "no_intents", "real_intents")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How data is to be read, for every function that reads some: `train(data, reading=Reading(language="en"))`.
+
+    Attributes:
+        mapping: columns by name, for all files; those left None are guessed from the usual names.
+        language: the language of files for which no column and no name states one.
+        merge_intents: merges intents whose names differ only in "case" (Booking, booking), or only in the "language"
+            of their sentences at the end (booking-en, booking-fr).
+        no_intents: intents that stand for "none of these", beside those with a usual name such as out_of_scope or
+            None: their sentences become `LabelledSet.none_of_these`.
+        real_intents: intents that don't, though they have a usual name.
+
+    Raises:
+        InputError: the mapping is no `ColumnMapping`.
+
+    Examples:
+        >>> import emu_core
+        >>> texts = ["Card lost", "Hi!", "My card is gone", "Where is my card?", "Open an account"]
+        >>> tickets = (texts, ["Lost", "chat", "lost", "lost", "open"])
+        >>> reading = emu_core.Reading(language="en", merge_intents=["case"], no_intents=["chat"])
+        >>> labelled, _ = emu_core.read_labelled(tickets, reading=reading)
+        >>> labelled.intents, labelled.none_of_these["text"].tolist()
+        (('lost', 'open'), ['Hi!'])
+    """
+
+    mapping: ColumnMapping | None = None
+    language: str | None = None
+    merge_intents: Sequence[str] = ()
+    no_intents: Sequence[str] = ()
+    real_intents: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        if self.mapping is not None and not isinstance(self.mapping, ColumnMapping):
+            raise InputError(
+                f"{kind_of(self.mapping)} is no mapping of columns; give emu_core.ColumnMapping(text=...)"
+            )
+        for name in OF_INTENTS:
+            names = getattr(self, name)
+            object.__setattr__(self, name, (names,) if isinstance(names, str) else tuple(names))
+
+    def says(self, *names: str) -> tuple[str, ...]:
+        """Return which of the named options are given."""
+        nothing = (None, (), ColumnMapping())
+        return tuple(name for name in names if getattr(self, name) not in nothing)
+
+    def refuse(self, why: str, *names: str) -> None:
+        """Raise an InputError if one of the named options is given, which would be ignored for a reason."""
+        if given := self.says(*names):
+            raise InputError(Fix(given[0]), f" would change nothing, since {why}; leave it out")
+
+    def of_sentences(self) -> "Reading":
+        """Return how sentences are read whose intents, if they have some, are not."""
+        return Reading(self.mapping, self.language)
+
+
+READING_OPTIONS = tuple(field.name for field in fields(Reading))
+
+
+AS_GUESSED = Reading()
+
+
+def checked_reading(reading: Reading | None) -> Reading:
+    """Return a reading, the usual one for None. Raises InputError if Python passed something else."""
+    if reading is not None and not isinstance(reading, Reading):
+        raise InputError(f"{kind_of(reading)} is no reading; give emu_core.Reading(language=...)")
+    return reading or AS_GUESSED

@@ -23,6 +23,7 @@ ALSO_WORDS = frozenset(
 )
 """Codes that are words or abbreviations at the end of a name: support_it.csv, tickets-uk.csv."""
 
+LANGUAGE = Fix("language", "en")
 _OF_INPUTS = "in"  # in "seq.in", and not Indonesian, whose code it was until 1989
 
 
@@ -177,16 +178,16 @@ def stated_language(given: str | None, name: str) -> str:
     code = checked_language(given) if given is not None else None
     _, code = Statement(name=language_of_file(name)).believed(code, TEXT_LANGUAGE_ORDER)
     if code is None:
-        raise unstated_language(name)
+        raise unstated_language(name, None)
     return code
 
 
-def unstated_language(name: str) -> DataError:
-    """Return the error for a file of whose language nothing is known."""
+def unstated_language(name: str, fix: Fix | None = LANGUAGE) -> DataError:
+    """Return the error for a file of whose language nothing is known; `fix` is the option that gives one, if any."""
     file = PurePosixPath(name).name
     stem = without_endings(file)
     return DataError(
-        f"{shown(name)} does not say its language; name it (",
-        Fix("language", "en"),
-        f"), or put it into the file's name, as in {shown(stem, 30)}.en{file[len(stem) :]}",
+        f"{shown(name)} does not say its language; name it",
+        *((" (", fix, ")") if fix else ()),
+        f", or put it into the file's name, as in {shown(stem, 30)}.en{file[len(stem) :]}",
     )

@@ -1,6 +1,6 @@
 """Labelled and unlabelled sets from data of any kind."""
 
-from collections.abc import Sequence
+from dataclasses import replace
 
 import pandas as pd
 
@@ -8,7 +8,7 @@ from emu_core.data.audit import Audit, audited_set
 from emu_core.data.cleaning import stripped
 from emu_core.data.ids import comparable_ids
 from emu_core.data.languages import checked_language, is_known
-from emu_core.data.reading import ColumnMapping
+from emu_core.data.reading import OF_INTENTS, Reading, checked_reading
 from emu_core.data.repeats import without_repeats
 from emu_core.data.sets import LABELLED_COLUMNS, LabelledSet, UnlabelledSet
 from emu_core.data.wording import counted, listed, shown
@@ -21,15 +21,7 @@ from emu_core.formats.tables.columns import guess_columns
 _TRANSLATED = ("translation", "machine_translation", "mt")  # names of a column of machine translations
 
 
-def read_labelled(
-    sources: Sources,
-    *,
-    mapping: ColumnMapping | None = None,
-    language: str | None = None,
-    merge_intents: Sequence[str] = (),
-    no_intents: Sequence[str] = (),
-    real_intents: Sequence[str] = (),
-) -> tuple[LabelledSet, Audit]:
+def read_labelled(sources: Sources, *, reading: Reading | None = None) -> tuple[LabelledSet, Audit]:
     """Read labelled sentences as one set, or the demo set for the single word "demo".
 
     Args:
@@ -37,13 +29,8 @@ def read_labelled(
             `COLLECTION_FORMATS`, and of folders and zip archives, which stand for the files in them. Or what Python
             holds: a data frame of pandas or polars, a pyarrow Table, a Hugging Face `Dataset` or `DatasetDict` (whose
             keys are splits or languages), several of them in a list, or `(texts, intents)`.
-        mapping: columns by name, for all files; those left None are guessed from the usual names.
-        language: the language of files for which no column and no name states one.
-        merge_intents: merges intents whose names differ only in "case" (Booking, booking), or only in the "language"
-            of their sentences at the end (booking-en, booking-fr).
-        no_intents: intents that stand for "none of these", beside those with a usual name such as out_of_scope or
-            None: their sentences become `LabelledSet.none_of_these`.
-        real_intents: intents that don't, though they have a usual name.
+        reading: columns with unusual names, the language of files that state none, and which intents are merged or
+            stand for "none of these".
 
     Raises:
         DataError: a file can't be read or mapped, or fewer than two usable sentences, or a single intent, are left.
@@ -52,37 +39,29 @@ def read_labelled(
         >>> import emu_core
         >>> import pandas as pd
         >>> tickets = pd.DataFrame({"utterance": ["My card is lost", "Open an account"], "label": ["lost", "open"]})
-        >>> labelled, audit = emu_core.read_labelled(tickets, language="en")
+        >>> labelled, audit = emu_core.read_labelled(tickets, reading=emu_core.Reading(language="en"))
         >>> labelled.intents
         ('lost', 'open')
         >>> print(audit.summary()[0])
         2 of 2 rows kept: 2 intents in 1 language.
     """
+    reading = checked_reading(reading)
     check_labelled(sources)
     if isinstance(sources, LabelledSet):
-        no_intents = [*sources.none_of_these["intent"].unique(), *no_intents]
-    data = read(sources, mapping=mapping, language=language)
-    return audited_set(data.rows, data.name, data.notes, merge_intents, no_intents, real_intents)
+        named = [*sources.none_of_these["intent"].unique(), *reading.no_intents]
+        reading = replace(reading, no_intents=named)
+    data = read(sources, reading=reading)
+    return audited_set(data.rows, data.name, data.notes, reading)
 
 
 def read_partly_labelled(
-    sources: Sources,
-    *,
-    mapping: ColumnMapping | None = None,
-    language: str | None = None,
-    merge_intents: Sequence[str] = (),
-    no_intents: Sequence[str] = (),
-    real_intents: Sequence[str] = (),
+    sources: Sources, *, reading: Reading | None = None
 ) -> tuple[LabelledSet, UnlabelledSet, tuple[str, ...]]:
     """Read sentences of which all, some or none have an intent, for methods that need no labels.
 
     Args:
         sources: paths as of `read_labelled` and of `read_unlabelled`, in any mixture.
-        mapping: columns by name; a file that lacks one that another file has needs none.
-        language: see `read_labelled`.
-        merge_intents: see `read_labelled`.
-        no_intents: see `read_labelled`.
-        real_intents: see `read_labelled`.
+        reading: as of `read_labelled`; a file that lacks a mapped column that another file has needs none.
 
     Returns:
         The labelled set, without rows if the intents make up none; the sentences to train on without a label, those of
@@ -91,19 +70,18 @@ def read_partly_labelled(
     Raises:
         DataError: a file can't be read, has no text column, or states no language; or no sentence is left.
     """
-    data = read(sources, PARTLY_LABELLED, mapping=mapping, language=language)
+    reading = checked_reading(reading)
+    data = read(sources, PARTLY_LABELLED, reading=reading)
     rows, notes, name = data.rows, data.notes, data.name
     is_labelled = stripped(rows["intent"]) != ""
     labelled, findings = LabelledSet.of_nothing(name), tuple[str, ...]()
     unused: tuple[str, ...] = ()
-    if is_labelled.any() or no_intents or real_intents:
+    if is_labelled.any() or reading.says("no_intents", "real_intents"):
         try:
-            labelled, audit = audited_set(
-                rows[is_labelled].reset_index(drop=True), name, notes, merge_intents, no_intents, real_intents
-            )
+            labelled, audit = audited_set(rows[is_labelled].reset_index(drop=True), name, notes, reading)
             findings = tuple(audit.summary(learns_intents=False))
         except DataError as error:
-            if merge_intents or no_intents or real_intents:
+            if reading.says(*OF_INTENTS):
                 raise
             unused = (
                 f"The intents can't be used, so nothing is measured: {error.message.worded(in_words)}.",
@@ -127,9 +105,7 @@ def _training_sentences(rows: pd.DataFrame) -> pd.DataFrame:
     return without_repeats(frame)
 
 
-def read_unlabelled(
-    paths: Sources, *, mapping: ColumnMapping | None = None, language: str | None = None
-) -> UnlabelledSet:
+def read_unlabelled(paths: Sources, *, reading: Reading | None = None) -> UnlabelledSet:
     """Read sentences from tables, ignoring their intents, or from plain files, one sentence a line; or take a list.
 
     A file is plain if its name has no ending of a structured file: `hotel.de.txt`, `train.de.gz`. A folder or a zip
@@ -138,19 +114,22 @@ def read_unlabelled(
     Args:
         paths: sentences (a list, a Series or an array), or files, folders, data frames and so on as for
             `read_labelled`.
-        mapping: columns by name; those left None are guessed.
-        language: the language of files without a language column; without it the file's name must state it.
+        reading: columns with unusual names, and the language of files without a column of languages; without it the
+            file's name must state it.
 
     Raises:
         DataError: a file can't be read, has no text column, or states no language; or no sentence is left.
 
     Examples:
         >>> import emu_core
-        >>> sentences = emu_core.read_unlabelled(["Wo ist der Pool?", "Wo ist der Pool?"], language="de")
+        >>> german = emu_core.Reading(language="de")
+        >>> sentences = emu_core.read_unlabelled(["Wo ist der Pool?", "Wo ist der Pool?"], reading=german)
         >>> sentences.frame[["text", "language"]].values.tolist()
         [['Wo ist der Pool?', 'de']]
     """
-    data = read(paths, SENTENCES, mapping=mapping, language=language)
+    reading = checked_reading(reading)
+    reading.refuse("these sentences are read without intents", *OF_INTENTS)
+    data = read(paths, SENTENCES, reading=reading)
     frame = data.rows[list(UnlabelledSet.columns)].apply(stripped)
     frame = frame[(frame["text"] != "") & (frame["language"] != "")]
     for code in frame["language"].unique():
@@ -161,9 +140,9 @@ def read_unlabelled(
     return UnlabelledSet(frame, data.name)
 
 
-def read_machine_translations(sources: Sources, mapping: ColumnMapping | None = None) -> dict[str, str]:
+def read_machine_translations(sources: Sources, reading: Reading | None = None) -> dict[str, str]:
     """Return the translations in a column `translation` of a labelled set's files or folders, by text."""
-    translation_by_text: dict[str, str] = {}
+    mapping, translation_by_text = checked_reading(reading).mapping, dict[str, str]()
     for table in read_tables(files_of(sources)[0])[0]:
         translation_by_text |= translations_by_text(table.frame, guess_columns(table.frame, mapping).text)
     return translation_by_text

@@ -18,7 +18,7 @@ import pandas as pd
 from emu_core.data.column_names import role_of_name
 from emu_core.data.demo import DEMO, demo_paths
 from emu_core.data.languages import checked_language, language_name
-from emu_core.data.reading import ColumnMapping
+from emu_core.data.reading import ColumnMapping, Reading, checked_reading
 from emu_core.data.wording import listed, shown
 from emu_core.errors import DataError, Fix
 from emu_core.formats.in_memory import LABELLED, Expected, Intents, Sources, as_sources
@@ -46,8 +46,7 @@ def read(
     sources: Sources,
     expected: Expected = LABELLED,
     *,
-    mapping: ColumnMapping | None = None,
-    language: str | None = None,
+    reading: Reading | None = None,
     required: Sequence[str] | None = None,
 ) -> Frame:
     """Read data of any kind.
@@ -55,15 +54,15 @@ def read(
     Args:
         sources: see `Sources`.
         expected: what is read of it, and what messages say can be given.
-        mapping: columns by name; those left None are guessed.
-        language: that of sentences of which nothing else states it, see `LANGUAGE_ORDER`.
+        reading: columns by name, of which the others are guessed; and the language of sentences of which nothing else
+            states it, see `LANGUAGE_ORDER`.
         required: roles that need a column, by default those of `expected`.
 
     Raises:
         DataError: a file can't be read or mapped, or they hold too many rows together.
     """
     files, name = files_of(sources, expected)
-    return read_files(files, expected, name, mapping=mapping, language=language, required=required)
+    return read_files(files, expected, name, reading=reading, required=required)
 
 
 def read_files(
@@ -71,11 +70,12 @@ def read_files(
     expected: Expected = LABELLED,
     name: str = "",
     *,
-    mapping: ColumnMapping | None = None,
-    language: str | None = None,
+    reading: Reading | None = None,
     required: Sequence[str] | None = None,
 ) -> Frame:
     """Read files that are opened already, such as uploads; see `read`."""
+    reading = checked_reading(reading)
+    mapping = reading.mapping
     tables: Sequence[SourceTable]
     tables, notes = read_tables(files, plain=expected.intents is not Intents.NEEDED)
     if expected.intents is Intents.NEEDED:
@@ -95,7 +95,7 @@ def read_files(
     guesses = map(guess_notes, columns, fixed, (table.path for table in tables))
     notes = (*notes, *chain.from_iterable(guesses))
     roles = expected.required if required is None else required
-    rows, notes = rows_of_tables(tables, columns, language, notes, required=roles)
+    rows, notes = rows_of_tables(tables, columns, reading.language, notes, required=roles)
     return Frame(rows, notes, name)
 
 

@@ -38,6 +38,7 @@ LOCK = ".emu-lock"
 _HALF_MADE = {LOCK, "config.json", "data.json", "training"}  # written before the first status
 REMARKS = "remarks.json"
 MOST_NOTE, MOST_TAG, MOST_TAGS = 2_000, 40, 20  # characters of a note and of a tag; tags of a run
+RUNS = Path("runs")  # where runs are made for which no folder is named
 TRASH = ".deleted"  # in the folder of the runs; no run can have this name
 MAX_STATUS_NUMBER = 10**11  # as a time in seconds, the year 5138
 BESIDE_STEPS = frozenset(
@@ -517,6 +518,11 @@ def new_run_name(root: Path, method: str, encoder: str) -> str:
     stem = re.sub(r"[^a-z0-9]+", "-", f"{method}-{encoder}".lower()).strip("-")[:60]
     names = (f"{stem}-{number}" for number in count(1))
     return next(name for name in names if not (root / name).exists())
+
+
+def new_run_folder(method: str, what: str) -> Path:
+    """Return a free folder in `RUNS`; `what` is the encoder, or the languages of one trained from scratch."""
+    return RUNS / new_run_name(RUNS, method, what)
 
 
 def check_name(name: str) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from difflib import get_close_matches
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -130,10 +131,12 @@ class Method:
         Raises:
             TrainingError: a value is out of range, or the method has no such setting.
         """
-        unknown = sorted(set(changes) - {info.name for info in infos(self.settings)})
-        if unknown:
+        names = [info.name for info in infos(self.settings)]
+        if unknown := sorted(set(changes) - set(names)):
+            near = get_close_matches(unknown[0], names, 1, 0.5) or names
             raise TrainingError(
-                f"the method {self.name} has no setting {', '.join(unknown)}; leave it out, or use another method"
+                f"the method {self.name} has no setting {', '.join(unknown)}, but {', '.join(near)}; leave it out, or "
+                "use another method"
             )
         kinds = parts_of(encoder) if isinstance(encoder, str) else encoder
         if kinds is not None and len(kinds) > 1:
@@ -208,12 +211,16 @@ class MethodByPart:
             )
         return self.methods[0].encoder
 
-    def configure(self, kinds: Sequence[str]) -> Settings:
-        """Return the default settings for encoders of these kinds. Raises TrainingError as `of_kinds`."""
+    def configure(self, kinds: Sequence[str], **changes: Any) -> Settings:
+        """Return the default settings for encoders of these kinds, with the same changes to those of each part.
+
+        Raises:
+            TrainingError: as `of_kinds`, or a method has no such setting.
+        """
         if len(self.methods) == 1:
-            return self.methods[0].configure(kinds)
+            return self.methods[0].configure(kinds, **changes)
         of_parts = zip(self.of_kinds(kinds), kinds, strict=True)
-        return JoinedSettings(tuple(method.configure(kind) for method, kind in of_parts))
+        return JoinedSettings(tuple(method.configure(kind, **changes) for method, kind in of_parts))
 
     def of_kinds(self, kinds: Sequence[str]) -> tuple[Method, ...]:
         """Return the method of each part. Raises TrainingError if there are more or fewer methods than parts."""

@@ -14,6 +14,7 @@ import pytest
 import emu_core
 from emu_core.bench.emu.experiment import EmuExperiment
 from emu_core.bench.papers import EmuBench
+from emu_core.data.reading import Reading
 from emu_core.errors import DataError
 from emu_core.runs.data_facts import ParallelFacts
 from emu_core.runs.run import Run
@@ -52,7 +53,7 @@ def test_texts_with_their_intents_are_learnt_from(frame: pd.DataFrame, tmp_path:
     english = frame[frame["language"] == "en"]
     run = emu_core.train(
         (english["text"].tolist(), english["intent"].to_numpy()),
-        language="en",
+        reading=Reading(language="en"),
         unlabelled=frame.loc[frame["language"] == "de", ["text", "language"]],
         method="emu",
         config=emu_core.configure("emu", "use", epochs=1),
@@ -105,7 +106,7 @@ def test_sentences_are_embedded_and_suggested_from_lists(frame: pd.DataFrame, tm
     with pytest.raises(DataError, match="a str is a single sentence"):
         encoder.encode(ASKED[0])
     pool = frame[frame["language"] == "en"]
-    suggestions = emu_core.suggest_labels(ASKED, pool, language="en", device="cpu")
+    suggestions = emu_core.suggest_labels(ASKED, pool, reading=Reading(language="en"), device="cpu")
     assert sorted(suggestions["text"]) == sorted(ASKED)
     suggester = emu_core.Suggester(device="cpu").fit(pl.DataFrame(pool))
     assert (

@@ -1,3 +1,4 @@
+import inspect
 import json
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -10,15 +11,17 @@ import torch
 from safetensors.torch import load_file
 
 from emu_core import IntentClassifier, evaluate, load_encoder, train
+from emu_core.data.reading import Reading
 from emu_core.data.sets import LabelledSet, UnlabelledSet
 from emu_core.errors import CancelledError, DataError, EncoderError, RunError, TrainingError
 from emu_core.evaluation.leakage import language_leakage
 from emu_core.methods.emu.method import CHOSEN_ON_MEASURED
 from emu_core.methods.emu.method import METHODS as EMU_METHODS
 from emu_core.methods.emu.settings import EmuConfig
-from emu_core.methods.registry import configure
+from emu_core.methods.registry import configure, method_named
 from emu_core.runs.data_facts import LabelledFacts
 from emu_core.runs.run import Run, RunState, Status
+from emu_core.settings import infos
 from tests.support.small import small_set
 
 ONE_EPOCH = replace(configure("emu", "use"), epochs=1, critic_steps=2)
@@ -34,6 +37,31 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
         method="emu",
         config=ONE_EPOCH,
     )
+
+
+def test_settings_are_given_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    run = train(small_set(), method="emu", epochs=1, critic_steps=2, device="cpu")
+    assert run.folder == Path("runs/emu-use-1")
+    assert dict(run.config().hyperparameters) == asdict(ONE_EPOCH)
+
+
+def test_settings_that_the_method_lacks_or_has_already_are_refused(tmp_path: Path) -> None:
+    def refused(**options: Any) -> str:
+        with pytest.raises(TrainingError) as error:
+            train(small_set(), out=tmp_path / "run", **options)
+        assert not (tmp_path / "run").exists()
+        return str(error.value)
+
+    assert "no setting shares, but share;" in refused(shares=0.2)
+    assert all(info.name in refused(nonsense=1) for info in infos(method_named("head").settings))
+    assert "epochs" in refused(method="emu", config=ONE_EPOCH, epochs=3)
+    assert "share_factor" in refused(preset="fast", share_factor=1.0)
+    assert "reading=Reading(language=...)" in refused(language="en")
+
+
+def test_train_has_few_parameters() -> None:
+    assert len(inspect.signature(train).parameters) <= 19
 
 
 def test_a_run_is_whole(run: Run) -> None:
@@ -58,7 +86,7 @@ def test_the_language_of_the_data_is_that_of_unlabelled_files_too(tmp_path: Path
     sentences.write_text("Wo ist der Aufzug?\nWo ist die Treppe?\n", "utf-8")
     run = train(
         [labelled],
-        language="de",
+        reading=Reading(language="de"),
         unlabelled=[sentences],
         out=tmp_path / "run",
         device="cpu",

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from emu_core.cli import main
+from emu_core.data.reading import Reading
 from emu_core.encoders.registry import kinds_of
 from emu_core.notebook.builder import _training
 from emu_core.runs.run import Run
@@ -107,7 +108,7 @@ def test_suggestions_are_made_with_a_joined_encoder(spec: str, file: str, folder
 
     texts = folder / "texts.txt"
     texts.write_text("When does the pool open?\nIs there a gym?\n", "utf-8")
-    suggestions = suggest_labels(texts, file, count=2, encoder=spec, language="en")
+    suggestions = suggest_labels(texts, file, count=2, encoder=spec, reading=Reading(language="en"))
     assert sorted(suggestions["text"]) == ["Is there a gym?", "When does the pool open?"]
 
 

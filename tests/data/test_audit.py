@@ -4,6 +4,7 @@ import pandas as pd
 import pytest
 
 from emu_core.data.audit import Audit, audit_rows, located
+from emu_core.data.reading import Reading
 from emu_core.data.sets import LABELLED_COLUMNS
 from emu_core.errors import DataError
 
@@ -17,7 +18,7 @@ def audited(*rows: Row, source: str = "x.csv") -> tuple[pd.DataFrame, Audit]:
 
 def merged(difference: str, *rows: Row) -> tuple[pd.DataFrame, Audit]:
     frame = pd.DataFrame([[*row, ""] for row in rows], columns=list(LABELLED_COLUMNS), dtype="str")
-    return audit_rows(located(frame, "x.csv"), (), [difference])
+    return audit_rows(located(frame, "x.csv"), (), Reading(merge_intents=[difference]))
 
 
 def twice(count: int, different: int) -> list[Row]:

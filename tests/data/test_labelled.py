@@ -6,6 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from emu_core.data.reading import Reading
 from emu_core.data.sets import LABELLED_COLUMNS, LabelledSet, UnlabelledSet, unlabelled_from
 from emu_core.errors import DataError
 from emu_core.formats.labelled import read_unlabelled
@@ -135,7 +136,9 @@ def test_read_unlabelled_tables_and_plain_files(tmp_path: Path) -> None:
         ["ça", "fr", ""],
     ]
     assert len(both) == 4
-    assert read_unlabelled([tmp_path / "train.fr.txt"], language="ca").languages == ("fr",)  # by its name
+    assert read_unlabelled([tmp_path / "train.fr.txt"], reading=Reading(language="ca")).languages == (
+        "fr",
+    )  # by its name
 
 
 def test_read_unlabelled_refuses(tmp_path: Path) -> None:

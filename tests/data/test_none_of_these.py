@@ -6,6 +6,7 @@ import pytest
 
 from emu_core.data.audit import labelled_from_frame
 from emu_core.data.none_of_these import is_usual_name
+from emu_core.data.reading import Reading
 from emu_core.data.sets import LABELLED_COLUMNS, LabelledSet
 from emu_core.errors import DataError
 from emu_core.formats.labelled import read_labelled
@@ -75,17 +76,17 @@ def test_rows_of_none_are_kept_beside_the_intents_and_the_audit_says_so() -> Non
 
 def test_names_can_be_given_and_guesses_withdrawn() -> None:
     frame = rows_of(*ROWS, ("hm", "Chit Chat", "train"))
-    given, audit = labelled_from_frame(frame, "bot", no_intents=["chit chat"])
-    real, _ = labelled_from_frame(frame, "bot", real_intents=["OOS"])
+    given, audit = labelled_from_frame(frame, "bot", reading=Reading(no_intents=["chit chat"]))
+    real, _ = labelled_from_frame(frame, "bot", reading=Reading(real_intents=["OOS"]))
 
     assert audit.none_of_these == ("Chit Chat", "oos") and given.intents == ("booking", "pool")
     assert real.intents == ("Chit Chat", "booking", "oos", "pool") and real.none_of_these.empty
-    remarks = labelled_from_frame(frame, "bot", no_intents=["chitchat"])[1].remarks
+    remarks = labelled_from_frame(frame, "bot", reading=Reading(no_intents=["chitchat"]))[1].remarks
     assert any("No row has the intent chitchat" in remark for remark in remarks)
     with pytest.raises(DataError, match="single intent"):
-        labelled_from_frame(frame, "bot", no_intents=["chit chat", "booking", "oos"])
+        labelled_from_frame(frame, "bot", reading=Reading(no_intents=["chit chat", "booking", "oos"]))
     with pytest.raises(DataError, match="none but intents that stand for none"):
-        labelled_from_frame(frame, "bot", no_intents=["chit chat", "booking", "pool", "oos"])
+        labelled_from_frame(frame, "bot", reading=Reading(no_intents=["chit chat", "booking", "pool", "oos"]))
 
 
 def test_a_set_that_was_read_can_be_divided_again(labelled: LabelledSet) -> None:
@@ -207,7 +208,9 @@ EXPORTS: dict[str, dict[str, object]] = {
 
 @pytest.mark.parametrize("tool", EXPORTS)
 def test_what_a_tool_exports_as_none_of_the_intents_is_read_so(tool: str, tmp_path: Path) -> None:
-    labelled, audit = read_labelled(folder_of(tmp_path / "bot", EXPORTS[tool]), language="en")
+    labelled, audit = read_labelled(
+        folder_of(tmp_path / "bot", EXPORTS[tool]), reading=Reading(language="en")
+    )
 
     assert labelled.intents == ("a", "b"), audit.summary()
     (text,) = labelled.none_of_these["text"]

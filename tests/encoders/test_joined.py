@@ -16,6 +16,7 @@ import torch
 from emu_core import configure, embed, load_encoder, train
 from emu_core.api.inputs import languages_of, load_base, reading_notes
 from emu_core.cli import main
+from emu_core.data.reading import Reading
 from emu_core.encoders.base import Encoder, encode_in
 from emu_core.encoders.e5 import E5SmallEncoder
 from emu_core.encoders.encode import shared_encode
@@ -364,4 +365,4 @@ def test_joined_runs_know_what_each_was_trained_on(tiny: str, tmp_path: Path) ->
 def test_embed_takes_a_joined_encoder_in_python(spec: str, tmp_path: Path) -> None:
     file = tmp_path / "texts.txt"
     file.write_text("pool\ntaxi\n", "utf-8")
-    assert embed(file, out=tmp_path / "v.parquet", encoder=spec, language="en") == 2
+    assert embed(file, out=tmp_path / "v.parquet", encoder=spec, reading=Reading(language="en")) == 2

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from emu_core.data.reading import ColumnMapping
+from emu_core.data.reading import ColumnMapping, Reading
 from emu_core.errors import DataError
 from emu_core.evaluation.transfer import (
     LabelledVectors,
@@ -91,9 +91,9 @@ def write_folder(folder: Path) -> Path:
 def test_a_folder_of_class_folders(tmp_path: Path) -> None:
     (tmp_path / "EN").mkdir()
     with pytest.raises(DataError):
-        read_documents(tmp_path / "EN", language="en")
+        read_documents(tmp_path / "EN", reading=Reading(language="en"))
     folder = write_folder(tmp_path / "EN")
-    documents = read_documents(folder, language="English")
+    documents = read_documents(folder, reading=Reading(language="English"))
     assert documents.texts == ("Shares fell.\nWhy?\nNobody knows", "Rain.")
     assert documents.labels == ("CCAT", "GCAT")
 
@@ -101,42 +101,42 @@ def test_a_folder_of_class_folders(tmp_path: Path) -> None:
 def test_a_table_with_a_class_a_row(tmp_path: Path) -> None:
     path = tmp_path / "rcv.tsv"
     path.write_text("label\ttext\nCCAT\tShares fell. Why?\nGCAT\tRain.\nECAT\t\n", "utf-8")
-    documents = read_documents(path, language="de")
+    documents = read_documents(path, reading=Reading(language="de"))
     assert documents.texts == ("Shares fell.\nWhy?", "Rain.")
     assert documents.labels == ("CCAT", "GCAT")
     path.write_text("a\tb\nCCAT\tShares\nGCAT\tRain.\n", "utf-8")
     mapping = ColumnMapping(text="b", intent="a")
-    assert read_documents(path, language="de", mapping=mapping).labels == ("CCAT", "GCAT")
+    assert read_documents(path, reading=Reading(language="de", mapping=mapping)).labels == ("CCAT", "GCAT")
 
 
 def test_a_table_of_several_languages(tmp_path: Path) -> None:
     path = tmp_path / "rcv.csv"
     path.write_text("text,label,language\nOne,A,en\nEins,A,de\nTwo,B,English\nZwei,B,de\n", "utf-8")
-    assert read_documents(path, language="en").texts == ("One", "Two")
-    assert read_documents(path, language="de").labels == ("A", "B")
+    assert read_documents(path, reading=Reading(language="en")).texts == ("One", "Two")
+    assert read_documents(path, reading=Reading(language="de")).labels == ("A", "B")
     with pytest.raises(DataError, match="no document in 'fr'"):
-        read_documents(path, language="fr")
+        read_documents(path, reading=Reading(language="fr"))
 
 
 def test_documents_that_cannot_be_read(tmp_path: Path) -> None:
     folder = write_folder(tmp_path / "EN")
     with pytest.raises(DataError, match="not a language"):
-        read_documents(folder, language="12")
+        read_documents(folder, reading=Reading(language="12"))
     with pytest.raises(DataError, match="no such file"):
-        read_documents(tmp_path / "none.csv", language="en")
+        read_documents(tmp_path / "none.csv", reading=Reading(language="en"))
     secret = tmp_path / "secret.txt"
     secret.write_text("not yours")
     (folder / "GCAT/link.txt").symlink_to(secret)
     with pytest.raises(DataError, match="link out of the folder"):
-        read_documents(folder, language="en")
+        read_documents(folder, reading=Reading(language="en"))
     one_class = tmp_path / "one.csv"
     one_class.write_text("text,label\nShares fell,CCAT\nRain,CCAT\n")
     with pytest.raises(DataError, match="single class"):
-        read_documents(one_class, language="en")
+        read_documents(one_class, reading=Reading(language="en"))
     no_class = tmp_path / "no.csv"
     no_class.write_text("text,label\nShares fell,CCAT\nRain,\n")
     with pytest.raises(DataError, match="row 2"):
-        read_documents(no_class, language="en")
+        read_documents(no_class, reading=Reading(language="en"))
 
 
 def test_sentences_of_a_document() -> None:

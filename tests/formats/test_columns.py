@@ -1,7 +1,7 @@
 import pandas as pd
 import pytest
 
-from emu_core.data.reading import ColumnMapping
+from emu_core.data.reading import ColumnMapping, Reading
 from emu_core.data.sets import LABELLED_COLUMNS
 from emu_core.errors import DataError
 from emu_core.formats.read import read_files
@@ -166,12 +166,12 @@ def test_massive_is_read_as_it_is() -> None:
 def test_missing_and_wrong_columns_say_what_there_is() -> None:
     frame = table("text", "trap", "language")
     words = r"x\.csv: no column 'intent'; found: text, trap, language\. "
-    words += r"Name the column of intents \(mapping=ColumnMapping\(intent=\.\.\.\)\)$"
+    words += r"Name the column of intents \(reading=Reading\(mapping=ColumnMapping\(intent=\.\.\.\)\)\)$"
     with pytest.raises(DataError, match=words):
         apply_columns(frame, guess_columns(frame), language=None, name="x.csv")
     with pytest.raises(
         DataError,
-        match=r"no column .text.; found: b\. Name the column of sentences \(mapping=ColumnMapping\(text=",
+        match=r"no column .text.; found: b\. Name the column of sentences \(reading=.*ColumnMapping\(text=",
     ):
         apply_columns(table("b"), ColumnMapping(), language="en", name="x.csv")
     with pytest.raises(DataError, match="no column 'nope'; found: text, trap"):
@@ -188,12 +188,12 @@ def test_where_the_language_comes_from() -> None:
 
     def languages(language: str | None, name: str) -> set[str]:
         files = source_files([(name, frame.to_csv(index=False).encode())])
-        return set(read_files(files, language=language).rows["language"])
+        return set(read_files(files, reading=Reading(language=language)).rows["language"])
 
     assert languages(None, "sib.de.csv") == {"de"}
     assert languages("German", "x.csv") == {"de"}
     assert languages("fr", "de.csv") == {"de"}
-    with pytest.raises(DataError, match=r"does not say its language.*\(language='en'\)"):
+    with pytest.raises(DataError, match=r"does not say its language.*\(reading=Reading\(language='en'\)\)"):
         languages(None, "x.csv")
     with pytest.raises(DataError, match="'Klingonese' is not a language"):
         languages("Klingonese", "x.csv")

@@ -76,7 +76,7 @@ def test_unlabelled_sentences_as_a_file_and_as_a_folder(file: Path) -> None:
         assert read_unlabelled([source]).frame["text"].tolist() == FRAME["text"].tolist()
         assert (
             sentences_of(str(source))["text"].tolist()
-            == read_inputs(source, None, None)["text"].tolist()
+            == read_inputs(source)["text"].tolist()
             == FRAME["text"].tolist()
         )
 

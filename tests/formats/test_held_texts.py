@@ -10,6 +10,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from emu_core.data.reading import Reading
 from emu_core.data.texts.dialogues import Dialogues
 from emu_core.errors import DataError
 from emu_core.formats.texts.dialogues import read_dialogues
@@ -106,9 +107,9 @@ def test_documents_of_a_table_are_as_those_of_a_file() -> None:
     rows = pd.DataFrame(
         {"text": ["One. Two!", "Three", "Vier"], "class": ["a", "b", "a"], "language": ["en", "en", "de"]}
     )
-    documents = read_documents(rows, language="en")
+    documents = read_documents(rows, reading=Reading(language="en"))
     assert documents.texts == ("One.\nTwo!", "Three") and documents.labels == ("a", "b")
-    assert read_documents((["x", "y"], [0, 1]), language="en").labels == ("0", "1")
+    assert read_documents((["x", "y"], [0, 1]), reading=Reading(language="en")).labels == ("0", "1")
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from emu_core.cli import main
 from emu_core.data.audit import labelled_from_frame
 from emu_core.data.detection import detect_languages
 from emu_core.data.held_texts import texts_of
-from emu_core.data.reading import ColumnMapping
+from emu_core.data.reading import ColumnMapping, Reading
 from emu_core.data.sets import unlabelled_from
 from emu_core.errors import DataError
 from emu_core.formats.labelled import read_labelled, read_unlabelled
@@ -92,13 +92,17 @@ def test_a_csv_read_by_arrow_is_taken(tmp_path: Path) -> None:
 def test_the_splits_and_languages_of_a_data_set_are_kept() -> None:
     part = datasets.Dataset.from_dict({"text": ["a b", "c d"], "label": ["x", "y"]})
     other = datasets.Dataset.from_dict({"text": ["e f", "g h"], "label": ["x", "y"]})
-    held, audit = read_labelled(datasets.DatasetDict(train=part, validation=other), language="en")
+    held, audit = read_labelled(
+        datasets.DatasetDict(train=part, validation=other), reading=Reading(language="en")
+    )
     assert held.frame["split"].tolist() == ["train", "train", "dev", "dev"] and held.name == "the DatasetDict"
     assert any("train (train)" in line for line in audit.summary())
     spoken, _ = read_labelled(datasets.DatasetDict(en=part, de=other))
     assert spoken.frame["language"].tolist() == ["en", "en", "de", "de"] and spoken.splits == ()
     without = datasets.Dataset.from_dict({"text": ["i j"]})
-    named, audit = read_labelled(datasets.DatasetDict(train=part, unsupervised=without), language="en")
+    named, audit = read_labelled(
+        datasets.DatasetDict(train=part, unsupervised=without), reading=Reading(language="en")
+    )
     assert len(named) == 2 and any("unsupervised" in line for line in audit.summary())
 
 
@@ -109,19 +113,21 @@ def test_the_splits_and_languages_of_a_data_set_are_kept() -> None:
 )
 def test_sentences_and_intents_are_taken_in_two_lists(make: Callable[[Any], Any]) -> None:
     texts, intents = ["Where is the pool?", "Call a taxi"], ["pool", "taxi"]
-    labelled, _ = read_labelled((make(texts), make(intents)), language="English")
+    labelled, _ = read_labelled((make(texts), make(intents)), reading=Reading(language="English"))
     assert labelled.frame[["text", "intent", "language"]].values.tolist() == [
         ["Where is the pool?", "pool", "en"],
         ["Call a taxi", "taxi", "en"],
     ]
-    numbered, _ = read_labelled((make(texts), make([0, 1])), language="en")
+    numbered, _ = read_labelled((make(texts), make([0, 1])), reading=Reading(language="en"))
     assert numbered.intents == ("0", "1")
-    assert read_unlabelled(make(texts), language="en").frame["text"].tolist() == texts
+    assert read_unlabelled(make(texts), reading=Reading(language="en")).frame["text"].tolist() == texts
 
 
 def test_columns_are_mapped_guessed_and_read_by_language_as_in_files() -> None:
     frame = pd.DataFrame({0: ["a b c", "d e f"], 1: ["x", "y"]})
-    labelled, _ = read_labelled(frame, mapping=ColumnMapping(text="0", intent="1"), language="fr")
+    labelled, _ = read_labelled(
+        frame, reading=Reading(mapping=ColumnMapping(text="0", intent="1"), language="fr")
+    )
     assert labelled.frame["text"].tolist() == ["a b c", "d e f"]
     wide = pl.DataFrame(
         {"en": ["the pool", "the taxi"], "de": ["der Pool", "das Taxi"], "intent": ["p", "t"]}
@@ -132,15 +138,15 @@ def test_columns_are_mapped_guessed_and_read_by_language_as_in_files() -> None:
     tickets = pd.DataFrame(
         {"Ticket text": ["my card is lost", "send me a card"], "Ticket category": ["a", "b"]}
     )
-    _, audit = read_labelled(tickets, language="en")
+    _, audit = read_labelled(tickets, reading=Reading(language="en"))
     assert any("the DataFrame, guessed: text is column 'Ticket text'" in line for line in audit.summary())
     lists = pl.DataFrame({"text": ["a b", "c d"], "intent": [["x"], ["y"]]})
-    assert read_labelled(lists, language="en")[0].intents == ("x", "y")
+    assert read_labelled(lists, reading=Reading(language="en"))[0].intents == ("x", "y")
 
 
 def test_a_labelled_set_is_read_again() -> None:
     frame = pd.DataFrame({"text": ["a", "b", "c"], "intent": ["x", "y", "chat"], "language": "en"})
-    labelled, _ = read_labelled(frame, no_intents=["chat"])
+    labelled, _ = read_labelled(frame, reading=Reading(no_intents=["chat"]))
     again, _ = read_labelled(labelled)
     assert again.frame.equals(labelled.frame) and again.none_of_these.equals(labelled.none_of_these)
     assert again.name == labelled.name == "the DataFrame"
@@ -172,7 +178,7 @@ class Unknown:
         (datasets.DatasetDict(), "the DatasetDict has no rows; give one"),
         (
             FRAME[["utterance", "category"]].copy(),
-            r"the DataFrame does not say its language; name it \(language='en'\)",
+            r"the DataFrame does not say its language; name it \(reading=Reading\(language='en'\)\)",
         ),
         (FRAME[["nr"]], "the DataFrame: no column 'text'; found: nr"),
         (FRAME.head(0), "the DataFrame has no rows; give one"),
@@ -269,7 +275,7 @@ def test_unusual_frames_of_pandas_are_read() -> None:
     levels = pd.DataFrame(rows).set_axis(
         pd.MultiIndex.from_tuples([("text", ""), ("intent", "name")]), axis=1
     )
-    assert read_labelled(levels, language="en")[0].intents == ("x", "y")
+    assert read_labelled(levels, reading=Reading(language="en"))[0].intents == ("x", "y")
     also_a_column = pd.DataFrame(rows).set_index(
         pd.MultiIndex.from_tuples([("f r", "de"), ("g", "fr")], names=["text", "language"])
     )
@@ -278,40 +284,44 @@ def test_unusual_frames_of_pandas_are_read() -> None:
     beside = pd.DataFrame(rows).assign(
         raw=[b"a", None], when=pd.Timestamp("2026-01-01"), of=pd.interval_range(0, 2)
     )
-    assert len(read_labelled(beside, language="en")[0]) == 2
+    assert len(read_labelled(beside, reading=Reading(language="en"))[0]) == 2
     missing = pd.DataFrame({"text": ["a", None, "c", "d"], "intent": pd.Categorical(["x", "y", None, "z"])})
-    labelled, audit = read_labelled(missing, language="en")
+    labelled, audit = read_labelled(missing, reading=Reading(language="en"))
     assert labelled.frame["text"].tolist() == ["a", "d"] and len(audit.dropped) == 2
 
 
 def test_parts_of_a_data_set_without_rows_are_left_out() -> None:
     part = datasets.Dataset.from_dict({"text": ["a b", "c d"], "label": ["x", "y"]})
-    labelled, _ = read_labelled(datasets.DatasetDict(train=part, validation=part.select([])), language="en")
+    labelled, _ = read_labelled(
+        datasets.DatasetDict(train=part, validation=part.select([])), reading=Reading(language="en")
+    )
     assert len(labelled) == 2
 
 
 def test_columns_are_mapped_by_the_names_that_a_frame_has() -> None:
     numbers = pd.DataFrame({0: ["a b", "c d"], 1: ["x", "y"], 2: ["p", "q"]})
-    labelled, _ = read_labelled(numbers, mapping=ColumnMapping(text=0, intent=2), language="en")  # type: ignore[arg-type]
+    labelled, _ = read_labelled(
+        numbers, reading=Reading(mapping=ColumnMapping(text=0, intent=2), language="en")
+    )  # type: ignore[arg-type]
     assert labelled.intents == ("p", "q")
     levels = numbers.set_axis(
         pd.MultiIndex.from_tuples([("mail", "body"), ("queue", "old"), ("queue", "")]), axis=1
     )
     mapping = ColumnMapping(text=("mail", "body"), intent=("queue", "old"))  # type: ignore[arg-type]
-    assert read_labelled(levels, mapping=mapping, language="en")[0].intents == ("x", "y")
+    assert read_labelled(levels, reading=Reading(mapping=mapping, language="en"))[0].intents == ("x", "y")
 
 
 def test_what_is_no_language_mapping_or_set_is_refused() -> None:
     columns = {"text": "utterance"}
     with pytest.raises(DataError, match=r"a dict is no mapping of columns; give emu_core.ColumnMapping"):
-        read_labelled(FRAME, mapping=columns)  # type: ignore[arg-type]
+        read_labelled(FRAME, reading=Reading(mapping=columns))  # type: ignore[arg-type]
     with pytest.raises(DataError, match=r"a dict is no mapping of columns"):
-        predict(FRAME, pool=FRAME, mapping=columns)  # type: ignore[arg-type]
+        predict(FRAME, pool=FRAME, reading=Reading(mapping=columns))  # type: ignore[arg-type]
     for languages in (["en"] * 6, FRAME["lang"]):
         with pytest.raises(
             DataError, match=r"a (list|Series) is no language; give one, such as 'en', or a column"
         ):
-            read_labelled(FRAME.drop(columns="lang"), language=languages)  # type: ignore[arg-type]
+            read_labelled(FRAME.drop(columns="lang"), reading=Reading(language=languages))  # type: ignore[arg-type]
     with pytest.raises(DataError, match=r"a DataFrame is no labelled set; emu_core.read_labelled makes one"):
         unlabelled_from(FRAME, ["de"])  # type: ignore[arg-type]
     with pytest.raises(DataError, match=r"a dict is no pandas DataFrame"):

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from emu_core.data.audit import labelled_from_frame
-from emu_core.data.reading import ColumnMapping
+from emu_core.data.reading import ColumnMapping, Reading
 from emu_core.errors import DataError
 from emu_core.formats.labelled import read_labelled
 
@@ -56,7 +56,9 @@ def test_mapping_and_language(tmp_path: Path) -> None:
         DataError, match=r"no column 'intent'; found: text, trap\. Name the column of intents"
     ):
         read_labelled([path])
-    labelled, _ = read_labelled([path], mapping=ColumnMapping(intent="trap"), language="German")
+    labelled, _ = read_labelled(
+        [path], reading=Reading(mapping=ColumnMapping(intent="trap"), language="German")
+    )
     assert labelled.intents == ("x", "y")
     assert labelled.languages == ("de",)
 
@@ -72,7 +74,7 @@ def test_a_single_path_is_not_taken_for_a_list_of_letters(tmp_path: Path) -> Non
         ("text,intent\na,x\n", "has 1 usable of 1 rows; two or more"),
         ("text,intent\na,x\na,x\n", r"has 1 usable of 2 rows \(an exact repeat of row 1 in row 2\)"),
         ("text,intent\n,x\n,y\n", r"has 0 usable of 2 rows \(no text in row 1\)"),
-        ("text,intent\na,x\nb,x\n", "single intent 'x'.*mapping=ColumnMapping"),
+        ("text,intent\na,x\nb,x\n", r"single intent 'x'.*reading=Reading\(mapping=ColumnMapping"),
         ("text,intent,language\na,x,a b\nb,y,c d\n", "0 usable of 2 rows .not a language: 'a b' in row 1"),
     ],
 )
@@ -111,20 +113,22 @@ def test_from_a_mapped_frame_of_any_index_and_missing_values() -> None:
 def test_a_folder_in_which_a_file_states_no_language_is_refused(tmp_path: Path) -> None:
     saved(tmp_path / "bot", "faq_fr.csv", "text,intent\nbonjour,hello\nau revoir,bye\n")
     saved(tmp_path / "bot", "faq.csv", "text,intent\nhello,hello\nbye,bye\n")
-    with pytest.raises(DataError, match=r"^faq\.csv does not say its language; name it \(language='en'\)"):
+    with pytest.raises(
+        DataError, match=r"^faq\.csv does not say its language; name it \(.*Reading\(language='en'\)\)"
+    ):
         read_labelled([tmp_path / "bot"])
-    labelled, _ = read_labelled([tmp_path / "bot"], language="en")
+    labelled, _ = read_labelled([tmp_path / "bot"], reading=Reading(language="en"))
     assert labelled.frame["language"].tolist() == ["en", "en", "fr", "fr"]
 
 
 def test_a_language_in_a_name_is_believed_and_a_contradiction_is_said(tmp_path: Path) -> None:
     path = saved(tmp_path, "faq_fr.csv", "text,intent\nbonjour,hello\nau revoir,bye\n")
-    labelled, audit = read_labelled([path], language="en")
+    labelled, audit = read_labelled([path], reading=Reading(language="en"))
     assert labelled.languages == ("fr",)
     said = "Read as French, as the names state, and not as English, which was given: faq_fr.csv."
     assert said in audit.notes
     path = saved(tmp_path, "support_it.csv", "text,intent\nhello,hello\nbye,bye\n")
-    labelled, audit = read_labelled([path], language="en")
+    labelled, audit = read_labelled([path], reading=Reading(language="en"))
     assert labelled.languages == ("en",)
     assert "Read as English, though the names may mean Italian: support_it.csv." in audit.notes
 
@@ -184,7 +188,7 @@ def test_settings_and_results_in_json_are_no_sentences(tmp_path: Path) -> None:
     saved(tmp_path / "data", "config.json", json.dumps(settings))
     saved(tmp_path / "data", "hotel.en.csv", "text,intent\nhello,hello\nbye,bye\n")
     with pytest.raises(DataError, match="JSON without a list of rows"):
-        read_labelled([tmp_path / "data" / "config.json"], language="en")
+        read_labelled([tmp_path / "data" / "config.json"], reading=Reading(language="en"))
     labelled, audit = read_labelled([tmp_path / "data"])
     assert len(labelled) == 2
     assert audit.notes[-1] == "Not read, since they hold no labelled sentences: config.json."

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from emu_core.data.audit import audit_rows, labelled_from_frame
+from emu_core.data.reading import Reading
 from emu_core.errors import DataError
 from emu_core.formats.read import read_files
 from emu_core.formats.source_files import source_files
@@ -47,7 +48,7 @@ def _read_as_is(payload: bytes, name: str) -> None:
 
 
 def _read_sentences(payload: bytes, name: str) -> None:
-    data = read_files(source_files([(name, payload)]), language="en")
+    data = read_files(source_files([(name, payload)]), reading=Reading(language="en"))
     rows, notes = data.rows, data.notes
     audit_rows(rows, notes)
 

@@ -65,7 +65,7 @@ FOLDER = "runs/my run"
         ),
         (
             DataError("map one: ", Fix("intent_column", "my label")),
-            "map one: mapping=ColumnMapping(intent='my label')",
+            "map one: reading=Reading(mapping=ColumnMapping(intent='my label'))",
             "map one: --intent-column 'my label'",
             "map one: set Intent to my label",
         ),

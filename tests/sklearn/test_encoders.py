@@ -16,6 +16,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 
 from emu_core import load_encoder, train
+from emu_core.data.reading import Reading
 from emu_core.encoders import remembered
 from emu_core.encoders.use.encoder import UseEncoder
 from emu_core.errors import EmuError, EncoderError, InputError
@@ -82,7 +83,7 @@ def test_a_specialised_encoder_is_the_one_that_train_makes(
     run = train(
         labelled[["text", "intent"]],
         out=tmp_path / "run",
-        language="en",
+        reading=Reading(language="en"),
         train_languages=["en"],
         device="cpu",
     )

@@ -15,6 +15,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from emu_core import files, train
+from emu_core.data.reading import Reading
 from emu_core.encoders.saved import CHECKSUMS, write_checksums
 from emu_core.errors import InputError, RunError
 from emu_core.sklearn import IntentClassifier, SentenceEncoder, SpecialisedEncoder, stored
@@ -112,7 +113,9 @@ def test_a_specialised_encoder_is_the_same_from_its_folder(
 
 def test_the_encoder_of_a_run_is_copied(labelled: pd.DataFrame, tmp_path: Path) -> None:
     """So that the run, and the place where the folder was written, may be deleted."""
-    run = train(labelled[["text", "intent"]], out=tmp_path / "hotel", language="en", device="cpu")
+    run = train(
+        labelled[["text", "intent"]], out=tmp_path / "hotel", reading=Reading(language="en"), device="cpu"
+    )
     spec = f"run:{run.folder}+use"
     encoder, classifier = SentenceEncoder(spec, device="cpu"), IntentClassifier(spec, device="cpu")
     classifier.fit(labelled["text"], labelled["intent"], languages=labelled["language"].tolist())

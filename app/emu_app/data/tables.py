@@ -9,7 +9,7 @@ from emu_core.data.audit import Audit, labelled_from_frame
 from emu_core.data.cleaning import stripped
 from emu_core.data.detection import detect_languages
 from emu_core.data.languages import is_known, language_code
-from emu_core.data.reading import ColumnMapping
+from emu_core.data.reading import ColumnMapping, Reading
 from emu_core.data.repeats import without_repeats
 from emu_core.data.sets import LabelledSet
 from emu_core.data.wording import listed
@@ -222,6 +222,6 @@ def audited(
 
     If no row has a split, a share `hold_out` of every intent, drawn with `seed`, becomes split test.
     """
-    intents = {"no_intents": no_intents, "real_intents": real_intents}
-    labelled, audit = labelled_from_frame(rows, title, notes, **intents)
+    reading = Reading(no_intents=no_intents, real_intents=real_intents)
+    labelled, audit = labelled_from_frame(rows, title, notes, reading=reading)
     return labelled.hold_out(hold_out, seed) if hold_out and not labelled.splits else labelled, audit

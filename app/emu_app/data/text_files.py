@@ -8,6 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from emu_core.data.languages import is_known
+from emu_core.data.reading import Reading
 from emu_core.data.sets import UnlabelledSet
 from emu_core.data.texts.dialogues import Dialogues
 from emu_core.data.texts.nli import Nli
@@ -107,7 +108,7 @@ def read_files(
         elif kind is TextKind.SENTENCES:
             if len(languages) > 1:
                 raise DataError("sentences that state no language are read in one; name that one")
-            texts = (read_unlabelled(paths, language=next(iter(languages), None)),)
+            texts = (read_unlabelled(paths, reading=Reading(language=next(iter(languages), None))),)
         else:
             texts = tuple(_READERS[kind](paths))
     for code in (code for text in texts for code in languages_of(text)):

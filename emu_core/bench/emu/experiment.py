@@ -26,7 +26,7 @@ from emu_core.bench.pictures import View
 from emu_core.bench.results import PAPER, Cell, CellResult, Key, cells_of, numbers
 from emu_core.data.demo import DEMO, reference_texts
 from emu_core.data.languages import language_code, language_name, ordered
-from emu_core.data.reading import ColumnMapping
+from emu_core.data.reading import Reading
 from emu_core.data.repeats import group_numbers, sentence_groups
 from emu_core.data.sets import LabelledSet
 from emu_core.encoders.registry import kinds_of, load_encoder
@@ -224,8 +224,7 @@ class EmuExperiment(Experiment):
         settings: EmuBench,
         *,
         train_languages: Sequence[str] = ("en",),
-        mapping: ColumnMapping | None = None,
-        language: str | None = None,
+        reading: Reading | None = None,
     ) -> tuple[BenchData, DataFields]:
         """Return the data and the fields of the configuration that follow from them.
 
@@ -234,8 +233,7 @@ class EmuExperiment(Experiment):
                 selection of ATIS or of Quora's question pairs.
             settings: of the benchmark.
             train_languages: languages whose labels are used.
-            mapping: columns of the files, if their names are unusual.
-            language: language of files that do not name it.
+            reading: of files; see `Reading`.
         """
         codes = tuple(dict.fromkeys(language_code(code) or code for code in train_languages))
         if not codes:
@@ -246,9 +244,9 @@ class EmuExperiment(Experiment):
         if prefix := next((prefix for prefix in readers if name.startswith(prefix)), ""):
             divided = bench_data(readers[prefix](Path(name.removeprefix(prefix))))
         else:
-            divided = bench_data(labelled_set(data, mapping=mapping, language=language)[0])
+            divided = bench_data(labelled_set(data, reading)[0])
             if not isinstance(data, LabelledSet) and name != DEMO:
-                divided = divided.translated(codes[0], read_machine_translations(data, mapping))
+                divided = divided.translated(codes[0], read_machine_translations(data, reading))
         return divided, {"data": divided.train.name, "train_languages": codes}
 
     @property

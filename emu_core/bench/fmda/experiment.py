@@ -17,7 +17,7 @@ from emu_core.bench.pictures import View
 from emu_core.bench.results import Cell, CellResult, Draw, Key, cells_of, numbers, pair_names
 from emu_core.data.cleaning import normal_form
 from emu_core.data.language_pairs import LanguagePair, read_pairs
-from emu_core.data.reading import ColumnMapping
+from emu_core.data.reading import Reading
 from emu_core.data.sets import LabelledSet
 from emu_core.data.slots.template_pairs import TemplatePairs, template_pairs
 from emu_core.data.slots.utterances import SlotPairs, Utterance, slot_pairs, utterances
@@ -186,15 +186,14 @@ class FmdaExperiment(Experiment):
         settings: FmdaBench,
         *,
         pairs: Sequence[LanguagePair | str] | None = None,
-        mapping: ColumnMapping | None = None,
-        language: str | None = None,
+        reading: Reading | None = None,
     ) -> tuple[FmdaData, DataFields]:
         """Return the data and the fields of the configuration that follow from them; for the files see Emu's `gather`.
 
         The data needs ids, splits and annotations. `pairs` are such as ("en", "de") or "en-de"; None pairs the first
         language of the set, if possible English, with every other. The ablation and Figure 4 are of the first pair.
         """
-        labelled = labelled_set(data, mapping=mapping, language=language)[0]
+        labelled = labelled_set(data, reading)[0]
         chosen = read_pairs(pairs, labelled.languages)
         return fmda_data(labelled, chosen), {"data": labelled.name, "pairs": chosen}
 

@@ -17,7 +17,7 @@ from emu_core.data.column_names import (
 )
 from emu_core.data.intent_lists import single_intents
 from emu_core.data.languages import language_codes
-from emu_core.data.reading import ColumnMapping, checked_mapping
+from emu_core.data.reading import ColumnMapping
 from emu_core.data.sets import LABELLED_COLUMNS
 from emu_core.data.splits import split_codes
 from emu_core.data.wording import shown
@@ -37,7 +37,7 @@ def guess_columns(frame: pd.DataFrame, fixed: ColumnMapping | None = None) -> Co
         frame: a table as read.
         fixed: columns that are known; only the roles that are None are guessed.
     """
-    chosen = asdict(checked_mapping(fixed) or ColumnMapping())
+    chosen = asdict(fixed or ColumnMapping())
     by_name: dict[str, str] = {}
     for column in frame.columns:
         by_name.setdefault(folded_name(column), column)

@@ -16,7 +16,7 @@ import pandas as pd
 
 from emu_core.data.cleaning import clean, stripped
 from emu_core.data.languages import checked_language
-from emu_core.data.reading import ColumnMapping
+from emu_core.data.reading import OF_INTENTS, ColumnMapping, Reading, checked_reading
 from emu_core.data.repeats import sentence_groups
 from emu_core.data.sets import LabelledSet
 from emu_core.data.wording import listed, shown
@@ -44,28 +44,30 @@ class Documents:
     labels: tuple[str, ...]
 
 
-def read_documents(path: Sources, *, language: str, mapping: ColumnMapping | None = None) -> Documents:
+def read_documents(path: Sources, *, reading: Reading) -> Documents:
     r"""Read documents from a folder of class folders, or from a table, as sentences joined by "\n".
 
     Documents without text are left out.
 
     Args:
         path: the folder, the table's file, or a table that Python holds: a DataFrame, a pyarrow Table ...
-        language: of all documents; of a table with a column of languages, only the rows in this one are read.
-        mapping: the table's columns by name; those left None are guessed (`text`, and `intent`, `label` or `class`).
+        reading: the language of all documents; of a table with a column of languages, only the rows in this one are
+            read. Columns of the table that are not mapped are guessed (`text`, and `intent`, `label` or `class`).
 
     Raises:
         DataError: the language is unknown, nothing can be read, a link leads out of the folder, or there is no
             document or a single class.
     """
-    code = checked_language(language)
+    reading = checked_reading(reading)
+    reading.refuse("documents are read as they are labelled", *OF_INTENTS)
+    code = checked_language(reading.language or "")
     source, *others = as_sources(path)
     if others:
         raise DataError(
             f"there are {len(others) + 1} files or tables of documents in {code}; give one, or a folder"
         )
     folder = source if isinstance(source, Path) and source.is_dir() else None
-    rows = _from_folder(folder) if folder else _from_table(source, code, mapping)
+    rows = _from_folder(folder) if folder else _from_table(source, code, reading.mapping)
     texts = [("\n".join(sentences(text)), label) for text, label in rows]
     filled = [(text, label) for text, label in texts if text]
     classes = {label for _, label in filled}
@@ -131,7 +133,7 @@ def documents_of_folders(
     """
 
     def rows(path: Sources, language: str, part: int) -> pd.DataFrame:
-        read = read_documents(path, language=language)
+        read = read_documents(path, reading=Reading(language=language))
         code = checked_language(language)
         return pd.DataFrame({"language": code, "part": part, "text": read.texts, "label": read.labels})
 

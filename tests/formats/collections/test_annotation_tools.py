@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from emu_core.data.reading import Reading
 from emu_core.errors import DataError
 from emu_core.formats.labelled import read_labelled, read_unlabelled
 from tests.support.exports import Files, cells, folder_of, rows_of, tables_of
@@ -459,4 +460,4 @@ def test_sentences_without_a_certain_intent_are_sentences_where_none_is_needed(
 ) -> None:
     [path] = [folder_of(tmp_path, files) / name for name in files]
 
-    assert set(read_unlabelled(path, language="en").frame["text"]) >= {"hi", "hey", "yo"}
+    assert set(read_unlabelled(path, reading=Reading(language="en")).frame["text"]) >= {"hi", "hey", "yo"}

@@ -5,6 +5,7 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from emu_core.data.none_of_these import is_usual_name
+from emu_core.data.reading import Reading
 from emu_core.errors import DataError
 from emu_core.formats.collections.document import Document
 from emu_core.formats.collections.formats import COLLECTION_FORMATS
@@ -30,7 +31,9 @@ def test_an_export_reads_as_its_tool_has_it(title: str, tmp_path: Path) -> None:
     )
     assert greeting == (["hi Ann", "hi [name : Ann]"] if title not in WITHOUT_SLOTS else [greeting[0], ""])
 
-    labelled, audit = read_labelled(folder_of(tmp_path / "bot", EXPORTS[title]), language="en")
+    labelled, audit = read_labelled(
+        folder_of(tmp_path / "bot", EXPORTS[title]), reading=Reading(language="en")
+    )
     assert {intent.lower() for intent in labelled.intents} == {"greet", "bye"}
     assert any(note.startswith(f"{title}: {len(rows)} examples, 2 intents") for note in audit.notes)
 
@@ -125,7 +128,7 @@ def test_the_files_of_an_export_are_one_table_and_rows_know_their_file(tmp_path:
         (("nlu_fr.yml", 2),),
     ]
     assert "Rasa NLU: 8 examples, 4 intents in 4 files." in notes
-    rows = read_files(source_files([folder]), language="en").rows
+    rows = read_files(source_files([folder]), reading=Reading(language="en")).rows
     assert sorted(rows[["source", "row", "text", "language"]].itertuples(index=False, name=None)) == [
         ("a.yml", 1, "a 1", "en"),
         ("a.yml", 2, "a 2", "en"),

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from emu_core.data.reading import Reading
 from emu_core.formats.collections import conll
 from emu_core.formats.collections.document import Document
 from emu_core.formats.labelled import read_labelled
@@ -36,7 +37,9 @@ def test_sentences_out_of_scope_have_the_intent_oos() -> None:
 
 
 def test_splits_of_clinc_become_those_of_a_labelled_set(tmp_path: Path) -> None:
-    labelled, _ = read_labelled(folder_of(tmp_path, {"data_small.json": CLINC}), language="en")
+    labelled, _ = read_labelled(
+        folder_of(tmp_path, {"data_small.json": CLINC}), reading=Reading(language="en")
+    )
 
     assert labelled.frame["split"].tolist() == ["dev", "train", "train"]
     assert set(labelled.intents) == {"balance", "music"}

@@ -6,6 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from emu_core.data.reading import Reading
 from emu_core.errors import DataError
 from emu_core.formats import limits
 from emu_core.formats.read import read
@@ -39,7 +40,7 @@ SAVED: Files = {
 
 
 def test_a_saved_data_set_has_names_and_splits_but_no_cache(tmp_path: Path) -> None:
-    data = read(folder_of(tmp_path, SAVED), language="en")
+    data = read(folder_of(tmp_path, SAVED), reading=Reading(language="en"))
     rows, notes = data.rows, data.notes
 
     assert rows["intent"].tolist() == NAMED * 3

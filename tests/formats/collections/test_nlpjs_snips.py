@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from emu_core.data.reading import Reading
 from emu_core.formats.labelled import read_labelled
 from tests.support.exports import cells, folder_of, part
 
@@ -69,7 +70,7 @@ def test_snips_benchmark(tmp_path: Path) -> None:
     assert ("play PlayMusic train", "PlayMusic", "", "play [track : PlayMusic train]") in cells(
         files, *COLUMNS
     )
-    labelled, _ = read_labelled(folder_of(tmp_path / "snips", files), language="en")
+    labelled, _ = read_labelled(folder_of(tmp_path / "snips", files), reading=Reading(language="en"))
     assert set(labelled.frame["split"]) == {"train", "dev"} and labelled.intents == (
         "AddToPlaylist",
         "PlayMusic",

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from emu_core.data.reading import Reading
 from emu_core.errors import DataError
 from emu_core.formats.labelled import read_labelled, read_unlabelled
 from tests.support.exports import Files, cells, folder_of, tables_of
@@ -55,7 +56,7 @@ PARALLEL: Files = {
 
 
 def test_folders_of_parallel_lines_are_splits(tmp_path: Path) -> None:
-    labelled, audit = read_labelled(folder_of(tmp_path, PARALLEL), language="en")
+    labelled, audit = read_labelled(folder_of(tmp_path, PARALLEL), reading=Reading(language="en"))
 
     assert labelled.frame.groupby("split").size().to_dict() == {"dev": 2, "test": 2, "train": 2}
     assert set(labelled.frame["language"]) == {"en"}

@@ -16,7 +16,7 @@ from emu_core import configure, load_encoder, resume, train
 from emu_core.api.execute import Hooks
 from emu_core.api.train import plan_training
 from emu_core.cli import main
-from emu_core.data.reading import ColumnMapping
+from emu_core.data.reading import ColumnMapping, Reading
 from emu_core.data.sets import LabelledSet, UnlabelledSet
 from emu_core.encoders.use.encoder import UseEncoder
 from emu_core.errors import CancelledError, DataError, EmuError, EncoderError, RunError, TrainingError
@@ -203,7 +203,7 @@ def test_files_with_labels_and_without_are_read_together(teacher: Run, tmp_path:
     other = small_set(("de",)).frame
     other.drop(columns="intent").to_csv(tmp_path / "other.csv", index=False)  # with its splits
     labelled_set, bare, findings = read_partly_labelled(
-        sorted(tmp_path.glob("*.*")), mapping=ColumnMapping(text="phrase", intent="topic")
+        sorted(tmp_path.glob("*.*")), reading=Reading(mapping=ColumnMapping(text="phrase", intent="topic"))
     )
     assert len(labelled_set) == len(labelled) - 5 and set(labelled_set.splits) == {"test", "train"}
     of_train = other[other["split"] == "train"]
@@ -219,7 +219,7 @@ def test_files_with_labels_and_without_are_read_together(teacher: Run, tmp_path:
         out=tmp_path / "run",
         method="distil",
         config=settings(teacher, epochs=1),
-        mapping=ColumnMapping(text="phrase", intent="topic"),
+        reading=Reading(mapping=ColumnMapping(text="phrase", intent="topic")),
         unlabelled_languages=["en", "nl"],
         device="cpu",
     )
@@ -278,7 +278,7 @@ def test_what_needs_labels_says_so(teacher: Run, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no sentence has an intent, so none can be held out"):
         distilled(file, tmp_path / "out", teacher, hold_out=0.2)
     with pytest.raises(DataError, match="no column 'label'"):
-        distilled(file, tmp_path / "out", teacher, mapping=ColumnMapping(intent="label"))
+        distilled(file, tmp_path / "out", teacher, reading=Reading(mapping=ColumnMapping(intent="label")))
     run = distilled(bare, tmp_path / "run", teacher, epochs=1)
     assert run.config().unlabelled_languages == ("en", "de", "ja")
 
