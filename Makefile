@@ -1,4 +1,5 @@
-# make app: set up and serve the app.  make test: set up and run every check.  make docs: build/site.  make dist: dist.
+# make app: set up and serve the app.  make test: set up, and run what a change can break in an afternoon.  make test-all: also
+# what is slow and rarely breaks.  make docs: build/site.  make dist: dist.
 # make lock: requirements*.lock.  make sbom: dist/*.cdx.json.  make audit: known advisories.  make container-check: builds the image.
 # A Python from 3.11 to 3.14; name another with make PYTHON=/path/to/python.
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
@@ -18,7 +19,7 @@ IMAGE_EXTRAS := generate onnx
 TOOLS := .venv-release/bin
 CHROMIUM = { command -v chromium-headless-shell || command -v chromium || command -v google-chrome; } >/dev/null
 
-.PHONY: app demo setup setup-dev test suite browser lint types chromium notebooks docs dist lock sbom audit container-check bench gpu cluster torture clean
+.PHONY: app demo setup setup-dev test test-all suite slow browser lint types chromium notebooks docs dist lock sbom audit container-check bench gpu cluster torture clean
 
 app: setup
 	test -e runs/demo || $(BIN)/emu train demo --out runs/demo  # what the first page shows
@@ -32,15 +33,20 @@ setup: .venv/installed
 
 setup-dev: .venv/installed-dev
 
-# The slow checks run side by side, so that both cores are busy to the end; their output is mixed until the summaries.
+# These run side by side, so that both cores are busy to the end; their output is mixed until the summaries.
 test: setup-dev chromium lint
 	@$(MAKE) --no-print-directory -j 3 types suite browser
 
+test-all: test slow
+
 suite: setup-dev
-	$(BIN)/python -m pytest -n 3 --dist worksteal -m "not browser"  # three workers on two cores: tests of processes wait
+	$(BIN)/python -m pytest -n 3 --dist worksteal -m "not browser and not slow"  # three on two cores: tests of processes wait
+
+slow: setup-dev chromium
+	$(BIN)/python -m pytest -n 3 --dist worksteal -m slow
 
 browser: setup-dev chromium
-	$(BIN)/python -m pytest -m browser tests/browser
+	$(BIN)/python -m pytest -m "browser and not slow" tests/browser
 
 lint: setup-dev
 	$(BIN)/ruff check .

@@ -15,6 +15,8 @@ from emu_core.runs.run import Run, RunState, Status, create_run
 from tests.support.app_pages import new_session
 from tests.support.fake_runs import NoData, config, past
 
+pytestmark = pytest.mark.slow
+
 FILES = ("status.json", "config.json", "data.json", "metrics.json", "log.jsonl")
 FIELDS = (
     "state", "pid", "step", "epoch", "started_at", "updated_at", "message", "kind", "loss", "method", "task", "pairs",

@@ -22,6 +22,8 @@ from emu_core.runs.run import Run, RunState, Status, create_run
 from tests.support.processes import create_and_finish, exit_code, full_disk
 from tests.support.short_plans import TEXT, Plan, parallel_text
 
+pytestmark = pytest.mark.slow
+
 KILLED = -signal.SIGKILL
 
 

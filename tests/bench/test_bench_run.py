@@ -45,6 +45,8 @@ from tests.support.pretrained_set import parallel, sts_folder
 from tests.support.processes import exit_code
 from tests.support.tiny_transformer import tiny_transformer
 
+pytestmark = pytest.mark.slow
+
 EVERY = tuple(PAPERS)
 
 

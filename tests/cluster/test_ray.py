@@ -17,6 +17,8 @@ from emu_core import load_demo
 from emu_core.cli import main
 from tests.support.paths import ROOT
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("ray", reason="only make cluster installs Ray")
 
 os.environ["RAY_USAGE_STATS_ENABLED"] = "0"

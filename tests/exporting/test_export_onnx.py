@@ -34,6 +34,8 @@ from emu_core.reports.export_readme import write_readme
 from tests.support.exported_readme import readme_vectors
 from tests.support.packed import pack
 
+pytestmark = pytest.mark.slow
+
 TEXTS = [
     "Where is the pool?",
     "",

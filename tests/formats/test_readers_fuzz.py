@@ -8,6 +8,7 @@ import zipfile
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
@@ -18,6 +19,8 @@ from emu_core.formats.read import read_files
 from emu_core.formats.source_files import source_files
 from emu_core.formats.tables.read import read_table
 from tests.support.tables import workbook
+
+pytestmark = pytest.mark.slow
 
 # The same examples on every machine and in every run.
 repeatable = settings(max_examples=80, deadline=None, derandomize=True, database=None)

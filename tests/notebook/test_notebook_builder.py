@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import nbformat
+import pytest
 from jupyter_client.manager import AsyncKernelManager
 
 from emu_core.api.train import plan_training
@@ -16,6 +17,8 @@ from emu_core.notebook.builder import make_notebook
 from emu_core.runs.run import Run, RunState, create_run
 from tests.support.small import small_set
 from tools.run_notebooks import execute
+
+pytestmark = pytest.mark.slow
 
 
 def sources(text: str) -> str:

@@ -16,6 +16,8 @@ from emu_core.reports.cells import progress_cell
 from emu_core.runs.run import Run, RunState
 from tests.support.records import record
 
+pytestmark = pytest.mark.slow
+
 CELLS = (
     """
 %reset -f

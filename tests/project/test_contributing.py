@@ -120,6 +120,7 @@ def touched(check: list[str]) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", commands())
 def test_every_command_of_the_guide_works(command: str, house: Path, tmp_path: Path) -> None:
     program, *words = shlex.split(command)

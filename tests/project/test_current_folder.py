@@ -12,6 +12,8 @@ from emu_core.cli import main, serve
 from tests.support.serving import drawn_elements, free_port, serving
 from tests.support.shadowing import shadowing_folder
 
+pytestmark = pytest.mark.slow
+
 EMU = Path(sys.executable).with_name("emu")
 # In place of a script that is somewhere else, whose own folder is the first of sys.path.
 SPAWN = """

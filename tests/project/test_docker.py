@@ -9,6 +9,7 @@ import sys
 import tomllib
 from pathlib import Path
 
+import pytest
 import yaml
 from packaging.requirements import Requirement
 
@@ -141,6 +142,7 @@ def test_what_is_copied_is_there_and_nothing_else_is_sent() -> None:
     assert {"emu_core", "app"} <= sources
 
 
+@pytest.mark.slow
 def test_the_server_answers_the_health_check(tmp_path: Path) -> None:
     """CMD and the HEALTHCHECK's command as they stand, but for the port and the place."""
     port = str(free_port())

@@ -25,6 +25,7 @@ RUN_WHOLE = ("tutorial.md",)  # whose commands are run, and not only parsed
 MAKEFILE = (ROOT / "Makefile").read_text("utf-8")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", [name for name in NAMES if any(b.language == "python" for b in blocks(DOCS / name))]
 )
@@ -127,6 +128,7 @@ def test_every_command_of_the_readme_exists(command: str) -> None:
     assert_parses(shlex.split(command, comments=True))
 
 
+@pytest.mark.slow
 def test_the_readmes_example_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -173,6 +175,7 @@ def test_the_readme_is_short() -> None:
     assert len(README.read_text("utf-8").splitlines()) <= 150
 
 
+@pytest.mark.slow
 def test_the_site_builds_strictly(tmp_path: Path) -> None:
     """Links, references to docstrings and pages that are not there stop it."""
     for name in ("mkdocs.yml", "docs"):

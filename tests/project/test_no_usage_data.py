@@ -6,7 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.support.tiny_transformer import tiny_transformer
+
+pytestmark = pytest.mark.slow
 
 COMMIT = "0" * 40
 SCRIPT = """

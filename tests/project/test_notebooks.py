@@ -17,6 +17,8 @@ from nbformat import NotebookNode
 from tests.support.tiny_transformer import tiny_transformer
 from tools.run_notebooks import BADGE, FOLDER, PLOTLY, add_badge, execute, repository
 
+pytestmark = pytest.mark.slow
+
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 MOST_BYTES = 1_000_000
 MOST_LINES = 35  # of a function

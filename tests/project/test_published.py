@@ -15,6 +15,8 @@ from emu_core.bench.paper import paper_numbers
 from emu_core.bench.peers import Peer
 from tests.support.paths import ROOT
 
+pytestmark = pytest.mark.slow
+
 RESULTS = ROOT / "benchmarks" / "results"
 SCRATCH = pd.read_csv(RESULTS / "from_scratch.csv", keep_default_na=False)
 TRANSFER = pd.read_csv(RESULTS / "transfer.csv", keep_default_na=False)

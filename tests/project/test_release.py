@@ -24,6 +24,8 @@ from tests.support.small import small_file
 from tools.licences import BEGIN, END, installed, licence
 from tools.licences import PAGE as THIRD_PARTY
 
+pytestmark = pytest.mark.slow
+
 FOLDERS = ("emu_core", "app", "docs", "tests", "tools", "benchmarks")
 # Queues a run as the app's Train page does.
 QUEUE = """

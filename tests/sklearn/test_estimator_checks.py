@@ -17,6 +17,8 @@ from tests.support.rows_as_sentences import (
     rows_encoder,
 )
 
+pytestmark = pytest.mark.slow
+
 ESTIMATORS = [
     RowsSentenceEncoder(KIND, device="cpu"),
     RowsSpecialisedEncoder(KIND, device="cpu"),

@@ -19,6 +19,8 @@ from emu_core.formats.source_files import SourceFile, source_files
 from emu_core.formats.source_tables import read_tables
 from tests.support.exports import EXPORTS, Files, payload_of, rows_of
 
+pytestmark = pytest.mark.slow
+
 ROUNDS = 30
 VALUES: tuple[Any, ...] = (
     *(None, True, 0, -1, 3, 1.5, 10**30, "", "3", "x", "\ud800", "[a](b", "{@a={b=c}", " \u2028\t", "🙂 [x]"),
