@@ -1,8 +1,17 @@
-"""The table of collections that are read: a format is a row here, and its reader a module beside it."""
+"""The collections that are read: a format is a row of this table, and its reader a module beside it.
+
+Another package adds a format, a `CollectionFormat`, as an entry point of the group `emu.formats`, such as
+
+    [project.entry-points."emu.formats"]
+    help-desk = "help_desk.export:HELP_DESK"
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import entry_points
 
+from emu_core.errors import DataError
 from emu_core.formats.collections import (
     argilla,
     clinc,
@@ -46,6 +55,7 @@ class CollectionFormat:
     stands_alone: bool = False
 
 
+_ENTRY_POINTS = "emu.formats"
 # The first that recognises a file reads it, so those with the most telling content come first.
 COLLECTION_FORMATS = (
     CollectionFormat(
@@ -305,6 +315,28 @@ COLLECTION_FORMATS = (
 )
 
 
+@cache  # reading the entry points of all installed packages is slow
+def collection_formats() -> tuple[CollectionFormat, ...]:
+    """Return the formats of other packages, which are told by what their one tool writes, and then ours.
+
+    Raises:
+        DataError: an entry point is no `CollectionFormat`, or its title is taken.
+    """
+    formats: list[CollectionFormat] = []
+    for entry in sorted(entry_points(group=_ENTRY_POINTS), key=lambda entry: entry.name):
+        format = entry.load()
+        if not isinstance(format, CollectionFormat):
+            raise DataError(
+                f"the entry point {entry.value} of the group {_ENTRY_POINTS} is no CollectionFormat; remove its package"
+            )
+        if format.title in {known.title for known in (*formats, *COLLECTION_FORMATS)}:
+            raise DataError(
+                f"{entry.value} adds a format '{format.title}', and there is one already; remove its package"
+            )
+        formats.append(format)
+    return (*formats, *COLLECTION_FORMATS)
+
+
 def format_of_collection(document: Document) -> CollectionFormat | None:
     """Return the format of a collection's file; None for anything else, such as an ordinary table."""
-    return next((format for format in COLLECTION_FORMATS if format.recognises(document)), None)
+    return next((format for format in collection_formats() if format.recognises(document)), None)
