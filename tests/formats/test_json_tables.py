@@ -57,112 +57,12 @@ def test_a_list_at_a_usual_key(key: str) -> None:
     assert rows({key: HI}) == [{"text": text} for text in HI]
 
 
-def test_sentences_by_intent() -> None:
-    expected = [
-        *({"intent": "greet", "text": text} for text in HI),
-        {"intent": "part", "text": "good bye"},
-    ]
-    assert rows({"greet": HI, "part": BYE}) == expected
-    assert rows({"greet": HI, "part": BYE}, indent=1) == expected
-    assert rows({"version": 2, "intents": {"greet": HI, "part": BYE, "empty": []}}) == expected
-    assert rows({"greet": HI}) == expected[:2]
-
-
-def test_sentences_by_split() -> None:
-    assert rows(
-        {"train": [["a b", "x"], ["c d", "y"]], "test": [["e f", "x"]], "oos_test": [["g", "oos"]]}
-    ) == [
-        {"split": "train", "column 1": "a b", "column 2": "x"},
-        {"split": "train", "column 1": "c d", "column 2": "y"},
-        {"split": "test", "column 1": "e f", "column 2": "x"},
-        {"split": "oos_test", "column 1": "g", "column 2": "oos"},
-    ]
-    assert rows({"train": RECORDS[:2], "validation": RECORDS[2:]}) == [
-        {"split": split, **record}
-        for split, record in zip(("train", "train", "validation"), RECORDS, strict=True)
-    ]
-    assert rows({"train": {"greet": HI}, "test": {"part": BYE}}) == [
-        *({"split": "train", "intent": "greet", "text": text} for text in HI),
-        {"split": "test", "intent": "part", "text": "good bye"},
-    ]
-
-
-def test_sentences_by_language() -> None:
-    expected = [
-        *({"language": "en", "intent": "greet", "text": text} for text in HI),
-        {"language": "de", "intent": "greet", "text": "hallo du"},
-    ]
-    assert rows({"en": {"greet": HI}, "de": {"greet": ["hallo du"]}}) == expected
-    assert rows({"greet": {"en": HI, "de": ["hallo du"]}, "part": {"en": BYE}}) == [
-        *({"intent": row["intent"], "language": row["language"], "text": row["text"]} for row in expected),
-        {"intent": "part", "language": "en", "text": "good bye"},
-    ]
-    assert rows({"en": {"greet": "hi there"}, "de": {"greet": "hallo du"}}) == [
-        {"language": "en", "intent": "greet", "text": "hi there"},
-        {"language": "de", "intent": "greet", "text": "hallo du"},
-    ]
-    assert rows([{"intent": "greet", "text": {"en": "hi there", "de": "hallo du"}}]) == [
-        {"intent": "greet", "text_en": "hi there", "text_de": "hallo du"}
-    ]
-
-
-def test_lists_by_language_within_an_intent_and_columns_within_a_split() -> None:
-    assert rows([{"intent": "greet", "utterances": {"en": HI, "de": ["hallo du"]}}]) == [
-        *({"intent": "greet", "language": "en", "text": text} for text in HI),
-        {"intent": "greet", "language": "de", "text": "hallo du"},
-    ]
-    assert rows({"train": {"text": HI, "label": ["a", "b"]}, "test": {"text": BYE, "label": ["b"]}}) == [
-        {"split": "train", "text": "hi there", "label": "a"},
-        {"split": "train", "text": "hello you", "label": "b"},
-        {"split": "test", "text": "good bye", "label": "b"},
-    ]
-    assert rows([{"greet": HI}, {"part": BYE}]) == rows({"greet": HI, "part": BYE})
-
-
-def test_what_stands_around_the_rows_holds_for_all_of_them() -> None:
-    assert rows({"name": "bot", "locale": "de-DE", "data": [{"intent": "greet", "utterances": HI}]}) == [
-        {"language": "de-DE", "intent": "greet", "text": text} for text in HI
-    ]
-    assert rows({"bank": {"pay": ["pay it"]}, "home": {"pay": ["pay me"]}}) == [
-        {"intent": "bank/pay", "text": "pay it"},
-        {"intent": "home/pay", "text": "pay me"},
-    ]
-
-
-def test_intents_with_their_sentences() -> None:
-    expected = [{"tag": "greet", "answer": "ok", "text": text} for text in HI]
-    assert rows({"intents": [{"tag": "greet", "patterns": HI, "answer": "ok"}]}) == expected
-    assert rows([{"tag": "greet", "answer": "ok", "examples": [{"text": text} for text in HI]}]) == expected
-    assert rows({"intent": "greet", "examples": HI}) == [{"intent": "greet", "text": text} for text in HI]
-    assert rows([{"question": "where is it", "variations": ["where?"], "category": "place"}]) == [
-        {"question": "where is it", "category": "place"},
-        {"question": "where?", "category": "place"},
-    ]
-
-
-def test_words_of_a_sentence_are_no_sentences() -> None:
-    assert rows([{"sentence": ["book", "a", "room"], "intent": "book"}]) == [
-        {"sentence": '["book", "a", "room"]', "intent": "book"}
-    ]
-
-
-def test_intents_by_sentence_and_a_single_row() -> None:
-    assert rows({"where is it": "place", "how do I go": "way", "open now?": "place"}) == [
-        {"text": record["text"], "intent": record["intent"]} for record in RECORDS
-    ]
-    assert rows({"text": "where is it", "intent": "place"}) == [{"text": "where is it", "intent": "place"}]
-
-
 def test_objects_over_several_lines_one_after_the_other() -> None:
     text = "\n".join(json.dumps(record, indent=2) for record in RECORDS)
     assert read_table(text.encode(), "x.json").to_dict("records") == RECORDS
     broken = text.replace('"n": "3"', '"n": ')
     with pytest.raises(DataError, match=r"x\.json: line 15 is not JSON; "):
         read_table(broken.encode(), "x.json")
-
-
-def test_a_list_in_the_first_cell_is_no_json() -> None:
-    assert list(read_table(b'["a"],text\n["b"],c\n', "x.csv").columns) == ['["a"]', "text"]
 
 
 @pytest.mark.parametrize(

@@ -30,30 +30,10 @@ def rows(
     return [(text.source, text.target, text.first, text.second) for text in read_parallel(paths, languages)]
 
 
-def test_files_of_one_stem_belong_together_with_english_in_the_middle(tmp_path: Path) -> None:
-    paths = write(tmp_path, train_de="eins\nzwei\n", train_en="one\ntwo\n", train_fr_txt="un\ndeux")
-
-    assert rows(paths) == [
-        ("en", "de", ("one", "two"), ("eins", "zwei")),
-        ("en", "fr", ("one", "two"), ("un", "deux")),
-    ]
-
-
 def test_without_english_the_first_file_is_in_the_middle(tmp_path: Path) -> None:
     paths = write(tmp_path, train_fr="un\n", train_de="eins\n", train_es="uno\n")
 
     assert [text.languages for text in read_parallel(paths)] == [("fr", "de"), ("fr", "es")]
-
-
-def test_several_groups_and_the_names_of_tatoeba(tmp_path: Path) -> None:
-    paths = [tmp_path / name for name in ("t.deu-eng.deu", "t.deu-eng.eng", "t.fra-eng.fra", "t.fra-eng.eng")]
-    for path in paths:
-        path.write_text(f"{path.suffix} says\n", "utf-8")
-
-    assert rows(paths) == [
-        ("en", "de", (".eng says",), (".deu says",)),
-        ("en", "fr", (".eng says",), (".fra says",)),
-    ]
 
 
 def test_gzipped_files_in_folders_of_their_own(tmp_path: Path) -> None:
@@ -81,21 +61,6 @@ def test_files_that_do_not_say_their_language_have_it_from_the_call(tmp_path: Pa
     assert rows(paths, ["German", "en"]) == [("en", "de", ("one",), ("eins",))]
 
 
-def test_only_line_ends_end_a_line(tmp_path: Path) -> None:
-    paths = write(tmp_path, a_en="one\u2028more\x0bmore\ntwo\n", a_de="\ufeffeins\r\nzwei\r\n\r\n")
-
-    assert rows(paths) == [("en", "de", ("one\u2028more\x0bmore", "two"), ("eins", "zwei"))]
-
-
-def test_another_encoding_is_found_and_told(tmp_path: Path) -> None:
-    paths = write(tmp_path, a_en="one\n", a_fr="un café très cher à Orléans\n".encode("cp1252"))
-
-    (text,) = read_parallel(paths)
-
-    assert text.second == ("un café très cher à Orléans",)
-    assert any("a.fr is not UTF-8 and was read as cp1252" in note for note in text.notes)
-
-
 def test_lines_blank_on_both_sides_divide_documents(tmp_path: Path) -> None:
     paths = write(tmp_path, a_en="\n1\n2\n\n \n3\n4\n", a_de="\nA\nB\n\u3000\n\nC\nD\n\n\n")
 
@@ -121,14 +86,6 @@ def test_a_line_that_is_empty_on_one_side_is_named_or_left_out(tmp_path: Path) -
     assert (text.first, text.second) == (("one", "three"), ("eins", "drei"))
     assert text.documents == ()
     assert text.notes == ("a.en, a.de: 1 pair with an empty side left out.",)
-
-
-def test_most_pairs_alike_is_told(tmp_path: Path) -> None:
-    (text,) = read_parallel(write(tmp_path, a_en="one\nTwo\nthree\n", a_de="one\ntwo \ndrei\n"))
-
-    assert text.notes == (
-        "a.en, a.de: 2 of 3 pairs are the same in en and de; is one of the files the wrong one?",
-    )
 
 
 @pytest.mark.parametrize(
@@ -184,21 +141,6 @@ def test_too_many_lines_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         read_parallel(write(tmp_path, a_en="1\n2\n3\n", a_de="A\nB\nC\n"))
 
 
-def test_a_table_with_languages_above_its_columns(tmp_path: Path) -> None:
-    paths = write(tmp_path, t_tsv='id\tde\tEnglish\tfr-FR\nk1\teins "x\tone\tun\nk2\t"a ""b"""\t"c"\tdeux\n')
-
-    assert rows(paths) == [
-        ("en", "de", ("one", '"c"'), ('eins "x', 'a "b"')),
-        ("en", "fr", ("one", '"c"'), ("un", "deux")),
-    ]
-
-
-def test_indonesian_is_a_language_above_sentences(tmp_path: Path) -> None:
-    assert rows(write(tmp_path, t_tsv="id\ten\nselamat pagi\tgood morning\n")) == [
-        ("en", "id", ("good morning",), ("selamat pagi",))
-    ]
-
-
 def test_a_table_without_a_header_is_read_with_languages_only(tmp_path: Path) -> None:
     paths = write(tmp_path, t_tsv="I go.\tIch gehe.\nYou go.\tDu gehst.\n")
 
@@ -207,16 +149,6 @@ def test_a_table_without_a_header_is_read_with_languages_only(tmp_path: Path) ->
         read_parallel(paths)
     with pytest.raises(DataError, match="has 2 columns of sentences and 3 languages are named"):
         read_parallel(paths, ["en", "de", "fr"])
-
-
-def test_the_other_tables_are_read_too(tmp_path: Path) -> None:
-    frame = pd.DataFrame({"en": ["one", "two"], "de": ["eins", "zwei, drei"]})
-    frame.to_csv(tmp_path / "t.csv", index=False)
-    frame.to_parquet(tmp_path / "t.parquet")
-    frame.to_json(tmp_path / "t.jsonl", orient="records", lines=True)
-
-    for name in ("t.csv", "t.parquet", "t.jsonl"):
-        assert rows([tmp_path / name]) == [("en", "de", ("one", "two"), ("eins", "zwei, drei"))]
 
 
 @pytest.mark.parametrize(

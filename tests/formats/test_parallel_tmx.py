@@ -27,51 +27,6 @@ def write(folder: Path, content: str | bytes, name: str = "m.tmx") -> Path:
     return path
 
 
-def test_units_of_several_languages(tmp_path: Path) -> None:
-    path = write(
-        tmp_path, memory(unit(fr="un", en="one", de="eins"), unit(en="two", de="zwei"), unit(fr="trois"))
-    )
-
-    german, french = read_parallel([path])
-
-    assert (german.languages, german.first, german.second) == (("en", "de"), ("one", "two"), ("eins", "zwei"))
-    assert (french.languages, french.first, french.second) == (("en", "fr"), ("one",), ("un",))
-    assert german.notes == ()
-    assert french.notes == ("m.tmx: 2 units in only one of en and fr left out.",)
-
-
-def test_markup_in_a_segment(tmp_path: Path) -> None:
-    segment = (
-        'Press <bpt i="1">&lt;b&gt;</bpt><hi>OK</hi><ept i="1">x<sub>y</sub>z</ept> &amp; <ph/>go<it>no</it>\n'
-        "   on &#8364;."
-    )
-    path = write(tmp_path, memory(unit(en=segment, de="Drücke <b>OK</b>.")))
-
-    (text,) = read_parallel([path])
-
-    assert text.first == ("Press OK & go on €.",)
-    assert text.second == ("Drücke OK.",)
-
-
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "iso-8859-1", "windows-1252"])
-def test_encodings_and_gzip(tmp_path: Path, encoding: str) -> None:
-    head = f'<?xml version="1.0" encoding="{encoding}"?>'
-    content = memory(unit(en="one", de="für Ärzte"), head=head).encode(encoding)
-
-    for name, payload in (("m.tmx", content), ("m.tmx.gz", gzip.compress(content, mtime=0))):
-        (text,) = read_parallel([write(tmp_path, payload, name)])
-        assert text.second == ("für Ärzte",)
-
-
-def test_the_old_attribute_and_locales(tmp_path: Path) -> None:
-    path = write(
-        tmp_path,
-        '<tmx><body><tu><tuv lang="EN-US"><seg>one</seg></tuv><tuv lang="deu"><seg>eins</seg></tuv></tu></body></tmx>',
-    )
-
-    assert read_parallel([path])[0].languages == ("en", "de")
-
-
 def test_a_segment_empty_on_one_side_is_named_or_left_out(tmp_path: Path) -> None:
     path = write(tmp_path, memory(unit(en="one", de="eins"), unit(en="two", de=" ")))
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import openpyxl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -109,6 +110,17 @@ def test_bad_file_gets_one_clear_sentence(kind: str) -> None:
         assert message.startswith("x")
         assert "\n" not in message
         assert ";" in message, "the mend is missing"
+
+
+def test_a_cell_beside_a_table_is_found_on_its_sheet() -> None:
+    book, out = openpyxl.Workbook(), io.BytesIO()
+    for sheet, last in ((book.active, ["a", "b"]), (book.create_sheet("fr"), ["a", "b", "c"])):
+        for row in (["text", "intent"], ["where", "place"], last):
+            sheet.append(row)
+    book.active.title = "de"
+    book.save(out)
+    with pytest.raises(DataError, match=r"x\.xlsx, sheet 'fr': row 3 has a cell beside"):
+        read_table(out.getvalue(), "x.xlsx")
 
 
 def test_a_300_mb_file_is_refused_before_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

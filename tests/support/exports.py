@@ -1,9 +1,19 @@
-"""Small exports of other tools, and the ways to read them."""
+"""Samples of formats, which are folders of tests/formats/samples, and the ways to read them.
+
+Beside the files of a sample are what they are read as: `expected.csv`, or `expected-sentences.csv` where no intent is
+needed, `expected-pairs.csv` of parallel text, or `expected-table.csv`, the columns as the file has them; and
+`expected-notes.txt` where it matters what is said about them. To write these for a new sample, and then to read what
+they say:
+
+    python -m tests.support.exports NAME
+"""
 
 import io
 import json
+import re
+import sys
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +22,19 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from emu_core.data.sets import LABELLED_COLUMNS
-from emu_core.formats.source_files import source_files
+from emu_core.formats.collections.formats import COLLECTION_FORMATS
+from emu_core.formats.in_memory import LABELLED, SENTENCES
+from emu_core.formats.parallel.files import read_parallel
+from emu_core.formats.read import read_files
+from emu_core.formats.source_files import SourceFile, source_files
 from emu_core.formats.source_tables import SourceTable, read_tables
+from emu_core.formats.tables.read import read_table
+from tests.support.paths import ROOT
+
+SAMPLES = ROOT / "tests" / "formats" / "samples"
+ROWS, UNLABELLED, PAIRS, TABLE, NOTES = (
+    f"expected{rest}" for rest in (".csv", "-sentences.csv", "-pairs.csv", "-table.csv", "-notes.txt")
+)
 
 Files = Mapping[str, Any]
 """Path within the export -> text, bytes, or an object that is written as JSON."""
@@ -46,9 +67,13 @@ def folder_of(folder: Path, files: Files) -> Path:
 
 def tables_of(files: Files) -> tuple[list[SourceTable], tuple[str, ...]]:
     """Return the tables of a zip archive, and what is said about them; those of a file alone, if there is one."""
+    return read_tables(opened(files))
+
+
+def opened(files: Files) -> list[SourceFile]:
+    """Return the files of a zip archive; a single one alone."""
     [(path, content), *others] = files.items()
-    source = ("export.zip", zip_of(files)) if others else (path, payload_of(content))
-    return read_tables(source_files([source]))
+    return source_files([("export.zip", zip_of(files)) if others else (path, payload_of(content))])
 
 
 def rows_of(files: Files) -> pd.DataFrame:
@@ -62,11 +87,6 @@ def rows_of(files: Files) -> pd.DataFrame:
 def cells(files: Files, *columns: str) -> list[tuple[str, ...]]:
     """Return some columns of the rows of an export."""
     return list(rows_of(files)[list(columns)].itertuples(index=False, name=None))
-
-
-def part(text: str, **keys: object) -> dict[str, object]:
-    """Return a part of a sentence, as several tools have them."""
-    return {"text": text, **keys}
 
 
 def classes(*names: str) -> dict[str, object]:
@@ -104,304 +124,64 @@ def described_table(columns: Mapping[str, object], features: object) -> pa.Table
     return table.replace_schema_metadata(info)
 
 
+def sample(name: str) -> dict[str, bytes]:
+    """Return the files of a sample by path."""
+    folder = SAMPLES / name
+    files = {
+        path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*")) if path.is_file()
+    }
+    return {name: path.read_bytes() for name, path in files.items() if not name.startswith("expected")}
+
+
+def read_sample(name: str, kind: str) -> tuple[str, str]:
+    """Return what a sample is read as, as CSV, and what is said about it, a note a line.
+
+    Args:
+        name: of the sample's folder.
+        kind: ROWS, UNLABELLED, PAIRS or TABLE.
+    """
+    if kind == TABLE:
+        [(path, payload)] = sample(name).items()
+        table = read_table(payload, path)
+        return _as_csv(table, [*filter(None, [table.attrs["recognised"]]), *table.attrs["notes"]])
+    if kind == PAIRS:
+        texts = read_parallel([SAMPLES / name / path for path in sample(name)])
+        rows = pd.concat(text.to_frame().assign(source=text.source, target=text.target) for text in texts)
+        return _as_csv(rows, [note for text in texts for note in text.notes])
+    expected = SENTENCES if kind == UNLABELLED else LABELLED
+    data = read_files(opened(sample(name)), expected, required=("text",))
+    rows = data.rows.drop(columns="row")
+    is_told = {"text", "intent"} | {
+        column for column in rows if rows[column].nunique() > 1 or any(rows[column])
+    }
+    rows = rows.drop(columns=["source"] if rows["source"].nunique() == 1 else [])
+    return _as_csv(rows[[column for column in rows if column in is_told]], data.notes)
+
+
+def _as_csv(rows: pd.DataFrame, notes: Iterable[str]) -> tuple[str, str]:
+    return rows.to_csv(index=False, lineterminator="\n"), "".join(f"{note}\n" for note in notes)
+
+
+def expected_in(folder: Path) -> dict[str, str]:
+    """Return what is written beside a sample, by the name of the file."""
+    return {path.name: path.read_bytes().decode() for path in sorted(folder.glob("expected*"))}
+
+
+def name_of_sample(title: str) -> str:
+    """Return the name of the sample that shows a format of COLLECTION_FORMATS."""
+    return "-".join(re.findall(r"[a-z0-9]+", title.lower().replace(".", "")))
+
+
 EXPORTS: dict[str, Files] = {
-    "Rasa NLU": {
-        "nlu.yml": "version: '3.1'\nnlu:\n- intent: greet\n  examples: |\n    - hi [Ann](name)\n- intent: bye\n"
-        "  examples:\n  - text: |\n      bye\n    metadata: {mood: sad}\n- regex: zip\n  examples: |\n    - [0-9]+\n"
-    },
-    "Rasa NLU (Markdown)": {
-        "nlu.md": "## intent:greet\n- hi [Ann](name)\n\n## synonym:Berlin\n- b\n\n## intent: bye\n* bye\n"
-    },
-    "Rasa NLU (JSON)": {
-        "nlu.json": {
-            "rasa_nlu_data": {
-                "common_examples": [
-                    {
-                        "text": "hi Ann",
-                        "intent": "greet",
-                        "entities": [{"start": 3, "end": 6, "entity": "name"}],
-                    },
-                    {"text": "bye", "intent": "bye"},
-                ],
-                "entity_synonyms": [{"value": "x", "synonyms": ["y"]}],
-                "regex_features": [{"name": "zip", "pattern": "[0-9]"}],
-            }
-        }
-    },
-    "Dialogflow ES": {
-        "agent.json": {"language": "en"},
-        "intents/greet.json": {"name": "greet", "auto": True, "responses": []},
-        "intents/greet_usersays_en.json": [
-            {"data": [part("hi "), part("Ann", alias="name", meta="@sys.name")], "isTemplate": False}
-        ],
-        "intents/bye.json": {"userSays": [{"data": [part("bye")]}], "name": "bye"},
-    },
-    "Dialogflow CX": {
-        "agent.json": {"displayName": "Bot", "defaultLanguageCode": "en"},
-        "intents/greet/greet.json": {"name": "1", "displayName": "greet", "priority": 1},
-        "intents/greet/trainingPhrases/en.json": {
-            "trainingPhrases": [
-                {
-                    "parts": [part("hi "), part("Ann", parameterId="name")],
-                    "repeatCount": 1,
-                    "languageCode": "en",
-                }
-            ]
-        },
-        "intents/bye/trainingPhrases/de.json": {"trainingPhrases": [{"parts": [part("tschüss")]}]},
-    },
-    "Amazon Lex": {
-        "Manifest.json": {"metaData": {"schemaVersion": "1"}},
-        "Bot/BotLocales/en_US/BotLocale.json": {"name": "English", "identifier": "en_US"},
-        "Bot/BotLocales/en_US/Intents/Greet/Intent.json": {
-            "name": "Greet",
-            "sampleUtterances": [{"utterance": "hi {name}"}],
-        },
-        "Bot/BotLocales/de_DE/Intents/Bye/Intent.json": {
-            "name": "Bye",
-            "sampleUtterances": [{"utterance": "bye"}],
-        },
-        "Bot/BotLocales/de_DE/Intents/FallbackIntent/Intent.json": {
-            "name": "Fallback",
-            "sampleUtterances": None,
-        },
-    },
-    "LUIS": {
-        "app.json": {
-            "luis_schema_version": "7.0.0",
-            "culture": "en-us",
-            "intents": [{"name": "greet"}, {"name": "bye"}],
-            "utterances": [
-                {
-                    "text": "hi Ann",
-                    "intent": "greet",
-                    "entities": [{"entity": "name", "startPos": 3, "endPos": 5}],
-                },
-                {"text": "bye", "intent": "bye", "entities": []},
-            ],
-        }
-    },
-    "CLU": {
-        "project.json": {
-            "projectFileVersion": "2022-10-01-preview",
-            "stringIndexType": "Utf16CodeUnit",
-            "metadata": {"projectKind": "Conversation", "language": "en-us"},
-            "assets": {
-                "intents": [{"category": "greet"}],
-                "utterances": [
-                    {
-                        "text": "hi Ann",
-                        "intent": "greet",
-                        "dataset": "Train",
-                        "entities": [{"category": "name", "offset": 3, "length": 3}],
-                    },
-                    {"text": "tschüss", "intent": "bye", "language": "de", "dataset": "Test"},
-                ],
-            },
-        }
-    },
-    "Bot Framework": {
-        "de-de/chat.lu": "> a comment\n# greet\n- hi {@name=Ann}\n## bye\n- bye\n\n@ ml name\n",
-    },
-    "Watson Assistant": {
-        "workspace.json": {
-            "name": "bot",
-            "language": "en",
-            "intents": [
-                {
-                    "intent": "greet",
-                    "examples": [{"text": "hi Ann", "mentions": [{"entity": "name", "location": [3, 6]}]}],
-                },
-                {"intent": "bye", "examples": [{"text": "bye"}]},
-            ],
-            "entities": [],
-            "counterexamples": [{"text": "what is love"}],
-            "dialog_nodes": [{"type": "standard"}],
-        }
-    },
-    "Two columns without a header, as of Watson Assistant": {
-        "intents.csv": 'hi Ann,greet\n"hello, you",greet\nbye,bye\n'
-    },
-    "wit.ai": {
-        "app/app.json": {"version": 20200513, "data": {"name": "bot", "lang": "en"}},
-        "app/utterances/utterances-1.json": {
-            "utterances": [
-                {
-                    "text": "hi Ann",
-                    "intent": "greet",
-                    "entities": [{"entity": "wit$contact:name", "start": 3, "end": 6, "body": "Ann"}],
-                    "traits": [],
-                },
-                {"text": "bye", "intent": "bye", "entities": [], "traits": []},
-                {"text": "hm", "entities": [], "traits": []},
-            ]
-        },
-    },
-    "wit.ai (old)": {
-        "app/app.json": {"version": 20160513, "data": {"name": "bot", "lang": "en"}},
-        "app/expressions.json": {
-            "data": [
-                {
-                    "text": "hi Ann",
-                    "entities": [
-                        {"entity": "intent", "value": '"greet"'},
-                        {"entity": "name", "value": '"Ann"', "start": 3, "end": 6},
-                    ],
-                },
-                {"text": "bye", "entities": [{"entity": "intent", "value": "bye"}]},
-            ]
-        },
-        "app/stories.json": {"data": [{"name": "a", "turns": [{"user": "hi", "entities": []}]}]},
-    },
-    "nlp.js": {
-        "corpus.json": {
-            "name": "Corpus",
-            "locale": "en-US",
-            "data": [
-                {"intent": "greet", "utterances": ["hi Ann", "hello"], "tests": ["hey"], "answers": ["Hi!"]},
-                {"intent": "bye", "utterances": ["bye"], "tests": ["see you"]},
-            ],
-        }
-    },
-    "Snips NLU": {
-        "dataset.json": {
-            "intents": {
-                "greet": {
-                    "utterances": [{"data": [part("hi "), part("Ann", entity="person", slot_name="name")]}]
-                },
-                "bye": {"utterances": [{"data": [part("bye")]}]},
-            },
-            "entities": {"person": {"data": []}},
-            "language": "en",
-        }
-    },
-    "Snips NLU (YAML)": {
-        "dataset.yaml": "---\ntype: intent\nname: greet\nslots:\n- name: name\n  entity: person\nutterances:\n"
-        "- hi [name:person](Ann)\n---\ntype: intent\nname: bye\nutterances:\n- bye\n---\ntype: entity\nname: person\n"
-        "values:\n- Ann\n"
-    },
-    "Label Studio": {
-        "project-1.json": [
-            {
-                "id": 1,
-                "data": {"ticket": "hi Ann"},
-                "annotations": [
-                    {
-                        "completed_by": 1,
-                        "was_cancelled": False,
-                        "result": [
-                            {"from_name": "what", "type": "choices", "value": {"choices": ["greet"]}},
-                            {
-                                "from_name": "slot",
-                                "type": "labels",
-                                "value": {"start": 3, "end": 6, "text": "Ann", "labels": ["name"]},
-                            },
-                        ],
-                    }
-                ],
-            },
-            {
-                "id": 2,
-                "data": {"ticket": "bye"},
-                "annotations": [{"result": [{"from_name": "what", "value": {"choices": ["bye"]}}]}],
-            },
-        ]
-    },
-    "Label Studio (JSON-MIN)": {
-        "project-1.json": [
-            {"ticket": text, "id": id, "what": what, "annotator": 1, "annotation_id": id, "lead_time": 1.5}
-            for id, (text, what) in enumerate((("hi Ann", "greet"), ("bye", "bye")), start=1)
-        ]
-    },
-    "Label Studio (CSV)": {
-        "project-1.csv": "ticket,id,what,annotator,annotation_id,created_at,updated_at,lead_time\n"
-        "hi Ann,1,greet,1,1,2024-01-01,2024-01-01,2.5\nbye,2,bye,1,2,2024-01-01,2024-01-01,1.5\n"
-    },
-    "Prodigy": {
-        "annotations.jsonl": '{"text": "hi Ann", "spans": [{"start": 3, "end": 6, "label": "name"}], "options": '
-        '[{"id": "greet", "text": "Greeting"}], "accept": ["greet"], "answer": "accept", "_input_hash": 1}\n'
-        '{"text": "bye", "label": "bye", "answer": "accept", "_input_hash": 2}\n'
-    },
-    "Argilla": {
-        "records.json": [
-            {
-                "id": "1",
-                "status": "completed",
-                "fields": {"text": "hi Ann"},
-                "metadata": {},
-                "suggestions": {},
-                "responses": {"label": [{"value": "greet", "user_id": "a"}]},
-            },
-            {
-                "id": "2",
-                "fields": {"text": "bye"},
-                "responses": {"label": [{"value": "bye", "user_id": "a"}]},
-            },
-        ]
-    },
-    "Argilla (old)": {
-        "records.json": [
-            {"text": None, "inputs": {"text": "hi Ann"}, "annotation": "greet", "status": "Validated"},
-            {"text": "bye", "annotation": "bye", "status": "Validated", "prediction": [["greet", 0.9]]},
-        ]
-    },
-    "spaCy": {
-        "train.jsonl": '{"text": "hi Ann", "cats": {"greet": 1.0, "bye": 0.0}, "entities": [[3, 6, "name"]]}\n'
-        '{"text": "bye", "cats": {"greet": 0, "bye": 1}}\n'
-    },
-    "doccano": {
-        "all.jsonl": '{"id": 1, "text": "hi Ann", "cats": ["greet"], "entities": [{"label": "name", '
-        '"start_offset": 3, "end_offset": 6}]}\n{"id": 2, "text": "bye", "cats": ["bye"], "entities": []}\n'
-    },
-    "doccano (CSV)": {"all.csv": "id,text,label,Comments\n1,hi Ann,greet,\n2,bye,bye,really?\n"},
-    "fastText": {"train.txt": "__label__greet hi Ann\n__label__bye bye\n"},
-    "CLINC150": {
-        "data_full.json": {
-            "train": [["hi Ann", "greet"], ["bye", "bye"]],
-            "oos_train": [["what is love", "oos"]],
-            "oos_val": [["who won", "oos"]],
-        },
-        "domains.json": {"small_talk": ["greet", "bye"]},
-    },
-    "ATIS": {
-        "atis.train.w-intent.iob": "BOS hi Ann EOS\tO O B-name greet\nBOS bye EOS\tO O bye\n",
-    },
-    "Words with slots": {"train": "hi:O Ann:B-name <=> greet\nbye:O <=> bye\n"},
-    "Parallel lines with slots": {
-        "seq.in": "hi Ann\nbye\n",
-        "seq.out": "O B-name\nO\n",
-        "label": "greet\nbye\n",
-    },
-    "CoNLL": {
-        "en.test.conll": "# text = hi Ann\n# intent = greet\n1\thi\tgreet\tO\n2\tAnn\tgreet\tB-name\n\n"
-        "# text = bye\n# intent = bye\n1\tbye\tbye\tO\n",
-    },
-    "Hugging Face data set": {
-        "dataset_dict.json": {"splits": ["train", "test"]},
-        "train/state.json": {"_data_files": [{"filename": "data-00000-of-00001.arrow"}]},
-        "train/data-00000-of-00001.arrow": arrow_of(
-            {"text": ["hi Ann", "bye"], "intent": [1, 0]}, {"intent": classes("bye", "greet")}
-        ),
-        "test/data-00000-of-00001.arrow": arrow_of(
-            {"text": ["bye bye"], "intent": [0]}, {"intent": classes("bye", "greet")}
-        ),
-    },
-    "Arrow": {"x.arrow": arrow_of({"text": ["hi Ann", "bye"], "intent": ["greet", "bye"]}, is_file=True)},
+    title: sample(name_of_sample(title)) for title in (format.title for format in COLLECTION_FORMATS)
 }
 """Title of a format -> an export of a bot that knows two intents; where there are entities, "Ann" is one."""
 
-WITHOUT_SLOTS = (
-    "Amazon Lex",
-    "Two columns without a header, as of Watson Assistant",
-    "nlp.js",
-    "Label Studio (JSON-MIN)",
-    "Label Studio (CSV)",
-    "Argilla",
-    "Argilla (old)",
-    "doccano (CSV)",
-    "fastText",
-    "CLINC150",
-    "Hugging Face data set",
-    "Arrow",
-)
-"""Titles of formats whose exports mark no slots."""
+
+if __name__ == "__main__":
+    for name in sys.argv[1:]:
+        present = expected_in(SAMPLES / name)
+        for kind in [kind for kind in (ROWS, UNLABELLED, PAIRS, TABLE) if kind in present] or [ROWS]:
+            rows, notes = read_sample(name, kind)
+            (SAMPLES / name / kind).write_text(rows, "utf-8", newline="")
+        (SAMPLES / name / NOTES).write_text(notes, "utf-8", newline="")

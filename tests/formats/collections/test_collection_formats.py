@@ -4,7 +4,6 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from emu_core.data.none_of_these import is_usual_name
 from emu_core.data.reading import Reading
 from emu_core.errors import DataError
 from emu_core.formats.collections.document import Document
@@ -13,29 +12,11 @@ from emu_core.formats.labelled import read_labelled
 from emu_core.formats.read import read_files
 from emu_core.formats.source_files import source_files
 from emu_core.formats.source_tables import read_tables
-from tests.support.exports import EXPORTS, WITHOUT_SLOTS, folder_of, payload_of, rows_of, tables_of, zip_of
+from tests.support.exports import EXPORTS, folder_of, payload_of, rows_of, tables_of, zip_of
 
 # A list of intents in Markdown, and lines of words alone, have nothing that tells them from any other text.
 BY_NAME = ("Bot Framework", "Parallel lines with slots")
 BY_CONTENT = [title for title in EXPORTS if title not in BY_NAME]
-
-
-@pytest.mark.parametrize("title", EXPORTS)
-def test_an_export_reads_as_its_tool_has_it(title: str, tmp_path: Path) -> None:
-    rows = rows_of(EXPORTS[title])
-
-    assert set(rows["title"]) == {title}
-    assert {name.lower() for name in rows["intent"] if name and not is_usual_name(name)} == {"greet", "bye"}
-    [greeting] = (
-        rows.loc[rows["intent"].str.lower() == "greet", ["text", "annotated"]].head(1).to_numpy().tolist()
-    )
-    assert greeting == (["hi Ann", "hi [name : Ann]"] if title not in WITHOUT_SLOTS else [greeting[0], ""])
-
-    labelled, audit = read_labelled(
-        folder_of(tmp_path / "bot", EXPORTS[title]), reading=Reading(language="en")
-    )
-    assert {intent.lower() for intent in labelled.intents} == {"greet", "bye"}
-    assert any(note.startswith(f"{title}: {len(rows)} examples, 2 intents") for note in audit.notes)
 
 
 @pytest.mark.parametrize("title", EXPORTS)
@@ -93,13 +74,6 @@ def test_json_tables_without_an_export_are_data() -> None:
     tables, _ = tables_of({"a.json": rows, "b.json": rows})
 
     assert len(tables) == 2
-
-
-def test_a_part_of_an_export_without_sentences_says_so() -> None:
-    files = {"Intent.json": {"name": "Fallback", "sampleUtterances": None}}
-
-    with pytest.raises(DataError, match=r"Intent.json \(Amazon Lex\) holds no sentences to read; export it"):
-        tables_of(files)
 
 
 def test_parts_of_an_export_that_are_named_beside_sentences_are_left() -> None:
