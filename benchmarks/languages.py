@@ -27,7 +27,6 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 
 from benchmarks.default_method import LABELLED, Map, Vault, Vectors, heads, unit
-from benchmarks.joined_heads import joined
 from emu_core.data.commands.wordings import Expander
 from emu_core.methods.head.fit import Examples, choose_penalty, choose_strength, fit_head
 from emu_core.methods.head.head import IntentHead
@@ -141,7 +140,6 @@ def candidates(
     """Yield the default and others, each with its head if there is one alone."""
     if vault.parts:
         yield "default", heads(vault, configure("head", vault.encoder))(examples), None
-        yield "parts weighed by their gates", joined(vault, 0.5, by_gate=True)(examples), None
         return
     config = configure("head", vault.encoder)
     settings = choose_strength(examples, config).settings
