@@ -28,6 +28,13 @@ Draw = Callable[[], Mapping[str, View]]
 KEY = ("measure", "part", "where")
 COSTS = ("seconds", "cpu_seconds", "seconds_whole", "peak_mb", "gpu_mb")
 _FACTS = b"emu"  # in the metadata of a cell's file
+# Measures whose score is of one number a cell: by how much JSON has it multiplied, and the decimals of its text. Others
+# have a value for each query, a rank (`rank`) or from 0 to 1, and their scores are in percent.
+NUMBERS: Mapping[str, tuple[float, int]] = {
+    **dict.fromkeys(("documents", "few_shot", "monolingual", "neighbours", "probe", "zero_shot"), (1, 1)),
+    "eigen": (1, 3),
+    "sts": (100, 3),
+}
 PAPER = "paper"  # the variant of a cell that is trained with the paper's settings
 
 
@@ -186,14 +193,18 @@ class Score:
     seeds: int
     text: str  # as tables show it
 
+    def __str__(self) -> str:
+        return self.text
+
     @classmethod
     def of(cls, values: CellValues | None) -> Self | None:
         """Return the score, in percent, of (seeds, queries) values from 0 to 1; None if there are none."""
         if values is None:
             return None
         means, interval = 100 * values.mean(axis=1), mean_interval(values.mean(axis=0))
-        mean_and_deviation = float(means.mean()), float(deviation(means))
-        return cls(*mean_and_deviation, interval.low, interval.high, len(values), spread(means))
+        mean, over_seeds, seeds = float(means.mean()), float(deviation(means)), len(values)
+        text = with_deviation(mean, over_seeds, seeds)
+        return cls(mean, over_seeds, interval.low, interval.high, seeds, text)
 
     @classmethod
     def of_numbers(cls, numbers: Sequence[float], times: float = 1, places: int = 1) -> Self | None:
@@ -201,10 +212,9 @@ class Score:
         if not len(numbers):
             return None
         array = np.asarray(numbers, dtype=np.float64)
-        means = array * times
-        return cls(
-            float(means.mean()), float(deviation(means)), None, None, len(array), spread(array, places)
-        )
+        means, seeds = array * times, len(array)
+        text = with_deviation(float(array.mean()), float(deviation(array)), seeds, places)
+        return cls(float(means.mean()), float(deviation(means)), None, None, seeds, text)
 
     def facts(self) -> dict[str, float | None]:
         """Return the score's values for JSON."""
@@ -222,10 +232,9 @@ def deviation(values: CellValues) -> Any:
     return values.std(axis=0, ddof=1) if len(values) > 1 else np.zeros(values.shape[1:])
 
 
-def spread(values: CellValues, places: int = 1) -> str:
-    """Return the mean over seeds as text, with the standard deviation if there are several."""
-    shown = f"{values.mean():.{places}f}"
-    return shown + (f" ±{float(deviation(values)):.{places}f}" if len(values) > 1 else "")
+def with_deviation(mean: float, over_seeds: float, seeds: int, places: int = 1) -> str:
+    """Return a mean as text, with its standard deviation over seeds if there are several."""
+    return f"{mean:.{places}f}" + (f" ±{over_seeds:.{places}f}" if seeds > 1 else "")
 
 
 @dataclass(frozen=True, eq=False)
@@ -253,11 +262,14 @@ class OverSeeds:
         values = self.values(measure, part, where)
         return [] if values is None else values[:, 0].tolist()
 
-    def score(
-        self, measure: str, part: str = "", where: str = "", *, times: float = 1, places: int = 1
-    ) -> Score | None:
-        """Return the score of a measure that is a single number; for `times` and `places` see `Score.of_numbers`."""
-        return Score.of_numbers(self.numbers(measure, part, where), times, places)
+    def score(self, measure: str, part: str = "", where: str = "", n: int = 1) -> Score | None:
+        """Return the score of a measure; None if no seed has it. Of ranks, the share of those up to `n`."""
+        if measure in NUMBERS:
+            return Score.of_numbers(self.numbers(measure, part, where), *NUMBERS[measure])
+        values = self.values(measure, part, where)
+        return Score.of(
+            (values <= n).astype(np.float64) if measure == "rank" and values is not None else values
+        )
 
     @property
     def views(self) -> Mapping[str, View]:
@@ -296,6 +308,12 @@ class Results:
         measured = tuple(cell for cell in finished if not cell.error)
         reason = errors[0] if errors else "" if measured else "not asked for"
         return OverSeeds(measured, reason, len(asked))
+
+    def score(
+        self, *, measure: str, part: str = "", where: str = "", n: int = 1, **cells: Any
+    ) -> Score | None:
+        """Return the score at an address: of a measure of `cells`, arguments of `of`; None if there is none."""
+        return self.of(**cells).score(measure, part, where, n)
 
     def trained(self, systems: Sequence[str]) -> list[tuple[str, tuple[str, ...], OverSeeds]]:
         """Return each of these systems with what it was trained on, over its seeds, in the systems' order."""

@@ -1,21 +1,14 @@
 """Tables of a report: text for people and numbers for programs."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
-from emu_core.bench.results import COSTS, OverSeeds, Results
+from emu_core.bench.results import OverSeeds
 from emu_core.data.wording import TextTable
 
 RowData = Mapping[str, Any]  # the numbers of a row, for JSON
-Show = Callable[
-    [str, OverSeeds], tuple[tuple[str, ...], RowData]
-]  # the texts and the data of a row, by its key
 NOT_MEASURED = "not measured"
-MEMORY_NOTE = (
-    "Peak memory is the largest resident memory of the cell's process, sampled every 20 ms from its start until the "
-    "test sentences are measured. It includes Python and its libraries, the encoder's weights, training and encoding."
-)
 
 
 @dataclass(frozen=True)
@@ -105,30 +98,6 @@ class Table:
         )
 
 
-def system_table(
-    name: str,
-    title: str,
-    head: tuple[str, ...],
-    systems: Iterable[tuple[str, str, OverSeeds]],
-    show: Show,
-    **others: Any,
-) -> Table:
-    """Make a table with a row a system: its own texts, or why it was not measured.
-
-    `systems` are the key, label and cells of each row; `show` returns the texts after the label and the data of a
-    measured row; `others` are further arguments of `Table`.
-    """
-    rows, data = list[Row](), dict[str, RowData]()
-    for key, label, row in systems:
-        if row.cells:
-            texts, data[key] = show(key, row)
-            rows.append(Row((row.named(label), *texts), key))
-        else:
-            data[key] = {"not_measured": row.reason}
-            rows.append(Row((label,), key, row.reason))
-    return Table(name, title, head, tuple(rows), data=data, **others)
-
-
 def warnings_of(trained: Sequence[tuple[str, OverSeeds]]) -> tuple[Warned, ...]:
     """Return the training warnings of labelled systems, each once."""
     warnings = (
@@ -138,33 +107,6 @@ def warnings_of(trained: Sequence[tuple[str, OverSeeds]]) -> tuple[Warned, ...]:
         for text in cell.facts.get("warnings", ())
     )
     return tuple(dict.fromkeys(warnings))
-
-
-def costs_table(
-    results: Results, lines: Sequence[tuple[tuple[str, str], str, OverSeeds]], note: str
-) -> Table:
-    """Make the table of time and memory, with the warnings of all cells.
-
-    `lines` are the labels (the system, what it was trained on), key and cells of each row; `note` says how the seconds
-    are measured.
-    """
-    rows, data = [], dict[str, RowData]()
-    for labels, key, row in lines:
-        if row.cells:
-            costs = {name: row.mean(name) for name in COSTS}
-            shown = (f"{value:.{0 if name.endswith('mb') else 1}f}" for name, value in costs.items())
-            rows.append(Row((*labels, *shown), key))
-            chosen = [cell.facts.get("selected_epoch") for cell in row.cells]
-            data[key] = {**costs, **({"selected_epochs": chosen} if any(chosen) else {})}
-    return Table(
-        "costs",
-        "Time and memory",
-        ("model", "trained on", "seconds of training", "CPU seconds", "seconds in all", "peak MB", "GPU MB"),
-        tuple(rows),
-        warnings=warnings_of([(cell.label, OverSeeds((result,))) for cell, result in results.measured()]),
-        notes=(note, MEMORY_NOTE),
-        data=data,
-    )
 
 
 def why_missing(labels: Sequence[str], *rows: OverSeeds) -> tuple[str, ...]:

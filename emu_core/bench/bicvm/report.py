@@ -1,16 +1,20 @@
 """The report on BiCVM: translation retrieval, Table 1, Figures 2 and 3, and what differs from the paper."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, replace
+from functools import partial
+from typing import Any
 
 from emu_core.bench.bicvm.experiment import BicvmExperiment, BicvmSystem
-from emu_core.bench.paper import GridLine, differences, grid, paper_table, paper_words
-from emu_core.bench.parallel.experiment import candidates_of, parallel_costs, precision, speed_table
+from emu_core.bench.paper import differences, paper_words
+from emu_core.bench.parallel.experiment import candidates_of, parallel_costs, speed_table
 from emu_core.bench.pictures import Curves, Picture, View, WordMaps
 from emu_core.bench.report import BenchReport
-from emu_core.bench.results import OverSeeds, Results, Score, directions, mean_score, pair_names
+from emu_core.bench.results import Results, Score, directions, mean_score, pair_names
+from emu_core.bench.specs import Column, Figures, Line, TableSpec, paper_table
 from emu_core.bench.tables import Table, why_missing
 from emu_core.data.language_pairs import LanguagePair
+from emu_core.evaluation.arrays import pair_name
 from emu_core.evaluation.translation_ranking import COSINE, EUCLID
 
 _WORDS = paper_words("bicvm")
@@ -19,6 +23,7 @@ ENCODERS = (BicvmSystem.SUM_OF_WORDS, BicvmSystem.PAPER, BicvmSystem.OURS, Bicvm
 _BICVM = (BicvmSystem.PAPER, BicvmSystem.OURS)
 _NEAREST_BY = {COSINE: "cosine", EUCLID: "Euclidean distance"}
 TABLE_1_SIZE = 1_000
+_spec = partial(TableSpec, "bicvm")
 # The paper's rows of Table 1 by ours; a plus marks a model for all pairs together.
 _PAPER_ROWS = {BicvmSystem.GLOSSED: "glossed", BicvmSystem.PAPER: "bicvm", f"{BicvmSystem.PAPER}+": "bicvm+"}
 
@@ -54,36 +59,42 @@ def printed_bicvm_table() -> Table:
 
 def translation_grid(results: Results, pairs: Sequence[LanguagePair]) -> Table:
     """Return P@1 both ways, with a row for each system, what it was trained on and the measure of nearness."""
-    lines = []
-    for system, on, row in results.trained(ENCODERS):
-        names = ", ".join(on)
-        for by, label in _NEAREST_BY.items():
-            ways = dict.fromkeys(way for cell in row.cells for way in cell.wheres("rank", by))
-            labels, scores = (LABELS[system], names, label), {way: precision(row, by, way) for way in ways}
-            key, reasons = f"{system} on {names}, {by}", why_missing(labels, row)
-            lines.append(GridLine(labels, key, scores, reasons=reasons))
-    columns = list(dict.fromkeys(way for line in lines for way in line.scores))
-    unseen = [way for way in columns if way not in directions(pairs)]
+    trained = results.trained(ENCODERS)
+    lines = [
+        Line(
+            labels := (LABELS[system], ", ".join(on), label),
+            f"{system} on {', '.join(on)}, {by}",
+            {"system": system, "on": on, "part": by},
+            reasons=why_missing(labels, row),
+        )
+        for system, on, row in trained
+        for by, label in _NEAREST_BY.items()
+    ]
+    ways = dict.fromkeys(way for *_, row in trained for cell in row.cells for way in cell.wheres("rank"))
+    unseen = [way for way in ways if way not in directions(pairs)]
+    spec = _spec(
+        "translations",
+        ("model", "trained on", "nearest by"),
+        [Column(way, at={"measure": "rank", "where": way}) for way in ways],
+        ("translations", "unseen")[: 1 + bool(unseen)],
+    )
     counts = ", ".join(f"{way} {count:,}" for way, count in candidates_of(results).items())
-    notes = [NOTES["translations"].format(counts=counts)]
-    if unseen:
-        notes.append(NOTES["unseen"].format(ways=", ".join(unseen)))
-    heads, verdict = ("model", "trained on", "nearest by"), _translation_verdict(results, pairs, unseen)
-    return grid("bicvm", "translations", heads, columns, lines, verdict=verdict, notes=notes)
+    verdict = partial(_translation_verdict, pairs, unseen)
+    return spec.table(lines, results, verdict=verdict, counts=counts, ways=", ".join(unseen))
 
 
 def _translation_verdict(
-    results: Results, pairs: Sequence[LanguagePair], unseen: list[str]
+    pairs: Sequence[LanguagePair], unseen: Sequence[str], figures: Mapping[str, Figures]
 ) -> tuple[str, ...]:
-    first, ways = pair_names(pairs[:1]), directions(pairs[:1])
+    first, names, ways = pair_name(*pairs[0]), ", ".join(pair_names(pairs)), directions(pairs[:1])
 
-    def mean(system: BicvmSystem, on: Sequence[str], over: Iterable[str]) -> float | None:
-        row = results.of(system, on)
-        return mean_score([precision(row, COSINE, way) for way in over])
+    def mean(system: BicvmSystem, on: str, over: Iterable[str]) -> float | None:
+        scores = figures.get(f"{system} on {on}, {COSINE}", {})
+        return mean_score([scores.get(way) for way in over])
 
     plain = mean(BicvmSystem.SUM_OF_WORDS, first, ways)
     sentences = [
-        f"{LABELS[system]}, on {first[0]}: P@1 {system_mean:.1f} by cosine, mean of both ways, "
+        f"{LABELS[system]}, on {first}: P@1 {system_mean:.1f} by cosine, mean of both ways, "
         f"{system_mean - plain:+.1f} points against the sum of words."
         for system in _BICVM
         if plain is not None and (system_mean := mean(system, first, ways)) is not None
@@ -92,22 +103,9 @@ def _translation_verdict(
         f"{LABELS[system]}, BiCVM+, on {', '.join(unseen)}, of which no pair was seen: P@1 {system_mean:.1f} by "
         "cosine, mean of the directions."
         for system in _BICVM
-        if (system_mean := mean(system, pair_names(pairs), unseen)) is not None
+        if (system_mean := mean(system, names, unseen)) is not None
     ]
     return tuple(sentences)
-
-
-@dataclass(frozen=True, eq=False)
-class _Classified:
-    """A system that classified documents."""
-
-    key: str  # its name in JSON, with a plus if it was trained on all pairs together
-    label: str
-    rows: Mapping[str, OverSeeds]  # its cells, by direction
-
-    def score(self, way: str, size: int) -> Score | None:
-        """Return the accuracy over seeds with a number of training documents."""
-        return self.rows[way].score("documents", str(size), way)
 
 
 class DocumentResults:
@@ -116,92 +114,92 @@ class DocumentResults:
     def __init__(self, results: Results, pairs: Sequence[LanguagePair]) -> None:
         documents, majority = (results.of_measure(name) for name in ("documents", "majority"))
         by_way = documents.groupby("where", sort=False)["part"]
+        self.results = results
         # By direction: the share of the largest class of test documents in percent, and the training sizes.
         self.majority = {str(row["where"]): float(row["value"]) for _, row in majority.iterrows()}
         self.sizes = {str(way): sorted({int(size) for size in parts}) for way, parts in by_way}
-        self.size = {way: max(n for n in sizes if n <= TABLE_1_SIZE) for way, sizes in self.sizes.items()}
         self.ways = list(self.sizes)
         draws = int(max(results.of_measure("draws")["value"], default=0))
         seeds = " and over seeds ± their standard deviation" if len(results.seeds) > 1 else ""
-        self._note = NOTES["documents"].format(draws=draws, seeds=seeds)
-        on = {way: pair_names([pair]) for pair in pairs for way in directions([pair])}
-        self.systems = []
-        for key in (BicvmSystem.GLOSSED, *ENCODERS):
-            rows = {way: results.of(key, on.get(way, (way,))) for way in self.ways}
-            self.systems.append(_Classified(key, LABELS[key], rows))
-        for key in (BicvmSystem.SUM_OF_WORDS, *_BICVM) if len(pairs) > 1 else ():
-            label = f"{LABELS[key]}, all pairs ({'joined' if key is BicvmSystem.SUM_OF_WORDS else 'BiCVM+'})"
-            row = results.of(key, pair_names(pairs))
-            self.systems.append(_Classified(f"{key}+", label, dict.fromkeys(self.ways, row)))
+        self._values: dict[str, Any] = {"sizes": "", "draws": draws, "seeds": seeds}
+        self.on: dict[str, tuple[str, ...]] = {way: (way,) for way in self.ways}  # the pair of each direction
+        self.on |= {way: pair_names([pair]) for pair in pairs for way in directions([pair])}
+        # A line each, whose key has a plus if one model was trained on all pairs together.
+        self.systems = [
+            Line((LABELS[system],), system, {"system": system}) for system in (BicvmSystem.GLOSSED, *ENCODERS)
+        ]
+        for system in (BicvmSystem.SUM_OF_WORDS, *_BICVM) if len(pairs) > 1 else ():
+            label = f"{LABELS[system]}, all pairs ({'joined' if system is BicvmSystem.SUM_OF_WORDS else 'BiCVM+'})"
+            self.systems.append(Line((label,), f"{system}+", {"system": system, "on": pair_names(pairs)}))
 
     def table_1(self) -> Table:
         """Return accuracy by direction with 1,000 training documents, or as many as there are."""
+        size = {way: max(n for n in sizes if n <= TABLE_1_SIZE) for way, sizes in self.sizes.items()}
         majority = {way: Score.of_numbers([value]) for way, value in self.majority.items()}
-        lines = [GridLine((PAPER_LABELS["majority"],), "majority", majority, "majority")]
-        for system in self.systems:
-            scores = {way: system.score(way, size) for way, size in self.size.items()}
-            reasons = why_missing([system.label], *system.rows.values())
+        lines = [Line((PAPER_LABELS["majority"],), "majority", figures=majority, paper="majority")]
+        for line in self.systems:
+            rows = (self.results.of(**{"on": self.on[way], **line.at}) for way in self.ways)
             lines.append(
-                GridLine((system.label,), system.key, scores, _PAPER_ROWS.get(system.key, ""), reasons)
+                replace(line, paper=_PAPER_ROWS.get(line.key, ""), reasons=why_missing(line.labels, *rows))
             )
-        lines += [GridLine((PAPER_LABELS[name],), name, {}, name) for name in ("mt", "i-matrix")]
-        sizes = ", ".join(f"{way} {size:,}" for way, size in self.size.items())
-        notes = [f"Training documents: {sizes}; 1,000 in the paper. {self._note}", NOTES["table1"]]
-        verdict = self._verdict({line.key: line.measured for line in lines})
-        return grid("bicvm", "table1", ("model",), self.ways, lines, verdict=verdict, notes=notes)
+        lines += [Line((PAPER_LABELS[name],), name, paper=name) for name in ("mt", "i-matrix")]
+        columns = [
+            Column(way, at={"on": self.on[way], "measure": "documents", "part": str(n), "where": way})
+            for way, n in size.items()
+        ]
+        shown_sizes = ", ".join(f"{way} {n:,}" for way, n in size.items())
+        sizes = f"Training documents: {shown_sizes}; 1,000 in the paper. "
+        spec = _spec("table1", ("model",), columns, ("documents", "table1"))
+        return spec.table(lines, self.results, verdict=_documents_verdict, **{**self._values, "sizes": sizes})
 
     def figure_2(self) -> Table:
         """Return the numbers of Figure 2: accuracy by number of training documents."""
-        columns = {size: f"{size:,}" for size in sorted({n for sizes in self.sizes.values() for n in sizes})}
+        sizes = sorted({n for sizes in self.sizes.values() for n in sizes})
+        columns = [Column(f"{n:,}", at={"measure": "documents", "part": str(n)}) for n in sizes]
         lines = [
-            GridLine(
-                (system.label, way),
-                f"{system.key} {way}",
-                {columns[n]: system.score(way, n) for n in columns},
-            )
-            for system in self.systems
+            Line((*line.labels, way), f"{line.key} {way}", {"on": self.on[way], **line.at, "where": way})
+            for line in self.systems
             for way in self.ways
         ]
-        heads, measured = ("model", "direction"), [line for line in lines if line.measured]
-        return grid("bicvm", "figure2", heads, list(columns.values()), measured, notes=[self._note])
+        spec = _spec("figure2", ("model", "direction"), columns, ("documents",), measured_only=True)
+        return spec.table(lines, self.results, **self._values)
 
     def curves(self) -> Curves:
         """Return the drawing of Figure 2."""
         panels: dict[str, dict[str, dict[int, float]]] = {}
+        data, lines = self.figure_2().data, {}
         for way in self.ways:
-            panel = panels.setdefault(way.replace("-", " → ", 1), {})
-            for system in self.systems:
-                for size in self.sizes[way]:
-                    if score := system.score(way, size):
-                        panel.setdefault(system.label, {})[size] = score.mean
-        lines = dict(zip(panels, (self.majority[way] for way in self.ways), strict=True))
-        names = [system.label for system in self.systems]
+            title = way.replace("-", " → ", 1)
+            lines[title] = self.majority[way]
+            panels[title] = {
+                line.labels[0]: {int(size.replace(",", "")): score["mean"] for size, score in scores.items()}
+                for line in self.systems
+                if (scores := data.get(f"{line.key} {way}"))
+            }
+        names = [line.labels[0] for line in self.systems]
         return Curves(panels, lines, names, "training documents", "majority class")
 
-    def _verdict(self, scores: Mapping[str, Mapping[str, Score]]) -> tuple[str, ...]:
-        """Compare BiCVM with the majority class, glosses and the sum of words, and BiCVM+ with BiCVM."""
 
-        def gains(key: str, other: str) -> str:
-            system_scores, their = scores.get(key, {}), scores[other]
-            return ", ".join(
-                f"{way} {system_scores[way].mean - their[way].mean:+.1f}"
-                for way in system_scores
-                if way in their
-            )
+def _documents_verdict(figures: Mapping[str, Figures]) -> tuple[str, ...]:
+    """Compare BiCVM with the majority class, glosses and the sum of words, and BiCVM+ with BiCVM."""
 
-        others = {
-            "majority": "the majority class",
-            BicvmSystem.GLOSSED: "glosses",
-            BicvmSystem.SUM_OF_WORDS: "the sum of words",
-        }
-        sentences = []
-        for system in _BICVM:
-            parts = [f"{gain} against {name}" for key, name in others.items() if (gain := gains(system, key))]
-            if parts:
-                sentences.append(f"{LABELS[system]}: {'; '.join(parts)}.")
-            if gain := gains(f"{system}+", system):
-                sentences.append(f"{LABELS[system]}, BiCVM+ against BiCVM: {gain}.")
-        return tuple(sentences)
+    def gains(key: str, other: str) -> str:
+        ours, theirs = figures.get(key, {}), figures[other]
+        return ", ".join(f"{way} {ours[way].mean - theirs[way].mean:+.1f}" for way in ours if way in theirs)
+
+    others = {
+        "majority": "the majority class",
+        BicvmSystem.GLOSSED: "glosses",
+        BicvmSystem.SUM_OF_WORDS: "the sum of words",
+    }
+    sentences = []
+    for system in _BICVM:
+        parts = [f"{gain} against {name}" for key, name in others.items() if (gain := gains(system, key))]
+        if parts:
+            sentences.append(f"{LABELS[system]}: {'; '.join(parts)}.")
+        if gain := gains(f"{system}+", system):
+            sentences.append(f"{LABELS[system]}, BiCVM+ against BiCVM: {gain}.")
+    return tuple(sentences)
 
 
 def _figure_3(experiment: BicvmExperiment, results: Results) -> list[Picture]:

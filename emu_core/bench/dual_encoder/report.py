@@ -1,18 +1,19 @@
 """The report on the dual encoder: its tables, its picture, and what differs from the paper."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from emu_core.bench.dual_encoder.experiment import CLASSIFIER, DualEncoderSystem, DualExperiment
-from emu_core.bench.paper import GridLine, differences, grid, paper_figure, paper_table, paper_words
-from emu_core.bench.parallel.experiment import candidates_of, parallel_costs, precision, speed_table
+from emu_core.bench.paper import differences, paper_words
+from emu_core.bench.parallel.experiment import candidates_of, parallel_costs, speed_table
 from emu_core.bench.pictures import Picture, bars_picture
 from emu_core.bench.report import BenchReport
-from emu_core.bench.results import OverSeeds, Results, Score, directions, mean_score, pair_names
+from emu_core.bench.results import Results, directions, mean_score, pair_names
+from emu_core.bench.specs import Column, Figures, Line, TableSpec, paper_table
 from emu_core.bench.tables import RowData, Table, why_missing
 from emu_core.data.language_pairs import LanguagePair
 from emu_core.data.wording import counted
@@ -24,14 +25,14 @@ LABELS, NOTES = _WORDS["labels"], _WORDS["notes"]
 PAPER_TABLES = ("table1", "section3.4", "table2", "table3", "table4", "table5", "table6", "table7")
 _EIGEN = ("variance", "standard_error")
 _PAIR_HEADS = ("model", "trained on")
-_printed = partial(paper_figure, "dual_encoder")
+_spec = partial(TableSpec, "dual_encoder")
 
 
 def report_of(experiment: DualExperiment, results: Results) -> BenchReport:
     """Return the report of finished cells."""
-    systems, pairs = experiment.systems, experiment.pairs
-    make = DualTables(results, systems, pairs)
-    tables = [make.ranking()]
+    systems = experiment.systems
+    make = DualTables(results, systems, experiment.pairs)
+    tables = [ranking := make.ranking()]
     if experiment.data.sts:
         tables.append(make.sts())
     if results.wheres("nli"):
@@ -48,7 +49,7 @@ def report_of(experiment: DualExperiment, results: Results) -> BenchReport:
         facts=_facts(experiment),
         differences=_differences(experiment),
         tables=tuple(tables),
-        pictures=_pictures(make),
+        pictures=_pictures(make, ranking),
         paper=tuple(map(printed_dual_encoder_table, PAPER_TABLES)),
     )
 
@@ -70,14 +71,6 @@ class DualTables:
         # Pair and direction, both ways of each pair.
         self.ways = [(pair_name(*pair), way) for pair in pairs for way in directions([pair])]
 
-    def row(self, system: str, pair: str) -> OverSeeds:
-        """Return a system trained on a pair, over its seeds."""
-        return self.results.of(system, [pair])
-
-    def precision(self, system: str) -> list[Score | None]:
-        """Return P@1 of each pair and direction."""
-        return [precision(self.row(system, pair), DOT, way) for pair, way in self.ways]
-
     def paper_name(self, system: DualEncoderSystem) -> str:
         """Return the paper's model that corresponds to a system; "" if there is none.
 
@@ -89,52 +82,50 @@ class DualTables:
         most = [candidate for candidate in self.systems if candidate is not DualEncoderSystem.PAPER][-1]
         return "multi-task" if system in (most, DualEncoderSystem.PAPER) else ""
 
-    def _lines(
-        self, columns: Iterable[str], score: Callable[[DualEncoderSystem, str], Score | None]
-    ) -> list[GridLine]:
-        """Return a line for each system, with the first reason why one of its pairs is missing."""
-        lines = []
-        for system in self.systems:
-            label, scores = LABELS[system], {column: score(system, column) for column in columns}
-            reasons = why_missing([label], *(self.row(system, name) for name in self.names))
-            lines.append(GridLine((label,), system, scores, self.paper_name(system), reasons))
-        return lines
+    def _line(self, system: DualEncoderSystem, **others: Any) -> Line:
+        """Return the line of a system, with the first reason why one of its pairs is missing."""
+        labels, at, paper = (LABELS[system],), {"system": system}, self.paper_name(system)
+        reasons = why_missing(labels, *(self.results.of(system, (name,)) for name in self.names))
+        return Line(labels, system, at, paper=paper, reasons=reasons, **others)
 
-    def _pair_lines(
-        self, columns: Sequence[str], score: Callable[[OverSeeds, str], Score | None]
-    ) -> list[GridLine]:
+    def _pair_lines(self) -> list[Line]:
         """Return a line for each system and pair."""
-        lines = []
-        for system in self.systems:
-            for name in self.names:
-                row, labels = self.row(system, name), (LABELS[system], name)
-                scores = {column: score(row, column) for column in columns}
-                paper = f"{self.paper_name(system)} {name}"
-                lines.append(GridLine(labels, f"{system} {name}", scores, paper, why_missing(labels, row)))
-        return lines
+        return [
+            Line(
+                labels := (LABELS[system], name),
+                f"{system} {name}",
+                {"system": system, "on": (name,)},
+                paper=f"{self.paper_name(system)} {name}",
+                reasons=why_missing(labels, self.results.of(system, (name,))),
+            )
+            for system in self.systems
+            for name in self.names
+        ]
 
     def ranking(self) -> Table:
         """Return section 3.4: P@1, P@3 and P@10 both ways."""
-        columns = {f"{way} P@{n}": (pair, way, n) for pair, way in self.ways for n in NS}
-
-        def score(system: DualEncoderSystem, column: str) -> Score | None:
-            pair, way, n = columns[column]
-            return precision(self.row(system, pair), DOT, way, n)
-
+        columns = [
+            Column(
+                f"{way} P@{n}",
+                at={"measure": "rank", "part": DOT, "on": (pair,), "where": way, "n": n},
+                paper=way if n == 1 else "",
+            )
+            for pair, way in self.ways
+            for n in NS
+        ]
         counts = ", ".join(f"{count:,} ({way})" for way, count in candidates_of(self.results).items())
-        return grid(
-            "dual_encoder",
-            "ranking",
-            ("model",),
-            list(columns),
-            self._lines(columns, score),
-            printed=lambda row, column: _printed("section3.4", row, column.removesuffix(" P@1")),
-            verdict=self._ranking_verdict(),
-            notes=[NOTES["ranking"].format(counts=counts)],
+        return _spec("ranking", ("model",), columns, printed="section3.4").table(
+            [self._line(system) for system in self.systems],
+            self.results,
+            verdict=self._ranking_verdict,
+            counts=counts,
         )
 
-    def _ranking_verdict(self) -> tuple[str, ...]:
-        means = {system: mean_score(self.precision(system)) for system in self.systems}
+    def _ranking_verdict(self, figures: Mapping[str, Figures]) -> tuple[str, ...]:
+        means = {
+            system: mean_score([figures[system].get(f"{way} P@1") for _, way in self.ways])
+            for system in self.systems
+        }
         plain, base = means.get(DualEncoderSystem.SUM_OF_WORDS), means.get(DualEncoderSystem.TRANSLATION)
         against_plain = (
             f"{LABELS[system]}: P@1 {system_mean:.1f}, mean of {len(self.ways)} directions, "
@@ -151,33 +142,28 @@ class DualTables:
 
     def sts(self) -> Table:
         """Return Tables 2 and 3: Pearson's r of the angle, in each language and across."""
-        columns = sorted(self.results.wheres("sts"), key=lambda name: "-" in name)
-        lines = self._pair_lines(
-            columns, lambda row, column: row.score("sts", "pearson", column, times=100, places=3)
-        )
-        verdict = self._sts_verdict({line.key: line.measured for line in lines})
-        printed = partial(_printed, "table2")
-        return grid("dual_encoder", "sts", _PAIR_HEADS, columns, lines, printed=printed, verdict=verdict)
+        wheres = sorted(self.results.wheres("sts"), key=lambda name: "-" in name)
+        columns = [Column(name, at={"measure": "sts", "part": "pearson", "where": name}) for name in wheres]
+        spec = _spec("sts", _PAIR_HEADS, columns, printed="table2")
+        return spec.table(self._pair_lines(), self.results, verdict=self._sts_verdict)
 
     def nli(self) -> Table:
         """Return Table 4: accuracy of the NLI head trained with the encoder, in each language."""
-        languages = self.results.wheres("nli")
-        lines = self._pair_lines(languages, lambda row, code: Score.of(row.values("nli", "", code)))
-        measured = [line for line in lines if line.measured]
+        columns = [
+            Column(code, at={"measure": "nli", "where": code}, paper=f"XNLI {code}")
+            for code in self.results.wheres("nli")
+        ]
+        spec = _spec("nli", _PAIR_HEADS, columns, printed="table4", measured_only=True)
+        return spec.table(self._pair_lines(), self.results)
 
-        def printed(row: str, code: str) -> str:
-            return _printed("table4", row, f"XNLI {code}")
-
-        return grid("dual_encoder", "nli", _PAIR_HEADS, languages, measured, printed=printed)
-
-    def _sts_verdict(self, scores: Mapping[str, Mapping[str, Score]]) -> tuple[str, ...]:
+    def _sts_verdict(self, figures: Mapping[str, Figures]) -> tuple[str, ...]:
         sentences = []
         for system in self.systems[1:]:
             gains = [
                 ((correlation.mean - plain[where].mean) / 100, f"{where} ({name})")
                 for name in self.names
-                for plain in [scores[f"{DualEncoderSystem.SUM_OF_WORDS} {name}"]]
-                for where, correlation in scores[f"{system} {name}"].items()
+                for plain in [figures[f"{DualEncoderSystem.SUM_OF_WORDS} {name}"]]
+                for where, correlation in figures[f"{system} {name}"].items()
                 if where in plain
             ]
             if gains:
@@ -191,60 +177,54 @@ class DualTables:
 
     def zero_shot(self) -> Table:
         """Return Table 5: a classifier trained in one language, tested in both."""
-        ways = self.results.wheres("zero_shot")
-
-        def score(system: DualEncoderSystem, way: str) -> Score | None:
+        ways, lines = self.results.wheres("zero_shot"), []
+        for system in self.systems:
             # English on English is measured with the model of every pair; the first pair's is shown.
-            scores = (self.row(system, name).score("zero_shot", "", way) for name in self.names)
-            return next(filter(None, scores), None)
-
-        return grid("dual_encoder", "zero_shot", ("model",), ways, self._lines(ways, score))
+            rows = [self.results.of(system, (name,)) for name in self.names]
+            scores = {way: [row.score("zero_shot", "", way) for row in rows] for way in ways}
+            first = {way: next(filter(None, of_pairs), None) for way, of_pairs in scores.items()}
+            lines.append(self._line(system, figures={way: score for way, score in first.items() if score}))
+        return _spec("zero_shot", ("model",), list(map(Column, ways))).table(lines)
 
     def few_shot(self) -> Table:
         """Return Table 6: growing shares of the target language's labels, with the source language's and without."""
-        parts = self.results.of_measure("few_shot")["part"].unique()
-        shares = {f"{part} %": part for part in sorted(parts, key=float)}
+        parts = sorted(self.results.of_measure("few_shot")["part"].unique(), key=float)
         lines = []
         for (source, target), name in zip(self.pairs, self.names, strict=True):
             kinds = {"few_shot": f"100 % {source} + X % {target}", "monolingual": f"X % {target}"}
             for system in self.systems:
-                row = self.row(system, name)
                 for kind, labels in kinds.items():
-                    scores = {column: row.score(kind, part, name) for column, part in shares.items()}
-                    lines.append(
-                        GridLine((LABELS[system], target, labels), f"{system} {target} {kind}", scores)
-                    )
-        heads, measured = ("model", "tested in", "trained on"), [line for line in lines if line.measured]
-        return grid("dual_encoder", "few_shot", heads, list(shares), measured)
+                    at = {"system": system, "on": (name,), "measure": kind, "where": name}
+                    lines.append(Line((LABELS[system], target, labels), f"{system} {target} {kind}", at))
+        heads, columns = (
+            ("model", "tested in", "trained on"),
+            [Column(f"{part} %", at={"part": part}) for part in parts],
+        )
+        return _spec("few_shot", heads, columns, measured_only=True).table(lines, self.results)
 
     def eigen(self) -> Table:
         """Return Table 7: eigen-similarity and its variance."""
-        scores, data = dict[DualEncoderSystem, dict[str, Score | None]](), dict[str, dict[str, RowData]]()
+        lines = []
         for system in self.systems:
-            scores[system], data[system] = {}, {}
+            figures, shown = dict[str, RowData](), dict[str, str]()
             for name in self.names:
-                row = self.row(system, name)
-                means = row.score("eigen", "mean", name, places=3)
-                if means is None:
-                    continue
-                others = {field: float(np.mean(row.numbers("eigen", field, name))) for field in _EIGEN}
-                data[system][name] = {"mean": means.mean, **others, "deviation": means.deviation}
-                variance = Score.of_numbers([others["variance"]], places=3)
-                scores[system] |= {name: means, f"{name} variance": variance}
-        columns = [part for name in self.names for part in (name, f"{name} variance")]
-        lines = self._lines(columns, lambda system, column: scores[system].get(column))
-        printed, verdict = partial(_printed, "table7"), self._eigen_verdict(data)
-        table = grid("dual_encoder", "eigen", ("model",), columns, lines, printed=printed, verdict=verdict)
-        return replace(table, data=data)
+                row = self.results.of(system, (name,))
+                if mean := row.score("eigen", "mean", name):
+                    others = {field: float(np.mean(row.numbers("eigen", field, name))) for field in _EIGEN}
+                    figures[name] = {"mean": mean.mean, **others, "deviation": mean.deviation}
+                    shown |= {name: mean.text, f"{name} variance": f"{others['variance']:.3f}"}
+            lines.append(self._line(system, figures=figures, shown=shown))
+        columns = [Column(name + kind) for name in self.names for kind in ("", " variance")]
+        return _spec("eigen", ("model",), columns, printed="table7").table(lines, verdict=self._eigen_verdict)
 
-    def _eigen_verdict(self, data: Mapping[str, Any]) -> tuple[str, ...]:
+    def _eigen_verdict(self, figures: Mapping[str, Figures]) -> tuple[str, ...]:
         last = self.systems[-1]
         if last in (DualEncoderSystem.TRANSLATION, DualEncoderSystem.HARD_NEGATIVES):
             return (
                 "No running text, dialogues or NLI was given, so that there is no multi-task model to compare with "
                 "translation ranking.",
             )
-        base, last_values = data.get(DualEncoderSystem.TRANSLATION, {}), data.get(last, {})
+        base, last_values = figures.get(DualEncoderSystem.TRANSLATION, {}), figures.get(last, {})
         parts = [
             f"{name} {last_values[name]['mean']:.3f} against {base[name]['mean']:.3f} "
             f"(standard errors {last_values[name]['standard_error']:.3f} and {base[name]['standard_error']:.3f})"
@@ -254,19 +234,16 @@ class DualTables:
         return (f"{LABELS[last]} against translation ranking alone: {'; '.join(parts)}.",) if parts else ()
 
 
-def _pictures(make: DualTables) -> tuple[Picture, ...]:
-    precisions = {LABELS[system]: make.precision(system) for system in make.systems}
-    whole = {
-        name: [(score.mean, score.deviation) for score in scores if score]
-        for name, scores in precisions.items()
-        if all(scores)
+def _pictures(make: DualTables, ranking: Table) -> tuple[Picture, ...]:
+    names, plain = [f"{way} P@1" for _, way in make.ways], LABELS[DualEncoderSystem.SUM_OF_WORDS]
+    scores = {
+        LABELS[system]: [(figures[name]["mean"], figures[name]["deviation"]) for name in names]
+        for system in make.systems
+        if all(name in (figures := ranking.data[system]) for name in names)
     }
-    plain, title = (
-        LABELS[DualEncoderSystem.SUM_OF_WORDS],
-        "Translation ranking, P@1: means over the directions",
-    )
+    title = "Translation ranking, P@1: means over the directions"
     label = "P@1, % (the line is the sum of words)"
-    return (bars_picture("ranking", title, NOTES["bars"], whole, plain, label),) if plain in whole else ()
+    return (bars_picture("ranking", title, NOTES["bars"], scores, plain, label),) if plain in scores else ()
 
 
 def _facts(experiment: DualExperiment) -> dict[str, object]:

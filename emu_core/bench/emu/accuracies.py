@@ -1,7 +1,8 @@
 """The accuracies of Emu's benchmark: of each system by direction and over seeds, compared with the base encoder."""
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, TypedDict
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -9,12 +10,17 @@ from emu_core.bench.emu.experiment import BASE, OURS, THEIRS, EmuExperiment, pee
 from emu_core.bench.paper import paper_words
 from emu_core.bench.papers import Preset
 from emu_core.bench.peers import Peer
-from emu_core.bench.results import PAPER, CellValues, OverSeeds, Results, deviation, spread
-from emu_core.evaluation.significance import Difference, binomial_interval, paired_bootstrap
+from emu_core.bench.results import PAPER, CellValues, OverSeeds, Results, deviation, with_deviation
+from emu_core.bench.specs import Column
+from emu_core.evaluation.significance import Difference, binomial_interval, paired_bootstrap, wilcoxon
 
 _WORDS = paper_words("emu")
 LABELS, NOTES = _WORDS["labels"], _WORDS["notes"]
-HEAD = ("mean", "against base", "directions below base")
+MEAN_COLUMNS = (
+    Column("mean", shown=lambda of: with_deviation(of["mean"], of["mean_deviation"], of["seeds"])),
+    Column("gain", "against base", "{:+.1f}"),
+    Column("below_base", "directions below base", lambda of: ", ".join(of["below_base"]) or "none"),
+)
 AGAINST_BEST = "minus the best peer (95 %)"
 LEVELS = (("***", 0.01), ("**", 0.05), ("*", 0.10))
 PAPERS_SUFFIX = f".{PAPER}"  # of the key of a row with the paper's settings
@@ -54,21 +60,6 @@ class PeerOverSeeds(NamedTuple):
     row: OverSeeds
     whose: str = ""  # learning rate it is: "theirs" or "ours", as in the cells
     rate: str = ""  # the learning rate
-
-
-class SystemFigures(TypedDict):
-    """A system's Acc@1 in percent, a mean over seeds, compared with that of the base encoder."""
-
-    accuracy: dict[str, float]  # by direction, as are deviation and significance
-    deviation: dict[str, float]
-    mean: float  # over the directions
-    mean_deviation: float
-    gain: float
-    least_gain: float
-    below_base: list[str]  # directions
-    significance: dict[str, float | None]
-    seeds: int
-    facts: list[dict[str, object]]  # of each seed's cell
 
 
 class Accuracies:
@@ -136,13 +127,13 @@ class Accuracies:
                 sentences.append(numbers)
         return paired_bootstrap(differences, [numbers.astype(np.int64) for numbers in sentences])
 
-    def base_texts(self) -> tuple[str, ...]:
-        """Return the output of `texts` for the base encoder."""
-        base = self.base_percent()
-        return (f"{base.mean():.1f}", *[""] * (len(HEAD) - 1), *(f"{value:.1f}" for value in base))
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """A column for each direction: its accuracy with its mark, of the output of `numbers`."""
+        return tuple(Column(way, shown=partial(_marked, way)) for way in self.directions)
 
-    def numbers(self, row: OverSeeds) -> SystemFigures:
-        """Return a system's accuracies compared with the base, for JSON."""
+    def numbers(self, row: OverSeeds) -> dict[str, Any]:
+        """Return a system's accuracies in percent, by direction and over all, compared with the base's; for JSON."""
         values, base = self.percent(row), self.base_percent()
         mean, means = values.mean(axis=0), values.mean(axis=1)
         accuracy = dict(zip(self.directions, mean.tolist(), strict=True))
@@ -164,10 +155,24 @@ class Accuracies:
             "facts": [dict(cell.facts) for cell in row.cells],
         }
 
-    def texts(self, row: OverSeeds, numbers: SystemFigures) -> tuple[str, ...]:
-        """Return the columns of HEAD and each direction's accuracy with its marks; `numbers` are the row's."""
-        values = self.percent(row)
-        levels = numbers["significance"].values()
-        shown = [spread(column) + stars(level) for column, level in zip(values.T, levels, strict=True)]
-        below = ", ".join(numbers["below_base"]) or "none"
-        return (spread(values.mean(axis=1)), f"{numbers['gain']:+.1f}", below, *shown)
+    def changes(self, ways: Mapping[str, str], row: OverSeeds) -> dict[str, float | None]:
+        """Return changes relative to the base's accuracy in percent; `ways` are the directions by name."""
+        base, mean = (self.percent(of, list(ways.values())).mean(axis=0) for of in (self.base, row))
+        changes = [None if b == 0 else float(100 * (m - b) / b) for m, b in zip(mean, base, strict=True)]
+        return dict(zip(ways, changes, strict=True))
+
+    def drop(self, with_it: OverSeeds, without: OverSeeds, _: object) -> dict[str, Any]:
+        """Return by how much a system is better than the same one without a component."""
+        drops = self.percent(with_it).mean(axis=0) - self.percent(without).mean(axis=0)
+        p_value = wilcoxon(drops).p_value
+        return {
+            "drop": float(drops.mean()),
+            "p_value": p_value,
+            "significance": level_of(p_value),
+            "directions": dict(zip(self.directions, drops.tolist(), strict=True)),
+        }
+
+
+def _marked(way: str, of: Mapping[str, Any]) -> str:
+    shown = with_deviation(of["accuracy"][way], of["deviation"][way], of["seeds"])
+    return shown + stars(of["significance"][way])

@@ -1,13 +1,14 @@
 """The table and the curve of Emu's benchmark with few labels."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from emu_core.bench.emu.accuracies import LABELS, NOTES, Accuracies, row_label
 from emu_core.bench.emu.experiment import BASE, few_shot_systems
 from emu_core.bench.emu.few_shot import numbers_of_labels
 from emu_core.bench.pictures import Curves, Picture
-from emu_core.bench.tables import Row, RowData, Table
+from emu_core.bench.specs import Column, Line, TableSpec
+from emu_core.bench.tables import Table
 from emu_core.evaluation.significance import student_interval
 
 
@@ -16,24 +17,15 @@ def few_shot_table(accuracies: Accuracies) -> Table:
     experiment = accuracies.experiment
     numbers = numbers_of_labels(experiment.data.train, experiment.config.train_languages)
     base = float(accuracies.base_percent().mean())
-    rows, data = [Row((LABELS[BASE], *[f"{base:.1f}"] * len(numbers)))], dict[str, RowData]()
+    lines = [Line((LABELS[BASE],), shown={str(count): f"{base:.1f}" for count in numbers})]
     for system, rates in few_shot_systems().items():
         key = system.removeprefix("peer.")
-        label = row_label(key)
-        measured = {count: _few_shot(accuracies, system, rates, count) for count in numbers}
+        measured = {str(count): _few_shot(accuracies, system, rates, count) for count in numbers}
         means = {count: figures for count, figures in measured.items() if isinstance(figures, FewShot)}
-        if means:
-            texts = (means[count].text if count in means else "" for count in numbers)
-            rows.append(Row((label, *texts), key))
-            data[key] = {str(count): asdict(figures) for count, figures in means.items()}
-        else:
-            rows.append(Row((label,), key, str(measured[numbers[0]])))
-            data[key] = {"not_measured": str(measured[numbers[0]])}
-    head = ("system", *(f"{count} labels" for count in numbers))
-    notes = (NOTES["few_shot"], NOTES["rates"])
-    return Table(
-        "few_shot", "Few labels an intent: Acc@1 in percent", head, tuple(rows), notes=notes, data=data
-    )
+        reason = "" if means else str(measured[str(numbers[0])])
+        lines.append(Line((row_label(key),), key, figures=means, missing=reason))
+    columns = [Column(str(count), f"{count} labels") for count in numbers]
+    return TableSpec("emu", "few_shot", ("system",), columns, ("few_shot", "rates"), missing="").table(lines)
 
 
 @dataclass(frozen=True)
@@ -46,9 +38,7 @@ class FewShot:
     draws: int
     learning_rate: str  # whose it is, of a peer that is trained
 
-    @property
-    def text(self) -> str:
-        """The mean, and half of the interval."""
+    def __str__(self) -> str:
         return f"{self.mean:.1f}" + ("" if self.high is None else f" ±{self.high - self.mean:.1f}")
 
 

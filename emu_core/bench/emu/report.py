@@ -1,16 +1,16 @@
 """The report on Emu: Tables 2 to 5, the peers, Figure 2, and what differs from the paper."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 
 from emu_core.bench.emu.accuracies import (
     AGAINST_BEST,
-    HEAD,
     LABELS,
+    MEAN_COLUMNS,
     NOTES,
     PAPERS_SUFFIX,
     Accuracies,
-    level_of,
     row_label,
     stars,
 )
@@ -28,22 +28,65 @@ from emu_core.bench.emu.experiment import (
 )
 from emu_core.bench.emu.few_shot_table import few_shot_picture, few_shot_table
 from emu_core.bench.emu.new_intents_table import new_intents_table
-from emu_core.bench.paper import differences, paper_numbers, paper_table
+from emu_core.bench.paper import differences, paper_numbers
 from emu_core.bench.papers import EmuPart
 from emu_core.bench.peers import Peer
 from emu_core.bench.pictures import IntentMaps, Picture, bars_picture
 from emu_core.bench.report import BenchReport
-from emu_core.bench.results import COSTS, OverSeeds, Results, Score, mean_score
-from emu_core.bench.tables import MEMORY_NOTE, Row, RowData, Show, Table, system_table, warnings_of
+from emu_core.bench.results import COSTS, OverSeeds, Results, mean_score
+from emu_core.bench.specs import (
+    COST_COLUMNS,
+    MEMORY_NOTE,
+    Column,
+    Figures,
+    Line,
+    TableSpec,
+    paper_table,
+)
+from emu_core.bench.tables import Row, Table, warnings_of
 from emu_core.evaluation.arrays import pair_name
 from emu_core.evaluation.significance import wilcoxon
 
-_COSTS_HEAD = ("seconds of training", "CPU seconds", "seconds in all", "peak MB", "as classifier")
+_COUNTS = {
+    "train": "train",
+    "test": "test",
+    "classes": "intents",
+    "test_classes": "intents in test",
+    "least": "smallest intent",
+    "most": "largest intent",
+}
+_PEER_COLUMNS = (
+    Column("against_best_peer", AGAINST_BEST),
+    COST_COLUMNS[0],
+    replace(COST_COLUMNS[1], shown=lambda of: f"{of['cpu_seconds']:.1f}" if of.get("cpu_seconds") else ""),
+    *COST_COLUMNS[2:4],
+    Column("as_classifier", "as classifier", "{:.1f}"),
+)
 _COMPONENTS = {
     "language discriminator": ("emu", "emu-without-ld"),
     "center loss": ("emu-without-ld", "emu-without-ld-cl"),
 }
+_OF_BASE = {"gain": "", "below_base": ""}  # its row says nothing of itself
 _DATASETS = ("HotelQA", "ATIS", "Quora")
+_spec = partial(TableSpec, "emu", missing="")
+
+
+def _differing(of: Figures) -> str:
+    drops = list(of["directions"].values())
+    return f"{wilcoxon(drops).n} of {len(drops)}"
+
+
+_TABLE_5 = _spec(
+    "table5",
+    ("component",),
+    (
+        Column("drop", shown=lambda of: f"{of['drop']:+.2f}{stars(of['significance'])}"),
+        Column("p_value", "p (Wilcoxon)", "{:.3f}"),
+        Column("n", "directions that differ", _differing),
+        *(Column(dataset, f"paper: {dataset}") for dataset in _DATASETS),
+    ),
+    ("ablation",),
+)
 _BARS = {EmuPart.TABLE_2: "Table 2", EmuPart.PEERS: "Peers"}
 
 
@@ -69,63 +112,62 @@ def report_of(experiment: EmuExperiment, results: Results) -> BenchReport:
 
 def table_1(accuracies: Accuracies) -> Table:
     """Return Table 1: the sentences and intents of the data, by language."""
-    data = accuracies.experiment.data
-    rows, numbers = list[Row](), dict[str, RowData]()
+    data, lines = accuracies.experiment.data, []
     for code in accuracies.experiment.languages:
         train, test = (part.frame[part.frame["language"] == code] for part in (data.train, data.test))
-        counts = {
-            "train": len(train),
-            "test": len(test),
-            "classes": train["intent"].nunique(),
-            "test_classes": test["intent"].nunique(),
-            "least": int(train["intent"].value_counts().min()),
-            "most": int(train["intent"].value_counts().max()),
-        }
-        rows.append(Row((code, *(f"{count:,}" for count in counts.values())), code))
-        numbers[code] = counts
-    head = (
-        "language",
-        "train",
-        "test",
-        "intents",
-        "intents in test",
-        "smallest intent",
-        "largest intent",
-    )
-    return Table("table1", "Table 1: sentences and intents", head, tuple(rows), data=numbers)
+        of_intent = train["intent"].value_counts()
+        counts = (
+            len(train),
+            len(test),
+            len(of_intent),
+            test["intent"].nunique(),
+            of_intent.min(),
+            of_intent.max(),
+        )
+        lines.append(Line((code,), code, figures=dict(zip(_COUNTS, map(int, counts), strict=True))))
+    return _spec(
+        "table1", ("language",), [Column(name, head, "{:,}") for name, head in _COUNTS.items()], ()
+    ).table(lines)
 
 
 def table_2(accuracies: Accuracies) -> Table:
     """Return our Table 2 with the paper's means."""
-    encoder, translation = (
-        accuracies.experiment.config.encoder,
-        accuracies.results.of(TRANSLATION, seeds=(0,)),
-    )
-    if not accuracies.experiment.data.translations:
-        translation = OverSeeds((), NOTES["no_translations"])
-    keys = [
-        *benchmarked_methods(),
-        *(f"{name}{PAPERS_SUFFIX}" for name in PAPER_ORDER if accuracies.with_papers),
-    ]
+    encoder, given = accuracies.experiment.config.encoder, accuracies.experiment.data.translations
+    translation = accuracies.results.of(TRANSLATION, seeds=(0,))
+    papers_own = PAPER_ORDER if accuracies.with_papers else ()
+    keys = [*benchmarked_methods(), *(f"{name}{PAPERS_SUFFIX}" for name in papers_own)]
     systems = [
-        ("mt", f"MT + {encoder} as a monolingual encoder", translation),
+        (
+            "mt",
+            f"MT + {encoder} as a monolingual encoder",
+            translation if given else OverSeeds((), NOTES["no_translations"]),
+        ),
         (BASE, f"{encoder} ({LABELS[BASE]})", accuracies.base),
         *((key, row_label(key), accuracies.of(key)) for key in keys),
     ]
+    paper = Column("paper", f"paper's mean ({' / '.join(_DATASETS)})")
+    return _spec("table2", ("method",), (*MEAN_COLUMNS, *accuracies.columns, paper), ("marks",)).table(
+        [
+            Line.of(
+                key,
+                label,
+                row,
+                accuracies.numbers,
+                paper=_paper_means(key),
+                **(_OF_BASE if key == BASE else {}),
+            )
+            for key, label, row in systems
+        ],
+        warnings=warnings_of([(label, row) for _, label, row in systems]),
+    )
 
-    def show(name: str, row: OverSeeds) -> tuple[tuple[str, ...], RowData]:
-        numbers = accuracies.numbers(row)
-        texts = accuracies.base_texts() if name == BASE else accuracies.texts(row, numbers)
-        means, name = "not in the paper", name.removesuffix(PAPERS_SUFFIX)
-        if name in ("mt", BASE, *PAPER_ORDER):
-            printed = "mt-sent2vec" if name == "mt" else name
-            means = " / ".join(f"{paper_mean(dataset, printed):.1f}" for dataset in _DATASETS)
-        return (*texts, means), numbers
 
-    head = ("method", *HEAD, *accuracies.directions, f"paper's mean ({' / '.join(_DATASETS)})")
-    warnings, notes = warnings_of([(label, row) for _, label, row in systems]), (NOTES["marks"],)
-    title = "Table 2: Acc@1 in percent"
-    return system_table("table2", title, head, systems, show, warnings=warnings, notes=notes)
+def _paper_means(key: str) -> str:
+    """Return the means of a row's system in the paper, on each of its data sets."""
+    name = "mt-sent2vec" if key == "mt" else key.removesuffix(PAPERS_SUFFIX)
+    if name not in paper_numbers("emu")["table2"]["datasets"]["HotelQA"]:
+        return "not in the paper"
+    return " / ".join(f"{paper_mean(dataset, name):.1f}" for dataset in _DATASETS)
 
 
 def paper_mean(dataset: str, method: str) -> float:
@@ -138,79 +180,44 @@ def table_3(accuracies: Accuracies) -> Table:
     """Return Table 3: Emu w/o LD trained on each mix of three languages, in their nine directions."""
     mixes = training_sets(accuracies.experiment.languages)
     single = [mix[0] for mix in mixes if len(mix) == 1]
-    directions = [pair_name(source, target) for source in single for target in single]
+    ways = [pair_name(source, target) for source in single for target in single]
+    changes = partial(accuracies.changes, dict(zip(ways, ways, strict=True)))
     systems = [("+".join(mix), " + ".join(mix), accuracies.of("emu-without-ld", mix)) for mix in mixes]
-    ways = {key: dict(zip(directions, directions, strict=True)) for key, _, _ in systems}
-    title, head = "Table 3: training languages", ("trained on", *directions)
-    return system_table(
-        "table3", title, head, systems, _relative(accuracies, ways), notes=(NOTES["relative"],)
-    )
+    return _relative("table3", "trained on", ways).table([Line.of(*system, changes) for system in systems])
 
 
 def table_4(accuracies: Accuracies) -> Table:
     """Return Table 4: Emu w/o LD by the language of the queries (rows) and of the pool (columns)."""
     row, languages = accuracies.of("emu-without-ld"), accuracies.experiment.languages
     ways = {source: {target: pair_name(source, target) for target in languages} for source in languages}
-    systems = [(source, source, replace(row, asked=0)) for source in languages]
-    title = (
-        f"Table 4: all ordered pairs, trained on {' + '.join(accuracies.experiment.config.train_languages)}"
-    )
+    lines = [
+        Line.of(source, source, replace(row, asked=0), partial(accuracies.changes, ways[source]))
+        for source in languages
+    ]
     if not row.cells:
-        systems = [("emu-without-ld", LABELS["emu-without-ld"], row)]
-    title = row.named(title) if row.cells else title
-    head = ("queries in \\ pool in", *languages)
-    return system_table(
-        "table4", title, head, systems, _relative(accuracies, ways), notes=(NOTES["relative"],)
-    )
+        lines = [Line((LABELS["emu-without-ld"],), "emu-without-ld", missing=row.reason)]
+    trained_on = " + ".join(accuracies.experiment.config.train_languages)
+    table = _relative("table4", "queries in \\ pool in", languages).table(lines, trained_on=trained_on)
+    return replace(table, title=row.named(table.title)) if row.cells else table
 
 
-def _relative(accuracies: Accuracies, ways: Mapping[str, Mapping[str, str]]) -> Show:
-    """Return what shows changes relative to the base's accuracy; `ways` are each row's directions by column."""
-
-    def show(key: str, row: OverSeeds) -> tuple[tuple[str, ...], RowData]:
-        directions = list(ways[key].values())
-        base, mean = accuracies.base_percent(directions), accuracies.percent(row, directions).mean(axis=0)
-        changes = [None if b == 0 else float(100 * (m - b) / b) for m, b in zip(mean, base, strict=True)]
-        texts = tuple("n/a" if change is None else f"{change:+.1f} %" for change in changes)
-        return texts, dict(zip(ways[key], changes, strict=True))
-
-    return show
+def _relative(name: str, head: str, columns: Iterable[str]) -> TableSpec:
+    changes = [Column(column, shown="{:+.1f} %") for column in columns]
+    return _spec(name, (head,), changes, ("relative",), missing="n/a")
 
 
 def table_5(accuracies: Accuracies) -> Table:
     """Return Table 5: the contribution of each component of Emu, with a Wilcoxon test over the directions."""
-    paper = paper_numbers("emu")
-    pairs = {
-        f"{name}{suffix}": [accuracies.of(f"{method}{suffix}") for method in with_and_without]
-        for suffix in ("", *[PAPERS_SUFFIX] * accuracies.with_papers)
-        for name, with_and_without in _COMPONENTS.items()
-    }
-
-    def show(component: str, _: OverSeeds) -> tuple[tuple[str, ...], RowData]:
-        with_it, without = (accuracies.percent(row).mean(axis=0) for row in pairs[component])
-        drops = with_it - without
-        test, printed = wilcoxon(drops), paper["table5"][component.removesuffix(PAPERS_SUFFIX)]
-        level = level_of(test.p_value)
-        texts = (
-            f"{drops.mean():+.2f}{stars(level)}",
-            f"{test.p_value:.3f}",
-            f"{test.n} of {len(drops)}",
-            *(f"{printed[d]['drop']:+.2f}{printed[d]['mark']}" for d in _DATASETS),
-        )
-        return texts, {
-            "drop": float(drops.mean()),
-            "p_value": test.p_value,
-            "significance": level,
-            "directions": dict(zip(accuracies.directions, drops.tolist(), strict=True)),
-        }
-
-    printed_heads = (f"paper: {dataset}" for dataset in _DATASETS)
-    head = ("component", "drop", "p (Wilcoxon)", "directions that differ", *printed_heads)
-    systems = [
-        (name, row_label(name), min(with_and_without, key=lambda row: len(row.cells)))
-        for name, with_and_without in pairs.items()
-    ]
-    return system_table("table5", "Table 5: ablation", head, systems, show, notes=(NOTES["ablation"],))
+    lines = []
+    for suffix in ("", *[PAPERS_SUFFIX] * accuracies.with_papers):
+        for name, methods in _COMPONENTS.items():
+            pair, key = [accuracies.of(f"{method}{suffix}") for method in methods], f"{name}{suffix}"
+            fewer, printed = min(pair, key=lambda row: len(row.cells)), paper_numbers("emu")["table5"][name]
+            shown = {
+                dataset: f"{printed[dataset]['drop']:+.2f}{printed[dataset]['mark']}" for dataset in _DATASETS
+            }
+            lines.append(Line.of(key, row_label(key), fewer, partial(accuracies.drop, *pair), **shown))
+    return _TABLE_5.table(lines)
 
 
 def peers_table(accuracies: Accuracies) -> Table:
@@ -222,41 +229,26 @@ def peers_table(accuracies: Accuracies) -> Table:
     systems += [(name, peer.label, peer.row) for name, peer in peers.items()]
     best = accuracies.best({name: peer.row for name, peer in peers.items()})
 
-    def show(name: str, row: OverSeeds) -> tuple[tuple[str, ...], RowData]:
-        languages = row.cells[0].wheres("classified")
-        scores = {code: Score.of(row.values("classified", "", code)) for code in languages}
-        as_classifier = mean_score(list(scores.values()))
-        costs, numbers = {cost: row.mean(cost) for cost in COSTS}, accuracies.numbers(row)
-        # The columns of costs are shown between those of the mean and those of the directions.
-        texts = accuracies.texts(row, numbers)
-        against = None if best in ("", name) else accuracies.difference(row, peers[best].row)
-        shown = (
-            "" if against is None else str(against),
-            f"{costs['seconds']:.1f}",
-            f"{costs['cpu_seconds']:.1f}" if costs["cpu_seconds"] else "",
-            f"{costs['seconds_whole']:.1f}",
-            f"{costs['peak_mb']:.0f}",
-            "" if as_classifier is None else f"{as_classifier:.1f}",
-        )
-        return (*texts[: len(HEAD)], *shown, *texts[len(HEAD) :]), {
-            **numbers,
+    def measure(name: str, row: OverSeeds) -> Figures:
+        scores = {code: row.score("classified", "", code) for code in row.cells[0].wheres("classified")}
+        is_best = best in ("", name)
+        return {
+            **accuracies.numbers(row),
             "learning_rate": peers[name].rate if name in peers else "",
-            **costs,
-            "against_best_peer": None if against is None else asdict(against),
-            "as_classifier": as_classifier,
+            **{cost: row.mean(cost) for cost in COSTS},
+            "against_best_peer": None if is_best else accuracies.difference(row, peers[best].row),
+            "as_classifier": mean_score(list(scores.values())),
             "as_classifier_by_language": {code: score.mean for code, score in scores.items() if score},
         }
 
-    title, head = (
-        "Peers: Acc@1 in percent, time and memory",
-        ("system", *HEAD, AGAINST_BEST, *_COSTS_HEAD, *accuracies.directions),
+    base = Line((LABELS[BASE],), figures=accuracies.numbers(accuracies.base), shown=_OF_BASE)
+    columns = (*MEAN_COLUMNS, *_PEER_COLUMNS, *accuracies.columns)
+    notes = ("retrieval", "budget", "rates", "against_best", "seconds", "memory", "marks")
+    table = _spec("peers", ("system",), columns, notes).table(
+        [base, *(Line.of(name, label, row, partial(measure, name)) for name, label, row in systems)],
+        peak=MEMORY_NOTE,
     )
-    general_notes = [NOTES[name] for name in ("retrieval", "budget", "rates", "against_best", "seconds")]
-    notes = (*general_notes, f"{MEMORY_NOTE} {NOTES['memory']}", NOTES["marks"])
-    table = system_table("peers", title, head, systems, show, notes=notes)
-    texts, blank = accuracies.base_texts(), [""] * (1 + len(_COSTS_HEAD))
-    base = Row((LABELS[BASE], *texts[: len(HEAD)], *blank, *texts[len(HEAD) :]))
-    return replace(table, rows=(base, *table.rows), verdict=_peers_verdict(systems, accuracies))
+    return replace(table, verdict=_peers_verdict(systems, accuracies))
 
 
 def _peers_verdict(systems: Sequence[tuple[str, str, OverSeeds]], accuracies: Accuracies) -> tuple[str, ...]:

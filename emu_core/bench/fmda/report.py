@@ -1,18 +1,29 @@
 """The report on FMDA: Tables 2 to 6 and 9, the language probes, Figure 4, and what differs from the paper."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from emu_core.bench.fmda.experiment import ABLATION, NEW, PAPERS_OWN, FmdaExperiment, FmdaSystem
-from emu_core.bench.paper import GridLine, differences, grid, paper_numbers, paper_table, paper_words
+from emu_core.bench.paper import differences, paper_numbers, paper_words
 from emu_core.bench.papers import FmdaPart
 from emu_core.bench.pictures import GroupMaps, Picture, bars_picture
 from emu_core.bench.report import BenchReport
-from emu_core.bench.results import CellValues, OverSeeds, Results, Score, pair_names
-from emu_core.bench.tables import NOT_MEASURED, Table, costs_table
+from emu_core.bench.results import CellValues, OverSeeds, Results, Score, directions, pair_names
+from emu_core.bench.specs import (
+    Address,
+    Column,
+    Figures,
+    Line,
+    TableSpec,
+    costs_table,
+    paper_table,
+    scores_at,
+)
+from emu_core.bench.tables import NOT_MEASURED, Table
 from emu_core.data.language_pairs import LanguagePair
 from emu_core.encoders.registry import encoder_kind
 from emu_core.evaluation.arrays import pair_name
@@ -22,6 +33,7 @@ from emu_core.methods.fmda.parts import Part
 _WORDS = paper_words("fmda")
 LABELS, NOTES = _WORDS["labels"], _WORDS["notes"]
 _HEADS = ("model", "embedding")
+_spec = partial(TableSpec, "fmda", missing=NOT_MEASURED)
 _PART_LABELS = {Part.CLS: "[CLS]", Part.MEAN: "mean pooling"}
 _SENSE = (Part.MEANING, Part.TEMPLATE, Part.RESIDUAL)
 
@@ -42,14 +54,11 @@ class _SystemPart(NamedTuple):
         """The names of system and embedding in a table."""
         return LABELS[self.system], _PART_LABELS.get(self.part, self.part.value)
 
-
-class Column(NamedTuple):
-    """A column of a table."""
-
-    name: str  # such as "en-de", or "en (en-de)": English, by the model trained on en-de
-    on: str  # the pair that its systems are trained on
-    measure: str
-    where: str  # the direction, the language or the pair
+    @property
+    def at(self) -> Address:
+        """Where its figures are; those of the frozen encoder are of no pair and of one seed."""
+        frozen = {"on": (), "seeds": (0,)} if self.system is FmdaSystem.BASE else {}
+        return {"system": self.system, "part": self.part, **frozen}
 
 
 _CLS, _MEAN = _SystemPart(FmdaSystem.BASE, Part.CLS), _SystemPart(FmdaSystem.BASE, Part.MEAN)
@@ -59,7 +68,7 @@ _TWO_STAGE = tuple(_SystemPart(FmdaSystem.TWO_STAGE, part) for part in _SENSE)
 _MAIN_ROWS = (_CLS, _MEAN, _BASELINE, *_FMDA)
 _LANGUAGE = _SystemPart(FmdaSystem.FMDA, Part.LANGUAGE)
 _PROBED = (_CLS, _MEAN, _SystemPart(FmdaSystem.BASELINE, Part.LANGUAGE), _BASELINE, _LANGUAGE, *_FMDA)
-_PROBES = {"probe": "{1}: probe", "neighbours": "{1}: neighbours in own language"}
+_PROBES = {"probe": "probe", "neighbours": "neighbours in own language"}
 
 
 @dataclass(frozen=True)
@@ -138,20 +147,12 @@ class FmdaTables:
         if part == FmdaPart.TABLE_9:
             return self._table_9()
         name, layout = part if part == FmdaPart.PROBES else f"table{part}", _TABLES[FmdaPart(part)]
-        shown = [column for measure in layout.measures for column in self._columns(measure, layout.pairs)]
-        notes = [NOTES[name_of_note] for name_of_note in layout.notes]
-        verdict = self._verdicts.get(part, tuple)()
+        suffix, notes, verdict = "", layout.notes, self._verdicts.get(part, lambda _: ())
         if new:
-            shown = [column._replace(measure=column.measure + NEW) for column in shown]
-            name, notes, verdict = f"{name}_new", [*notes, NOTES["new"]], ()
-        columns = {
-            name_of_note.name: _PROBES.get(name_of_note.measure, "{}").format(
-                name_of_note.name, name_of_note.on
-            )
-            for name_of_note in shown
-        }
-        lines = [self._line(subject, shown) for subject in (*layout.rows, *self._papers_own(part))]
-        return grid("fmda", name, _HEADS, columns, lines, verdict=verdict, notes=notes, missing=NOT_MEASURED)
+            name, suffix, notes, verdict = f"{name}_new", NEW, (*notes, "new"), lambda _: ()
+        columns = [col for measure in layout.measures for col in self._columns(measure, layout.pairs, suffix)]
+        lines = [self._line(subject, columns) for subject in (*layout.rows, *self._papers_own(part))]
+        return _spec(name, _HEADS, columns, notes).table(lines, self.results, verdict=verdict)
 
     def _papers_own(self, part: str) -> tuple[_SystemPart, ...]:
         """Return the rows of systems with the paper's settings, if they were asked for."""
@@ -166,66 +167,63 @@ class FmdaTables:
             self.results.of(system, seeds=(0,)) if system == FmdaSystem.BASE else self.results.of(system, on)
         )
 
-    def _columns(self, measure: str, pairs: int | None = None) -> list[Column]:
-        """Return both ways of each pair; for template retrieval, the pairs' first and then their second languages."""
+    def _columns(self, measure: str, pairs: int | None = None, suffix: str = "") -> list[Column]:
+        """Return both ways of each pair; for template retrieval, the pairs' first and then their second languages.
+
+        The name of a column is such as "en-de", or "en (en-de)": English, by the model trained on en-de.
+        """
         named = [(pair, pair_name(*pair)) for pair in self.pairs[:pairs]]
+        shown = [
+            (f"{pair[side]} ({on})", "", measure, on, pair[side]) for side in (0, 1) for pair, on in named
+        ]
         if measure == "translation":
-            ways = [(pair_name(*way), on) for pair, on in named for way in (pair, pair[::-1])]
-            return [Column(way, on, measure, way) for way, on in ways]
+            shown = [(way, "", measure, on, way) for pair, on in named for way in directions([pair])]
         if measure in _PROBES:
-            return [Column(f"{on} {probe}", on, probe, on) for _, on in named for probe in _PROBES]
+            probes = _PROBES.items()
+            shown = [
+                (f"{on} {probe}", f"{on}: {head}", probe, on, on) for _, on in named for probe, head in probes
+            ]
         return [
-            Column(f"{pair[side]} ({on})", on, measure, pair[side]) for side in (0, 1) for pair, on in named
+            Column(name, head, at={"measure": one + suffix, "on": (on,), "where": where})
+            for name, head, one, on, where in shown
         ]
 
     def _values(self, subject: _SystemPart, column: Column) -> CellValues | None:
         """Return an embedding's (seeds, queries) values from 0 to 1 in a column; None if it has none."""
-        return self.row(subject.system, [column.on]).values(column.measure, subject.part, column.where)
+        at = column.at
+        return self.row(subject.system, at["on"]).values(at["measure"], subject.part, at["where"])
 
-    def _score(self, subject: _SystemPart, column: Column) -> Score | None:
-        if column.measure in _PROBES:
-            row = self.row(subject.system, [column.on])
-            return row.score(column.measure, subject.part, column.where)
-        return Score.of(self._values(subject, column))
-
-    def _scores(self, subject: _SystemPart, columns: Sequence[Column]) -> dict[str, Score]:
-        """Return an embedding's measured scores by column."""
-        return {
-            column.name: score for column in columns if (score := self._score(subject, column)) is not None
-        }
-
-    def _line(self, subject: _SystemPart, columns: Sequence[Column]) -> GridLine:
+    def _line(self, subject: _SystemPart, columns: Sequence[Column]) -> Line:
         reasons = []
-        for on in dict.fromkeys(column.on for column in columns):
+        for (on,) in dict.fromkeys(column.at["on"] for column in columns):
             row, label = self.row(subject.system, [on]), f"{LABELS[subject.system]} on {on}"
             if row.reason:
                 reasons.append(f"{label}, {NOT_MEASURED}: {row.reason}")
             elif len(row.cells) < row.asked:
                 reasons.append(f"{label}: {len(row.cells)} of {row.asked} seeds.")
         printed = subject.key.replace("-paper ", " ")
-        return GridLine(subject.labels, subject.key, self._scores(subject, columns), printed, tuple(reasons))
+        return Line(subject.labels, subject.key, subject.at, paper=printed, reasons=tuple(reasons))
 
     def _table_9(self) -> Table:
         """Return Table 9: a model for each pair against one for all pairs."""
         templates = self._columns("template")
-        tasks = {c.name: ([c], Part.MEANING) for c in self._columns("translation") if c.name != c.on}
-        for code in dict.fromkeys(column.where for column in templates):
-            tasks[code] = ([column for column in templates if column.where == code], Part.TEMPLATE)
+        tasks = {c.name: ([c], Part.MEANING) for c in self._columns("translation") if (c.name,) != c.at["on"]}
+        for code in dict.fromkeys(column.at["where"] for column in templates):
+            tasks[code] = ([column for column in templates if column.at["where"] == code], Part.TEMPLATE)
         whole = self.row(FmdaSystem.FMDA, pair_names(self.pairs))
         lines = []
         for name, (asked, part) in tasks.items():
+            one_pair = _SystemPart(FmdaSystem.FMDA, part)
             scores = {
-                "baseline": _mean([self._values(_BASELINE, measure) for measure in asked]),
-                "one pair": _mean(
-                    [self._values(_SystemPart(FmdaSystem.FMDA, part), measure) for measure in asked]
-                ),
-                "all pairs": Score.of(whole.values(asked[0].measure, part, asked[0].where)),
+                "baseline": _mean([self._values(_BASELINE, column) for column in asked]),
+                "one pair": _mean([self._values(one_pair, column) for column in asked]),
+                "all pairs": whole.score(asked[0].at["measure"], part, asked[0].at["where"]),
             }
-            lines.append(GridLine((name,), name, scores, name))
+            measured = {column: score for column, score in scores.items() if score}
+            lines.append(Line((name,), name, figures=measured, paper=name))
         missing = [] if whole.cells else [f"All pairs in one model, {NOT_MEASURED}: {whole.reason}"]
-        columns = paper_numbers("fmda")["table9"]["columns"]
-        notes = [NOTES["pairs"], *missing]
-        return grid("fmda", "table9", ("task",), columns, lines, notes=notes, missing=NOT_MEASURED)
+        columns = list(map(Column, paper_numbers("fmda")["table9"]["columns"]))
+        return _spec("table9", ("task",), columns, ("pairs",)).table(lines, more_notes=missing)
 
     def costs(self) -> Table:
         """Return time and memory of each system and the pairs it is trained on."""
@@ -233,13 +231,13 @@ class FmdaTables:
         for system, on in dict.fromkeys((cell.system, cell.on) for cell, _ in self.results.measured()):
             key = f"{system}.{'+'.join(on)}" if on else system
             lines.append(((LABELS[system], " + ".join(on)), key, self.row(system, on)))
-        return costs_table(self.results, lines, NOTES["costs"])
+        return costs_table("fmda", self.results, lines)
 
-    def _probes_verdict(self) -> tuple[str, ...]:
-        columns, sentences = self._columns("probe"), []
-        probed = [self._scores(subject, columns) for subject in (_CLS, _LANGUAGE, _FMDA[0])]
+    def _probes_verdict(self, figures: Mapping[str, Figures]) -> tuple[str, ...]:
+        sentences = []
         for name in pair_names(self.pairs):
-            cls, language, meaning = (scores.get(f"{name} probe") for scores in probed)
+            probed = (figures[subject.key].get(f"{name} probe") for subject in (_CLS, _LANGUAGE, _FMDA[0]))
+            cls, language, meaning = probed
             if cls and language and meaning:
                 sentences.append(
                     f"{name}: a linear probe is right on {language.mean:.1f} % of language embeddings and "
@@ -248,13 +246,13 @@ class FmdaTables:
                 )
         return tuple(sentences)
 
-    def _meaning_verdict(self) -> tuple[str, ...]:
+    def _meaning_verdict(self, figures: Mapping[str, Figures]) -> tuple[str, ...]:
         """Say whether FMDA's meaning beats the others, and whether its residual is the worst, in every direction."""
         columns = self._columns("translation")
         sentences = [self._against(columns, other) for other in (_CLS, _MEAN, _BASELINE)]
-        *wanted, residual = scores_of_parts = [self._scores(subject, columns) for subject in _FMDA]
-        if all(len(scores) == len(columns) for scores in scores_of_parts):
-            better = [c.name for c in columns if any(s[c.name].mean <= residual[c.name].mean for s in wanted)]
+        *wanted, residual = parts = [figures[subject.key] for subject in _FMDA]
+        if all(len(scores) == len(columns) for scores in parts):
+            better = [name for name in residual if any(s[name].mean <= residual[name].mean for s in wanted)]
             worst = f"not the worst of the three in {', '.join(better)}"
             sentences.append(
                 "Of FMDA's embeddings of sense the residual one is "
@@ -282,10 +280,11 @@ class FmdaTables:
             f"{least.difference:+.1f} ({name}, 95 % interval {least.low:+.1f} to {least.high:+.1f})."
         )
 
-    def _two_stage_verdict(self) -> tuple[str, ...]:
+    def _two_stage_verdict(self, _: object) -> tuple[str, ...]:
         """Say by how much the two-stage template embedding leads in template retrieval."""
         columns, led = self._columns("template"), _SystemPart(FmdaSystem.TWO_STAGE, Part.TEMPLATE)
-        scores_by_row = {subject: self._scores(subject, columns) for subject in (*_MAIN_ROWS, *_TWO_STAGE)}
+        rows = (*_MAIN_ROWS, *_TWO_STAGE)
+        scores_by_row = {subject: scores_at(self.results, columns, subject.at) for subject in rows}
         whole = {subject: scores for subject, scores in scores_by_row.items() if len(scores) == len(columns)}
         led_scores = whole.pop(led, None)
         if led_scores is None or not whole:

@@ -11,11 +11,11 @@ import numpy as np
 
 from emu_core.api.pretrain import Texts
 from emu_core.bench.experiment import DataFields, Experiment
-from emu_core.bench.paper import paper_words
 from emu_core.bench.papers import ParallelBench
 from emu_core.bench.parallel.texts import BenchTexts, read_bench_texts
-from emu_core.bench.results import Cell, CellResult, Key, OverSeeds, Results, Score, numbers, pair_names
-from emu_core.bench.tables import Row, RowData, Table, costs_table
+from emu_core.bench.results import Cell, CellResult, Key, OverSeeds, Results, numbers, pair_names
+from emu_core.bench.specs import Column, Line, TableSpec, costs_table
+from emu_core.bench.tables import Table
 from emu_core.data.texts.held_out import hold_out, usual_count, with_language
 from emu_core.data.texts.parallel import ParallelText, languages_of, names_of
 from emu_core.data.texts.tasks import Tasks
@@ -32,8 +32,6 @@ from emu_core.runs.costs import Pace, Took, now, since
 from emu_core.training.fit import Fitted, Trainer, fit
 
 QUICK_EPOCHS = 5
-MISSING = "–"
-_NOTES = paper_words("parallel")["notes"]
 
 
 @dataclass(frozen=True)
@@ -178,16 +176,23 @@ def rank_values(
     return values
 
 
-def precision(row: OverSeeds, by: str, way: str, n: int = 1) -> Score | None:
-    """Return P@n in a direction, ranked by "cosine", "euclid" or "dot"; None if it was not measured."""
-    ranks = row.values("rank", by, way)
-    return Score.of(None if ranks is None else (ranks <= n).astype(np.float64))
-
-
 def candidates_of(results: Results) -> dict[str, int]:
     """Return the number of targets that each source was compared with, by direction."""
     candidates = results.of_measure("candidates").groupby("where", sort=False)["value"].last()
     return {str(where): int(count) for where, count in candidates.items()}
+
+
+_SPEED = TableSpec(
+    "parallel",
+    "speed",
+    ("model", "trained on"),
+    (
+        Column("seconds", "pairs a second", "{:,.0f}"),
+        Column("ratio_seconds", "ratio", "{:.2f}"),
+        Column("cpu_seconds", "pairs a CPU second", "{:,.0f}"),
+        Column("ratio_cpu_seconds", "ratio (CPU)", "{:.2f}"),
+    ),
+)
 
 
 def speed_table(
@@ -197,22 +202,15 @@ def speed_table(
 
     The plain system is the one trained on the same pairs, or else the one trained on the pair `first`.
     """
-    rows, data = [], dict[str, RowData]()
+    lines = []
     first_speed = _speed(results.of(plain, [first]))
     for system, on, row in results.trained(systems):
-        row_speed, key = _speed(row), f"{system} on {', '.join(on)}"
-        if not row_speed:
-            continue
+        speed, names = _speed(row), ", ".join(on)
         base = _speed(results.of(plain, on)) or first_speed
-        ratios = {f"ratio_{name}": row_speed[name] / base[name] for name in row_speed} if base else {}
-        data[key] = {**row_speed, **ratios}
-        texts = []
-        for name, speed in row_speed.items():
-            texts += [f"{speed:,.0f}", f"{ratios[f'ratio_{name}']:.2f}" if ratios else MISSING]
-        rows.append(Row((labels[system], ", ".join(on), *texts), key))
-    head = ("model", "trained on", "pairs a second", "ratio", "pairs a CPU second", "ratio (CPU)")
-    title = "Training speed beside the plain sum of words"
-    return Table("speed", title, head, tuple(rows), notes=(_NOTES["speed"],), data=data)
+        ratios = {f"ratio_{name}": speed[name] / base[name] for name in speed} if base else {}
+        if speed:
+            lines.append(Line((labels[system], names), f"{system} on {names}", figures={**speed, **ratios}))
+    return _SPEED.table(lines)
 
 
 def parallel_costs(results: Results, systems: Sequence[str], labels: Mapping[str, str]) -> Table:
@@ -221,7 +219,7 @@ def parallel_costs(results: Results, systems: Sequence[str], labels: Mapping[str
         ((labels[system], ", ".join(on)), f"{system} on {', '.join(on)}", row)
         for system, on, row in results.trained(systems)
     ]
-    return costs_table(results, lines, _NOTES["costs"])
+    return costs_table("parallel", results, lines)
 
 
 def _speed(row: OverSeeds) -> dict[str, float]:
