@@ -3,7 +3,6 @@
 import gc
 import multiprocessing
 import os
-import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -25,12 +24,8 @@ FIRST = (
 
 
 def pytest_configure() -> None:
-    """Compute on one thread, here and in processes that tests start; two cost a third more on small products.
-
-    Nothing waits until the disk has what was written: no test cuts the power.
-    """
+    """Compute on one thread, here and in processes that tests start; two cost a third more on small products."""
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # before any test imports torch
-    os.fsync = lambda _: None
 
 
 @pytest.hookimpl(wrapper=True)
@@ -67,19 +62,6 @@ def kernel() -> Iterator["AsyncKernelManager"]:
     run_sync(manager.start_kernel)(extra_arguments=["--log-level=ERROR"], env=os.environ | INLINE | changes)
     yield manager
     run_sync(manager.shutdown_kernel)(now=True)
-
-
-@pytest.fixture(scope="session", autouse=True)
-def fitted_once() -> Iterator[None]:
-    """Fit a logistic regression once on the same vectors and labels: a fifth of the time went into repeating that."""
-    with pytest.MonkeyPatch.context() as patch:
-        if "sklearn.linear_model" in sys.modules:  # is imported with the modules of tests that compute
-            from sklearn.linear_model import LogisticRegression
-
-            from tests.support.fitted_once import once
-
-            patch.setattr(LogisticRegression, "fit", once(LogisticRegression.fit))
-        yield
 
 
 @pytest.fixture
