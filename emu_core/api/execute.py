@@ -17,6 +17,7 @@ from emu_core.methods.registry import parts_of_run
 from emu_core.notebook.training import live_progress
 from emu_core.processes import Processes
 from emu_core.reports.card import write_card
+from emu_core.reports.figures import measured_figures
 from emu_core.runs.checkpoint import Checkpoint
 from emu_core.runs.config import RunConfig
 from emu_core.runs.progress import OnProgress, Progress
@@ -123,10 +124,6 @@ def execute(
                 _measured(data, config, base[0] if base else None, outcome),
                 selected_epoch=outcome.fitted.selected_epoch,
                 seconds=round(progress.seconds, 1),
-                new_intents=outcome.metrics.new_intents,
-                cross_validation=outcome.metrics.cross_validation,
-                parts=outcome.metrics.parts,
-                others=outcome.metrics.others,
             )
             progress.phase("saving")
             if processes.main:
@@ -165,11 +162,11 @@ def _teacher(job: Job, parts: Sequence[Part]) -> Encoder:
 def _measured(
     data: LabelledData | ParallelData, config: RunConfig, base: HeldOut | None, outcome: Outcome
 ) -> Metrics:
-    """Return the warnings, and the figures of the trained encoder and of the base encoder."""
+    """Return what the method measured, the warnings, and the figures of the trained and of the base encoder."""
     warnings = outcome.fitted.warnings
     if isinstance(data, ParallelData):
         return replace(
-            parallel_metrics(outcome.encode, data.test or data.dev),
+            parallel_metrics(outcome.metrics, outcome.encode, data.test or data.dev),
             warnings=tuple(dict.fromkeys([*data.tasks.notes, *warnings])),
             measured_on="the test pairs" if data.test else "pairs held out, which chose the epoch",
         )
@@ -178,7 +175,8 @@ def _measured(
     if held_out is not None:
         pool, is_learnt = data.learnt_rows(config), bool(config.train_languages)
         specialised = measure_all(held_out, pool, outcome.encode, is_learnt=is_learnt)
-    return replace(labelled_metrics(held_out, base, specialised), warnings=warnings)
+    metrics = labelled_metrics(outcome.metrics, base, specialised)
+    return replace(metrics.with_figures(measured_figures(base, specialised)), warnings=warnings)
 
 
 def _finish(run: Run, outcome: Outcome, known: TrainedOn, metrics: Metrics, progress: Progress) -> None:

@@ -11,13 +11,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from emu_core.data.cleaning import normal_form
-from emu_core.data.languages import ordered, split_pair
+from emu_core.data.languages import ordered
 from emu_core.data.slots.template_pairs import template_pairs
 from emu_core.data.slots.utterances import Utterance, parse_annotated
 from emu_core.encoders.base import Encoder, FloatArray
 from emu_core.encoders.saved import read_config
 from emu_core.errors import DataError, EncoderError
-from emu_core.evaluation.disentangled import DisentangledMetrics
 from emu_core.methods.fmda.encoder import DisentangledEncoder
 from emu_core.methods.fmda.parts import Part
 from emu_core.methods.registry import methods_that_need
@@ -30,7 +29,6 @@ MOST_PAIRS = 800  # as in the paper's Figure 4
 TEMPLATES, EACH = 4, 5  # as in its Figure 4c: 20 sentences
 MAX_NAMED_TEMPLATES = 7  # templates with their own colour; the eighth colour is grey
 OTHER_TEMPLATES = "… all others"  # sorts after letters and brackets
-PROBE = "Language probe"
 
 
 @dataclass(frozen=True)
@@ -278,29 +276,6 @@ def points_of(sentences: Sequence[Utterance]) -> pd.DataFrame:
             "row": np.arange(len(sentences), dtype=np.int32),
         }
     )
-
-
-def part_table(measured: DisentangledMetrics) -> pd.DataFrame:
-    """Return a row for each embedding that a run measured, its `metrics().parts`.
-
-    Its columns are the percentages of translation retrieval by direction, of template retrieval by language, and of
-    the language probe.
-    """
-    rows = [
-        {"Embedding": part}
-        | {direction(pair): value for pair, value in embedding.translation.items()}
-        | {f"Templates {code}": value for code, value in embedding.template.items()}
-        | ({} if embedding.probe is None else {PROBE: embedding.probe})
-        for part in Part
-        if (embedding := measured.embeddings.get(part)) is not None
-    ]
-    table = pd.DataFrame(rows)
-    return table[sorted(table.columns, key=lambda name: name == PROBE)]
-
-
-def direction(pair: str) -> str:
-    """Return a pair such as "en-de" with an arrow between the codes."""
-    return " → ".join(split_pair(pair) or [pair])
 
 
 def _made(utterances: Sequence[Utterance]) -> dict[int, tuple[Utterance, ...]]:

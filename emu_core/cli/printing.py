@@ -1,11 +1,15 @@
 """Output that several verbs share: tables, the guard and a progress line."""
 
 import sys
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from emu_core.cli.verb import HELP_COLUMNS
+
 if TYPE_CHECKING:
     from emu_core.evaluation.guard import LanguageChange
+    from emu_core.reports.run_figures_as_text import FigureText
 
 
 def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -16,15 +20,26 @@ def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         print("  ".join([first.ljust(widths[0]), *cells]))
 
 
-def print_guard(guard: "Mapping[str, LanguageChange] | None", reason: str = "", *, title: str = "") -> None:
-    """Print what each language gained or lost, below a title, or the reason why that was not measured."""
+def print_figure(title: str, text: "FigureText") -> None:
+    """Print a figure of a run: how to read it, its numbers, and what it says."""
+    print(f"\n{title}")
+    if text.note:
+        print(f"\n{textwrap.fill(text.note, HELP_COLUMNS)}")
+    if text.table:
+        print()
+        print_table(*text.table)
+    if text.sentences:
+        print("".join(f"\n{sentence.text}" for sentence in text.sentences))
+
+
+def print_guard(guard: "Mapping[str, LanguageChange] | None", reason: str = "") -> None:
+    """Print what each language gained or lost, or the reason why that was not measured."""
     if guard is None:
         print(f"\nNot guarded: {reason}")
         return
     from emu_core.reports.figures_as_text import guard_sentences, guard_table
 
-    heading = f"{title}: what" if title else "What"
-    print(f"\n{heading} each language's queries gained or lost, points of Acc@1\n")
+    print("\nWhat each language's queries gained or lost, points of Acc@1\n")
     print_table(*guard_table(guard))
     print("\n" + ("\n".join(guard_sentences(guard).values()) or "No language is seen to lose."))
 

@@ -2,14 +2,14 @@
 
 import argparse
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from emu_core.cli import options as shared
 from emu_core.cli.bench import cells_line, report_of
 from emu_core.cli.hyper_parameters import add_method, changed
-from emu_core.cli.printing import PrintedLine, print_guard, print_table
+from emu_core.cli.printing import PrintedLine, print_figure
 from emu_core.cli.verb import Output, add_verb, option
 from emu_core.methods.presets import presets
 from emu_core.methods.registry import configure, default_method, methods_by_part, methods_that_need
@@ -20,8 +20,6 @@ from emu_core.settings import Settings
 from emu_core.training.method import MethodByPart, Needs
 
 if TYPE_CHECKING:
-    from emu_core.evaluation.disentangled import DisentangledMetrics
-    from emu_core.evaluation.run_metrics import Metrics, RankingMetrics
     from emu_core.training.memory import Forecast
 
 
@@ -200,73 +198,13 @@ def _training_line() -> Callable[[Status], None]:
 
 def _reported(run: Run, options: argparse.Namespace) -> Output:
     """Print the metrics of a finished run, unless JSON is asked for; return them."""
+    from emu_core.reports.figures import told_figures
+
     metrics = run.metrics()
     if not options.json and is_main():
         for warning in metrics.warnings:
             print(f"note: {warning}")
-        if metrics.translation is not None:
-            _print_translations(metrics.translation, metrics.measured_on)
-        else:
-            _print_accuracy(metrics)
+        for title, text in told_figures(metrics).items():
+            print_figure(title, text)
         print(f"{run.folder} in {metrics.seconds:.0f} s")
     return {"run": str(run.folder), **metrics.to_json()}
-
-
-def _print_translations(translation: "Mapping[str, RankingMetrics]", measured_on: str) -> None:
-    from emu_core.reports.figures_as_text import named, text_rows
-
-    print(f"translation retrieval on {measured_on}, %\n")
-    rows = text_rows(
-        (
-            row | {"untrained": "" if row["trained"] else "no such pair was trained on"}
-            for row in named(translation)
-        ),
-        "{name} | {p_at_1:.1f} | {p_at_3:.1f} | {p_at_10:.1f} | {candidates:,} | {untrained}",
-    )
-    print_table(("direction", "P@1", "P@3", "P@10", "among", ""), rows)
-
-
-def _print_accuracy(metrics: "Metrics") -> None:
-    from msgspec import UnsetType
-
-    from emu_core.reports import figures_as_text as metric_rows
-
-    if metrics.is_measured:
-        print(f"leave-one-out Acc@1 %, split {metrics.split}\n")
-        rows = metric_rows.text_rows(
-            metric_rows.directions(metrics), "{pair} | {base:.1f} | {new:.1f} | {gain:+.1f}"
-        )
-        print_table(("direction", "before", "after", "difference"), rows)
-        before, after = metrics.mean_base, metrics.mean_specialised
-        print(f"\nmean over the {metrics.mean_over}: {before:.1f} -> {after:.1f} ({after - before:+.1f})")
-        print_guard(metrics.guard or None, title=metric_rows.RETRIEVAL)
-        if metrics.prediction is not None:
-            print(f"\n{metric_rows.prediction_sentence(metrics.prediction)}")
-            print_guard(metrics.prediction.guard, title=metric_rows.PREDICTION)
-        if metrics.leakage:
-            print("\nLanguage leakage\n")
-            print_table(*metric_rows.leakage_table(metrics.leakage))
-        if metrics.parts is not None:
-            _print_parts(metrics.parts)
-    else:
-        print(metrics.note)
-        if metrics.cross_validation is not None:
-            print(f"\n{metric_rows.cross_validation_sentence(metrics.cross_validation)}")
-    if not isinstance(metrics.new_intents, UnsetType):
-        print(f"\n{metric_rows.new_intent_sentence(metrics.new_intents)}")
-
-
-def _print_parts(parts: "DisentangledMetrics") -> None:
-    from emu_core.api.split import PROBE, part_table
-
-    if parts.counts.translation:
-        table = part_table(parts)
-        print("\nAcc@1 % of each embedding in retrieving translations, and sentences of the same template\n")
-        rows = [
-            [name, *(f"{value:.1f}" for value in values)] for name, *values in table.itertuples(index=False)
-        ]
-        print_table(table.columns, rows)
-        if PROBE in table:
-            print(f"\n{PROBE}: accuracy of a linear probe that predicts the language from the embedding, %")
-    for note in parts.notes:
-        print(f"note: {note}")

@@ -6,6 +6,7 @@ from typing import Any
 
 import pandas as pd
 
+from emu_core.data.languages import split_pair
 from emu_core.data.repeats import sentence_groups
 from emu_core.data.sets import LabelledSet
 from emu_core.data.slots.template_pairs import TemplatePairs, template_pairs
@@ -19,6 +20,8 @@ from emu_core.evaluation.retrieval import (
     template_retrieval,
     translation_retrieval,
 )
+
+PROBE = "Language probe"
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,28 @@ class DisentangledMetrics:
         """Return the fields in the output of `to_json`."""
         known = {name: value for name, value in values.items() if name in ("counts", "notes")}
         return {**known, "embeddings": {name: value for name, value in values.items() if name not in known}}
+
+
+def part_table(measured: DisentangledMetrics) -> pd.DataFrame:
+    """Return a row for each embedding that a run measured, its `metrics().parts`.
+
+    Its columns are the percentages of translation retrieval by direction, of template retrieval by language, and of
+    the language probe.
+    """
+    rows = [
+        {"Embedding": part}
+        | {direction(pair): value for pair, value in embedding.translation.items()}
+        | {f"Templates {code}": value for code, value in embedding.template.items()}
+        | ({} if embedding.probe is None else {PROBE: embedding.probe})
+        for part, embedding in measured.embeddings.items()
+    ]
+    table = pd.DataFrame(rows)
+    return table[sorted(table.columns, key=lambda name: name == PROBE)]
+
+
+def direction(pair: str) -> str:
+    """Return a pair such as "en-de" with an arrow between the codes."""
+    return " → ".join(split_pair(pair) or [pair])
 
 
 PartsOf = Callable[[Sequence[str]], Mapping[Any, Vectors]]  # by the name of the embedding

@@ -15,14 +15,14 @@ from emu_core.data.sets import LabelledSet
 from emu_core.data.texts.held_out import joined_by_pivot
 from emu_core.data.texts.parallel import ParallelText
 from emu_core.evaluation.arrays import DistinctTexts, Encode, Vectors, pair_name, unit_vectors
-from emu_core.evaluation.comparison import Measured, leakage_change, measure_encoder
+from emu_core.evaluation.comparison import Measured, measure_encoder
 from emu_core.evaluation.disentangled import DisentangledMetrics
 from emu_core.evaluation.eigen_similarity import eigen_similarity
-from emu_core.evaluation.guard import LanguageChange, LeftOut, guard
+from emu_core.evaluation.guard import LanguageChange, LeftOut
 from emu_core.evaluation.intent_regression import sampled_rows
 from emu_core.evaluation.leakage import LeakageChange
 from emu_core.evaluation.leave_one_out import LeaveOneOut, leave_one_out
-from emu_core.evaluation.prediction import Predicted, PredictionMetrics, predicted, prediction_metrics
+from emu_core.evaluation.prediction import Predicted, PredictionMetrics, predicted
 from emu_core.evaluation.translation_ranking import TranslationRanking, both_ways
 
 
@@ -104,7 +104,8 @@ class Metrics:
             method that does not measure it.
         cross_validation: the gain or loss of sentences left out, where none were held out.
         parts: the measures of each embedding, of a method that splits vectors.
-        others: the figures of methods of other packages, by name.
+        others: figures without an attribute, by name, as plain values: those of rows of `FIGURES` in
+            `emu_core.reports.figures` that have a type, and of methods of other packages.
     """
 
     selected_epoch: int = 0
@@ -136,18 +137,36 @@ class Metrics:
         return not math.isnan(self.mean_base)
 
     @property
-    def measures_new_intents(self) -> bool:
-        """Whether the method measures intents without labels, if there are enough of them."""
-        return self.new_intents is not UNSET
+    def trained_p_at_1(self) -> float | None:
+        """The mean P@1 over the directions trained on; None if nothing was measured."""
+        trained = [ranking.p_at_1 for ranking in (self.translation or {}).values() if ranking.trained]
+        return sum(trained) / len(trained) if trained else None
+
+    @property
+    def score(self) -> float | None:
+        """What a run is judged by: accuracy, or the translations found of an encoder trained from scratch."""
+        return self.mean_specialised if self.is_measured else self.trained_p_at_1
+
+    def with_figures(self, values: Mapping[str, Any]) -> Self:
+        """Return these figures and others by name, without those that are None and have no attribute."""
+        known = {name: value for name, value in values.items() if name in _DEFAULTS}
+        others = {
+            name: msgspec.to_builtins(value)
+            for name, value in values.items()
+            if name not in _DEFAULTS and value is not None
+        }
+        return replace(self, **known, others={**self.others, **others})
 
     def to_json(self) -> dict[str, object]:
         """Return the contents of metrics.json."""
         values = {**asdict(self), "parts": self.parts and self.parts.to_json()}
-        left_out = {name for name in _OPTIONAL if values[name] == getattr(_NOTHING, name)} | {"others"}
-        if not self.is_measured:
-            left_out |= {"mean_base", "mean_specialised"}
-        left_out |= {name for name, value in values.items() if value is UNSET}
-        return {name: value for name, value in values.items() if name not in left_out} | dict(self.others)
+        measured = {
+            name: values[name]
+            for name, default in _DEFAULTS.items()
+            if name in _ALWAYS
+            or not (values[name] is default or values[name] == default)  # NaN is itself only
+        }
+        return {**measured, **self.others}
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Self:
@@ -156,18 +175,17 @@ class Metrics:
         Raises:
             msgspec.ValidationError: a field is not of its type.
         """
-        names = {entry.name for entry in fields(cls)} - {"others"}
-        known = {name: value for name, value in values.items() if name in names}
+        known = {name: value for name, value in values.items() if name in _DEFAULTS}
         if isinstance(known.get("parts"), dict):
             known["parts"] = DisentangledMetrics.fields_of(known["parts"])
-        others = {name: value for name, value in values.items() if name not in names}
+        others = {name: value for name, value in values.items() if name not in _DEFAULTS}
         return msgspec.convert({**known, "others": others}, cls)
 
 
-_NOTHING = Metrics()
-_OPTIONAL = {entry.name for entry in fields(Metrics)} - {
-    "selected_epoch", "seconds", "warnings", "mean_base", "mean_specialised", "guard", "leakage", "new_intents",
-}  # fmt: skip
+_ALWAYS = {"selected_epoch", "seconds", "warnings"}
+_DEFAULTS = {
+    entry.name: getattr(Metrics(), entry.name) for entry in fields(Metrics) if entry.name != "others"
+}
 
 
 def measure_accuracy(labelled: LabelledSet, encode: Encode) -> LeaveOneOut:
@@ -179,8 +197,17 @@ def measure_accuracy(labelled: LabelledSet, encode: Encode) -> LeaveOneOut:
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """The measurements of held-out sentences: their retrieval among each other, and their prediction."""
+    """Held-out sentences by one encoder.
 
+    Attributes:
+        sentences: the N sentences.
+        vectors: (N, d).
+        measured: their retrieval among each other.
+        predicted: their prediction from the sentences that are learnt; None if no sentence can be asked.
+    """
+
+    sentences: LabelledSet
+    vectors: Vectors
     measured: Measured
     predicted: Predicted | None
 
@@ -200,26 +227,27 @@ def measure_all(
     vectors = encode(held_out.frame["text"].tolist())
     of_pool = encode(pool.frame["text"].tolist())
     return HeldOut(
+        held_out,
+        vectors,
         measure_encoder(held_out.frame, vectors),
         predicted(pool, held_out, of_pool, vectors, is_learnt=is_learnt),
     )
 
 
-def labelled_metrics(
-    held_out: LabelledSet | None, base: HeldOut | None, specialised: HeldOut | None
-) -> Metrics:
-    """Return the accuracy of both encoders on held-out sentences, the language guard and the leakage."""
-    if held_out is None or base is None or specialised is None:
-        return Metrics(
+def labelled_metrics(known: Metrics, base: HeldOut | None, specialised: HeldOut | None) -> Metrics:
+    """Return the figures that are known, and the accuracy of both encoders on held-out sentences, if there are any."""
+    if base is None or specialised is None:
+        return replace(
+            known,
             note="no rows of split test or dev, so nothing was measured and no language could be guarded: evaluate "
             "the run on other sentences",
-            guard=None,
-            leakage=None,
         )
+    held_out = base.sentences
     # As in the paper, the mean is over the directions with English on one side, if there is English.
     average = "en" if "en" in held_out.languages and len(held_out.languages) > 1 else None
     before, after = base.measured.accuracy, specialised.measured.accuracy
-    return Metrics(
+    return replace(
+        known,
         split=held_out.splits[0],
         languages=held_out.languages,
         counts=before.counts,
@@ -228,20 +256,17 @@ def labelled_metrics(
         mean_over=f"directions with {average} on one side" if average else "all directions",
         mean_base=before.mean_with(average) if average else before.mean,
         mean_specialised=after.mean_with(average) if average else after.mean,
-        guard=guard(before, after),
-        prediction=prediction_metrics(base.predicted, specialised.predicted),
-        leakage=leakage_change(base.measured, specialised.measured),
     )
 
 
 _LEAST_FOR_EIGEN = 10  # pairs: the sample size of the paper
 
 
-def parallel_metrics(encode: Encode, held_out: Sequence[ParallelText]) -> Metrics:
-    """Return translation ranking by cosine in both directions, and eigen-similarity, of each held-out language pair.
+def parallel_metrics(known: Metrics, encode: Encode, held_out: Sequence[ParallelText]) -> Metrics:
+    """Return the figures that are known, and translation ranking and eigen-similarity of each held-out language pair.
 
-    Two languages whose sentences are translations of the same sentences in a third are measured, too: an encoder may
-    align them without having been trained on pairs of the two.
+    The ranking is by cosine, in both directions. Two languages whose sentences are translations of the same sentences
+    in a third are measured, too: an encoder may align them without having been trained on pairs of the two.
     """
     translation: dict[str, RankingMetrics] = {}
     eigen: dict[str, EigenMetrics] = {}
@@ -264,7 +289,7 @@ def parallel_metrics(encode: Encode, held_out: Sequence[ParallelText]) -> Metric
             eigen[pair_name(*text.languages)] = EigenMetrics(
                 spectra.mean, spectra.variance, spectra.standard_error, trained
             )
-    return Metrics(translation=translation, eigen_similarity=eigen)
+    return replace(known, translation=translation, eigen_similarity=eigen)
 
 
 def mean_p_at_1(encode: Encode, held_out: Sequence[ParallelText]) -> float:

@@ -9,7 +9,6 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
-from msgspec import UnsetType
 from numpy.typing import NDArray
 
 from emu_core import charts
@@ -28,7 +27,8 @@ from emu_core.notebook.explore import Explorer
 from emu_core.reports import views
 from emu_core.reports.cells import comparison_cell, message_cell, view_cell
 from emu_core.reports.comparison_page import comparison_page, comparison_title
-from emu_core.reports.figures_as_text import Sentence, is_flagged, new_intent_sentence
+from emu_core.reports.figures import NEW_INTENTS
+from emu_core.reports.figures_as_text import Sentence
 from emu_core.reports.map_pages import animation_page, morph_page
 from emu_core.reports.views import ComparisonView
 from emu_core.runs.run import Run
@@ -151,11 +151,11 @@ class RunComparison(Comparison):
 
     def _guards_of_run(self) -> list[Sentence]:
         metrics = self.run_metrics
-        verdicts = [Sentence(warning, "worse") for warning in metrics.warnings]
-        if not isinstance(metrics.new_intents, UnsetType):
-            kind = "worse" if is_flagged(metrics.new_intents) else "note"
-            verdicts.insert(0, Sentence(new_intent_sentence(metrics.new_intents), kind))
-        return verdicts
+        text = NEW_INTENTS.told(metrics)
+        return [
+            *(text.sentences if text else ()),
+            *(Sentence(warning, "worse") for warning in metrics.warnings),
+        ]
 
     def view(self, name: str) -> "NotebookView":
         """Return a view of the comparison, which shows its figures and its table as the last line of a cell.

@@ -2,13 +2,14 @@
 
 import pandas as pd
 
+from emu_core.data.wording import TextTable
 from emu_core.evaluation.run_metrics import Metrics
 from emu_core.files import write_whole
 from emu_core.methods.registry import methods
-from emu_core.reports import figures_as_text as text
 from emu_core.reports.card_header import run_header
-from emu_core.reports.figures_as_text import TextTable
+from emu_core.reports.figures import told_figures
 from emu_core.reports.headline import unlabelled_languages
+from emu_core.reports.run_figures_as_text import forgetting_text
 from emu_core.reports.templating import render_markdown
 from emu_core.runs.config import RunConfig
 from emu_core.runs.data_facts import DataFacts
@@ -43,17 +44,16 @@ def model_card(
         "device": config.device,
         **config.versions,
     }
-    directions = text.directions(metrics)
+    figures = told_figures(metrics)
+    if forgetting is not None:
+        figures["Forgetting"] = forgetting_text(forgetting)
     return run_header(name, config, data, metrics) + render_markdown(
         "card.md.j2",
         name=name,
         config=config,
         data=data,
-        metrics=metrics,
-        forgetting=forgetting,
-        text=text,
-        directions=text.directions_table(metrics) if directions else None,
-        worse=[direction["pair"] for direction in directions if direction["gain"] < 0],
+        warnings=metrics.warnings,
+        figures=figures,
         unlabelled=unlabelled_languages(config),
         learnt_from=dict.fromkeys(
             other

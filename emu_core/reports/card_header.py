@@ -4,15 +4,15 @@ import re
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from yaml import YAMLError
 
-from emu_core.data.languages import language_name, ordered, split_pair
+from emu_core.data.languages import ordered
 from emu_core.encoders.registry import available_encoders, kinds_of
 from emu_core.errors import EncoderError
 from emu_core.evaluation.run_metrics import Metrics
+from emu_core.reports.figures import hub_results
 from emu_core.runs.config import RunConfig
 from emu_core.runs.data_facts import DataFacts
 
@@ -101,42 +101,20 @@ def _hub_name(kind: str) -> str:
 
 
 def _results(data: DataFacts, metrics: Metrics) -> "list[EvalResult]":
-    """Return the accuracies by language that were measured on held-out sentences."""
+    """Return what was measured on held-out sentences, as the hub shows it."""
     from huggingface_hub import EvalResult
 
-    def result(subset: str, split: str, task: str, metric: str, percent: float) -> EvalResult:
-        return EvalResult(
+    return [
+        EvalResult(
             task_type="sentence-similarity",
-            task_name=task,
+            task_name=result.task,
             dataset_type=re.sub(r"[^a-z0-9]+", "-", data.name.lower()).strip("-") or "local",
             dataset_name=data.name,
-            dataset_config=subset,
-            dataset_split=split,
+            dataset_config=result.subset,
+            dataset_split=result.split,
             metric_type="accuracy",
-            metric_name=metric,
-            metric_value=round(percent, 1),
+            metric_name=result.metric,
+            metric_value=round(result.percent, 1),
         )
-
-    by_language: dict[str, list[float]] = {}
-    for pair, accuracy in metrics.specialised.items():
-        if (codes := split_pair(pair)) is not None:
-            by_language.setdefault(codes[0], []).append(accuracy)
-    results = [
-        result(
-            code, metrics.split, "Intent retrieval",
-            f"Leave-one-out Acc@1 of queries in {language_name(code)}, percent", fmean(accuracies),
-        )
-        for code, accuracies in by_language.items()
-    ]  # fmt: skip
-    if metrics.prediction:
-        results += [
-            result(
-                code, metrics.split, "Intent retrieval",
-                f"Accuracy of predictions from the labelled sentences in {language_name(code)}, percent", accuracy,
-            )
-            for code, accuracy in metrics.prediction.specialised.items()
-        ]  # fmt: skip
-    return results + [
-        result(pair, "test", "Translation retrieval", "P@1, percent", ranking.p_at_1)
-        for pair, ranking in (metrics.translation or {}).items()
+        for result in hub_results(metrics)
     ]

@@ -7,6 +7,7 @@ from emu_core.charts.curves import SmallCurve, small_curves
 from emu_core.evaluation.comparison import Comparison
 from emu_core.reports import figures_as_text as text
 from emu_core.reports.comparison_page import comparison_summary, comparison_title
+from emu_core.reports.figures import told_figures
 from emu_core.reports.figures_as_text import Sentence, TextTable
 from emu_core.reports.templating import render_html
 from emu_core.reports.views import ComparisonView
@@ -19,23 +20,16 @@ _History = Sequence[Record]
 def run_cell(run: Run) -> str:
     """Return a run's settings, results, guards and curves. Raises RunError if it is no run, or damaged."""
     status, config, metrics = run.status(), run.config(), run.metrics()
-    unfinished, means = "", []
+    unfinished = ""
     if status.state is not RunState.FINISHED:
         unfinished = f"{status.state.capitalize()}, {100 * status.progress:.0f} % done. {status.message}"
-    if metrics.is_measured:
-        base, specialised = metrics.mean_base, metrics.mean_specialised
-        means = [
-            ("Base encoder", f"{base:.1f} %", f"mean of {metrics.mean_over}"),
-            ("Specialised", f"{specialised:.1f} %", f"{specialised - base:+.1f} points"),
-        ]
     return render_html(
         "run_cell.html.j2",
         name=run.name,
         about=f"{config.method} on {config.data}" + (f", from {config.encoder}" if config.encoder else ""),
         unfinished=unfinished,
-        means=means,
-        metrics=metrics,
-        text=text,
+        warnings=metrics.warnings,
+        figures=told_figures(metrics, is_brief=True),
         curves=small_curves(run.history()),
     )
 

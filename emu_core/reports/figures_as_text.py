@@ -1,8 +1,7 @@
-"""Figures as text, in tables and sentences, for the model card, the command, the app and reports."""
+"""Figures of a comparison as text, in tables and sentences, and what figures of a run share with them."""
 
 from collections.abc import Iterable, Mapping
-from statistics import fmean
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -10,22 +9,14 @@ from emu_core.data.languages import language_name
 from emu_core.data.wording import TextTable, counted
 from emu_core.evaluation.comparison import SIGNIFICANT, Comparison
 from emu_core.evaluation.forgetting import PARTS
-from emu_core.evaluation.guard import LanguageChange, LeftOut, Verdict, flagged
+from emu_core.evaluation.guard import LanguageChange, Verdict, flagged
 from emu_core.evaluation.leakage import LeakageChange
-from emu_core.evaluation.prediction import PredictionMetrics
-from emu_core.evaluation.run_metrics import EigenMetrics, Metrics, NewIntentMetrics, RankingMetrics
-from emu_core.evaluation.significance import binomial_interval
-from emu_core.evaluation.vector_classifier import Rule
 
 _MOST_NAMED = 6  # directions in a sentence
 ACCURACY, PAIR = "Acc@1", "direction"  # the field's terms; a page has words of its own for them
 PROTOCOL = (
     "A sentence is right if its nearest neighbour in the pool's language has its intent; the sentence itself and its "
     "translations are left out (leave-one-out, Acc@1)."
-)
-_CHANGE = (
-    "{accuracy} {base:.1f} → {specialised:.1f} %, {difference:+.1f} points "
-    "(95 %: {low:+.1f} to {high:+.1f}): {verdict}."
 )
 _VERDICTS = {
     Verdict.LOSES: "Loses",
@@ -55,58 +46,6 @@ def named(of: Mapping[str, object]) -> list[dict[str, object]]:
     return [{"name": name, **vars(figures)} for name, figures in of.items()]
 
 
-class DirectionFigures(TypedDict):
-    """The accuracy of a direction of a run, in percent, before and after training."""
-
-    pair: str
-    base: float
-    new: float
-    gain: float
-
-
-def directions(metrics: Metrics) -> list[DirectionFigures]:
-    """Return the accuracies of each direction of a run."""
-    new = metrics.specialised
-    return [
-        {"pair": pair, "base": value, "new": new[pair], "gain": new[pair] - value}
-        for pair, value in metrics.base.items()
-    ]
-
-
-def directions_table(metrics: Metrics) -> TextTable:
-    """Return a row for each direction of a run, with the interval of the specialised encoder's accuracy."""
-    records = []
-    for direction in directions(metrics):
-        count = metrics.counts[direction["pair"]]
-        interval = binomial_interval(round(direction["new"] * count / 100), count)
-        records.append({**direction, "interval": interval})
-    rows = text_rows(
-        records, "{pair} | {base:.1f} | {new:.1f} | {gain:+.1f} | {interval.low:.1f} to {interval.high:.1f}"
-    )
-    return TextTable(("direction", "base %", "specialised %", "difference", "95 % interval"), rows)
-
-
-RETRIEVAL = "Retrieval among unseen sentences"
-PREDICTION = "Prediction from the labelled sentences"
-
-
-def prediction_sentence(measured: PredictionMetrics) -> str:
-    """Return how accurate predictions from the labelled sentences are by both encoders, the mean of the languages."""
-    base, specialised = (fmean(side.values()) for side in (measured.base, measured.specialised))
-    return (
-        f"{PREDICTION}: {base:.1f} -> {specialised:.1f} % right ({specialised - base:+.1f} points), the mean of the "
-        f"languages, from {measured.pool:,} sentences; {_RULES[measured.base_rule]} for the base encoder, and "
-        f"{_RULES[measured.specialised_rule]} for the specialised one, as predictions choose."
-    )
-
-
-_RULES = {
-    Rule.NEIGHBOURS.value: "nearest neighbours",
-    Rule.REGRESSION.value: "a logistic regression",
-    Rule.BOTH.value: "nearest neighbours and a regression together",
-}
-
-
 def guard_table(guard: Mapping[str, LanguageChange]) -> TextTable:
     """Return a row for each language of a guard."""
     rows = text_rows(
@@ -127,43 +66,6 @@ def guard_sentences(guard: Mapping[str, LanguageChange]) -> dict[Verdict, str]:
     }
 
 
-def is_flagged(measured: LeftOut | None) -> bool:
-    """Return whether users must be warned of the change of sentences left out."""
-    return measured is not None and measured.verdict.is_flagged
-
-
-def new_intent_sentence(measured: NewIntentMetrics | None) -> str:
-    """Return how sentences of intents without labels gain or lose, and why the whitening is strong if it is."""
-    return f"{new_intent_change(measured)} {whitening_sentence(measured)}".rstrip()
-
-
-def new_intent_change(measured: NewIntentMetrics | None, accuracy: str = ACCURACY) -> str:
-    """Return how sentences of intents without labels gain or lose."""
-    if measured is None:
-        return "Intents without labels were not measured: that takes four labelled intents or more."
-    return f"Sentences of intents without labels: {_CHANGE.format(accuracy=accuracy, **vars(measured))}"
-
-
-def whitening_sentence(measured: NewIntentMetrics | None) -> str:
-    """Return why the stronger whitening was chosen; "" if it was not."""
-    strength = None if measured is None else measured.strength
-    if strength is None or not strength.is_stronger:
-        return ""
-    return (
-        f"The stronger whitening was chosen ({strength.whitening:g}, with a share of {strength.share:g}): "
-        "with intents left out, the share of a sentence's neighbours that have its intent rose by "
-        f"{strength.gain:.1f} points (standard error {strength.error:.1f})."
-    )
-
-
-def cross_validation_sentence(measured: LeftOut, accuracy: str = ACCURACY) -> str:
-    """Return how many new sentences are right."""
-    return (
-        f"Cross-validated on the {measured.queries:,} labelled sentences, {measured.divisions} folds: "
-        f"{_CHANGE.format(accuracy=accuracy, **vars(measured))}"
-    )
-
-
 def leakage_table(leakage: LeakageChange, names: tuple[str, str] = ("base", "specialised")) -> TextTable:
     """Return a row for each measure of the leakage of two encoders."""
     base, specialised = leakage.base, leakage.specialised
@@ -177,22 +79,6 @@ def leakage_table(leakage: LeakageChange, names: tuple[str, str] = ("base", "spe
     }
     rows = [(what, *(f"{value:.1f}" for value in values)) for what, values in measures.items()]
     return TextTable(("measure", *(f"{name} %" for name in names), "chance %"), rows)
-
-
-def translation_table(translation: Mapping[str, RankingMetrics]) -> TextTable:
-    """Return a row for each direction of translation retrieval."""
-    rows = text_rows(
-        (record | {"trained": "yes" if record["trained"] else "no"} for record in named(translation)),
-        "{name} | {p_at_1:.1f} | {low:.1f} to {high:.1f} | {p_at_3:.1f} | {p_at_10:.1f} | {candidates:,} | {trained}",
-    )
-    head = ("direction", "P@1 %", "95 % interval", "P@3 %", "P@10 %", "among", "trained on such pairs")
-    return TextTable(head, rows)
-
-
-def eigen_table(similarity: Mapping[str, EigenMetrics]) -> TextTable:
-    """Return a row for each pair of languages of eigen-similarity."""
-    rows = text_rows(named(similarity), "{name} | {mean:.3f} | {standard_error:.3f} | {variance:.3f}")
-    return TextTable(("pair", "mean", "standard error", "variance between samples"), rows)
 
 
 def forgetting_verdict(forgetting: pd.DataFrame) -> Sentence:

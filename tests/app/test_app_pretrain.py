@@ -15,7 +15,7 @@ from streamlit.testing.v1.element_tree import Button
 from emu_app.data.text_files import TextKind, read_files, safe_name
 from emu_app.data.texts import typed_languages
 from emu_app.panels.monitor import found_table, losses_of
-from emu_app.panels.run_table import P_AT_1, runs_frame, trained_p_at_1
+from emu_app.panels.run_table import runs_frame
 from emu_app.shell.state import runs_to_specialise
 from emu_app.work import jobs
 from emu_core.data.languages import language_name
@@ -265,11 +265,11 @@ def test_the_list_of_runs_tells_p_at_1_from_accuracy(root: Path) -> None:
         root, "emu", Status(state=RunState.FINISHED, started_at=1.0), metrics, encoder=f"run:{run.folder}"
     )
     table = runs_frame([run, emu])
-    assert table[P_AT_1].tolist()[0] == 75.0 and table["After"].tolist()[1] == 30.0
-    assert table[P_AT_1].isna().tolist() == [False, True] and table["After"].isna().tolist() == [True, False]
+    assert table["P@1"].tolist()[0] == 75.0 and table["After"].tolist()[1] == 30.0
+    assert table["P@1"].isna().tolist() == [False, True] and table["After"].isna().tolist() == [True, False]
     assert table["Encoder"].tolist() == ["from scratch", "mine"]
     assert table["Method"][0] == method_named("bicvm").title
-    assert P_AT_1 not in runs_frame([emu])
+    assert "P@1" not in runs_frame([emu])
 
 
 def test_runs_that_can_be_specialised_are_offered_on_the_train_page(root: Path, app: AppTest) -> None:
@@ -315,5 +315,5 @@ def test_codes_may_have_a_hyphen_of_their_own() -> None:
     ways = found_table(Metrics.from_json({"translation": found}))["Direction"].tolist()
     chinese = language_name("zh-tw")
     assert ways == [f"English → {chinese}", f"{chinese} → English"]
-    assert trained_p_at_1(Metrics()) is None
+    assert Metrics().trained_p_at_1 is None
     assert found_table(Metrics()).empty

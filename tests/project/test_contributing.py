@@ -133,6 +133,12 @@ def test_every_command_of_the_guide_works(command: str, house: Path, tmp_path: P
     code = exit_code(python, str(house), ["-m", "emu_core", *words] if program == "emu" else words, str(out))
     said = out.read_text("utf-8")
     assert code == 0, said[-3000:] + Path(f"{out}.err").read_text("utf-8")[-3000:]
+    if "runs/anisotropy" in words:  # the metric of the guide
+        assert "\nAnisotropy\n" in said
+        card = (house / "runs/anisotropy/README.md").read_text("utf-8")
+        assert re.search(
+            r"^## Anisotropy\n.*^\| cosine \| 0\.\d+ \| 0\.\d+ \|$", card, re.MULTILINE | re.DOTALL
+        )
     if "pytest" in words:
         assert re.search(r"\b\d+ passed", said) and "skipped" not in said
 
@@ -146,6 +152,7 @@ def test_the_guide_has_all_it_promises() -> None:
         "Add a method",
         "Add an encoder",
         "Add a format of data",
+        "Add a metric",
         "Add a page",
         "Before you submit",
     ]

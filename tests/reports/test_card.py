@@ -49,7 +49,7 @@ def test_no_loss_is_said_too() -> None:
 
 def test_a_run_that_was_not_guarded_says_why() -> None:
     text = model_card("r", CONFIG, DATA, Metrics(note="no rows", guard=None, leakage=None))
-    assert "**Not guarded:** no sentences were held out" in text
+    assert "**Not guarded: no sentences were held out" in text
     assert "No language is seen to lose" not in text and "## Language leakage" not in text
 
 

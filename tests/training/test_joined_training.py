@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from msgspec import UNSET
 from safetensors.numpy import load_file
 
 from emu_core import configure, load_encoder, resume, train
@@ -124,7 +125,7 @@ def test_settings_for_another_number_of_parts_or_another_method_are_refused(spec
 def test_both_encoders_are_measured_joined(kept: Run, specs: tuple[str, str]) -> None:
     metrics, held_out = kept.metrics(), small_set().held_out_part()
     assert held_out is not None and metrics.is_measured and metrics.counts["en-en"] == 36
-    assert metrics.others == {"selected_epochs": [2, 2]} and not metrics.measures_new_intents
+    assert metrics.others == {"selected_epochs": [2, 2]} and metrics.new_intents is UNSET
     from emu_core.evaluation.run_metrics import measure_accuracy
 
     for encoder, figures in (

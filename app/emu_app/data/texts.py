@@ -10,7 +10,7 @@ import streamlit as st
 
 from emu_app.data.library import ChosenData, chosen_data
 from emu_app.data.text_files import Read, TextKind, read_files
-from emu_app.shell.state import is_from_scratch, trained_p_at_1
+from emu_app.shell.state import is_from_scratch
 from emu_app.shell.widgets import choose, choose_one, draw_note
 from emu_app.shell.wording import CONTROLS, literal, sentence, worded
 from emu_app.work.cache import read_in_limits
@@ -345,7 +345,7 @@ def say_trained_on(run: Run | None, source: Read) -> None:
     if run is None or not is_from_scratch(run):
         return
     try:
-        facts, reached, seed = run.data(), trained_p_at_1(run.metrics()), run.config().seed
+        facts, reached, seed = run.data(), run.metrics().trained_p_at_1, run.config().seed
     except RunError:
         return
     if facts.sha256 == _trained_digest(source.key, seed, source.parallel):

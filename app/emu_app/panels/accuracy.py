@@ -1,10 +1,10 @@
 """Accuracy before and after: means, matrices, losses, and the guards."""
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Literal
 
 import pandas as pd
+import plotly.graph_objects as go
 import streamlit as st
 
 from emu_app.panels.context import A, B
@@ -16,15 +16,13 @@ from emu_core.data.languages import language_name
 from emu_core.data.wording import counted
 from emu_core.evaluation.comparison import SIGNIFICANT, Comparison
 from emu_core.evaluation.guard import LanguageChange, Verdict
-from emu_core.evaluation.run_metrics import NewIntentMetrics
-from emu_core.reports.figures_as_text import (
-    RETRIEVAL,
-    new_intent_change,
-    significance_sentence,
-    whitening_sentence,
-)
+from emu_core.evaluation.run_metrics import Metrics
+from emu_core.reports.figures import BEFORE_AND_AFTER, Figure
+from emu_core.reports.figures_as_text import significance_sentence
 from emu_core.reports.headline import verdict_sentence
+from emu_core.reports.run_figures_as_text import new_intent_change, prediction_sentence, whitening_sentence
 
+RETRIEVAL, PREDICTION = "Retrieval among unseen sentences", "Prediction from the labelled sentences"
 MOST_SIDE_BY_SIDE = 7  # languages; larger matrices get a tab each
 _PAIR, _RIGHT = "language pair", "right intents"  # the words of the pages
 _CHANCE_POINTS = 1.0  # by which the leakage of a few hundred sentences varies by chance
@@ -42,8 +40,9 @@ def draw_accuracy(comparison: Comparison, *, seen: bool = False) -> None:
     On sentences `seen` in training, no gain is shown as a success.
     """
     _draw_means(comparison, seen)
-    _draw_title()
-    _draw_intervals(comparison.guard, ("A", "B"), seen=seen)
+    _draw_title(RETRIEVAL)
+    chart = charts.guard_intervals(comparison.gains, ("A", "B"), seen=seen)
+    _draw_intervals(chart, "guard", ("A", "B"))
     _draw_matrices(comparison)
     if comparison.leakage is not None:
         _draw_leakage(comparison.leakage)
@@ -136,44 +135,50 @@ def _draw_table(accuracy: pd.DataFrame) -> None:
         )
 
 
-def draw_guard(guard: Mapping[str, LanguageChange], title: str = RETRIEVAL) -> None:
-    """Draw, below a title, which languages are better and worse, in a line, and each language's gain or loss."""
+def draw_guard(figure: Figure, metrics: Metrics) -> None:
+    """Draw which languages are better and worse in retrieval, in a line, and each language's gain or loss."""
+    if metrics.guard:
+        _draw_changes(figure, metrics, RETRIEVAL, metrics.guard)
+
+
+def draw_prediction(figure: Figure, metrics: Metrics) -> None:
+    """Draw how accurate predictions are, which languages are better and worse, and each language's gain or loss."""
+    if metrics.prediction is not None:
+        st.caption(literal(prediction_sentence(metrics.prediction)))
+        _draw_changes(figure, metrics, PREDICTION, metrics.prediction.guard)
+
+
+def _draw_changes(
+    figure: Figure, metrics: Metrics, title: str, changes: Mapping[str, LanguageChange]
+) -> None:
     _draw_title(title)  # first, since a run may be better in one measure and worse in another
-    is_worse = any(change.verdict is Verdict.LOSES for change in guard.values())
+    is_worse = any(change.verdict is Verdict.LOSES for change in changes.values())
     (st.error if is_worse else st.info)(
-        literal(verdict_sentence(guard)),
+        literal(verdict_sentence(changes)),
         icon=":material/trending_down:" if is_worse else ":material/language:",
     )
-    _draw_intervals(guard, title=title)
+    for chart in figure.charts(figure.value(metrics)):
+        _draw_intervals(chart, figure.name, BEFORE_AND_AFTER, is_retrieval=title == RETRIEVAL)
 
 
-def _draw_title(title: str = RETRIEVAL) -> None:
+def _draw_title(title: str) -> None:
     st.markdown(f"**{title}: gains and losses by language**", help=help_on(Word.GUARD, Word.ACCURACY))
 
 
-def _draw_intervals(
-    guard: Mapping[str, LanguageChange],
-    names: tuple[str, str] = ("before training", "after"),
-    *,
-    seen: bool = False,
-    title: str = RETRIEVAL,
-) -> None:
-    """Draw each language's gain or loss; no gain on sentences `seen` in training is green."""
-    changes = pd.DataFrame([{"language": code, **asdict(change)} for code, change in guard.items()])
-    draw_chart(
-        charts.guard_intervals(changes, names, seen=seen),
-        "guard" if title == RETRIEVAL else "guard-prediction",
-        "The gain or loss of each language in points of accuracy, with 95 % intervals around zero.",
-    )
-    pools = ", among labelled ones in every language" if title == RETRIEVAL else ""
+def _draw_intervals(chart: go.Figure, key: str, names: tuple[str, str], *, is_retrieval: bool = True) -> None:
+    """Draw a chart of each language's gain or loss, and say how to read it."""
+    alt = "The gain or loss of each language in points of accuracy, with 95 % intervals around zero."
+    draw_chart(chart, key, alt)
+    pools = ", among labelled ones in every language" if is_retrieval else ""
     st.caption(
         f"Sentences in each language{pools}: right intents of 100, the change from {names[0]} to {names[1]}, with "
         "95 % intervals. A language loses if its whole interval is below zero, and may lose if its estimate is."
     )
 
 
-def draw_new_intents(measured: NewIntentMetrics | None) -> None:
+def draw_new_intents(figure: Figure, metrics: Metrics) -> None:
     """Draw the gain or loss of sentences whose intents have no labels."""
+    measured = figure.value(metrics)
     draw = None if measured is None else _DRAW.get(measured.verdict)
     icon = ":material/trending_down:" if draw else ":material/new_label:"
     (draw or st.info)(sentence(new_intent_change(measured, _RIGHT)), icon=icon)

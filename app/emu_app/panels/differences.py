@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 import pandas as pd
@@ -10,9 +11,11 @@ import streamlit as st
 from emu_app.panels.run_table import method_words
 from emu_app.shell.address import linked
 from emu_app.shell.model_name import plain_name
-from emu_app.shell.state import config_of, data_sha_of, is_from_scratch, metrics_of, trained_p_at_1
+from emu_app.shell.state import config_of, data_sha_of, metrics_of
 from emu_app.shell.wording import label_of, literal
 from emu_core.data.wording import counted
+from emu_core.evaluation.run_metrics import Metrics
+from emu_core.reports import figures
 from emu_core.runs.config import RunConfig
 from emu_core.runs.run import Run
 from emu_core.settings import value_text
@@ -102,32 +105,25 @@ def run_facts(run: Run) -> dict[str, str]:
 def run_results(runs: Sequence[Run], baseline: Run | None) -> pd.DataFrame:
     """Return a row of each figure that the runs were measured by, with the changes against the baseline."""
     rows: dict[str, dict[str, str]] = {}
-    for label, figure in (("Before, %", _before), ("After, %", after)):
-        figures = {run.name: figure(run) for run in runs}
-        if any(value is not None for value in figures.values()):
-            rows[label] = {
-                run.name: _with_change(figures[run.name], gain_against(run, baseline, figure)) for run in runs
+    for column in (column for figure in figures.FIGURES for column in figure.columns if not column.is_change):
+        numbers = {run.name: column.number(metrics_of(run)) for run in runs}
+        if any(value is not None for value in numbers.values()):
+            rows[f"{column.head}, %"] = {
+                run.name: _with_change(numbers[run.name], gain_against(run, baseline, column.number))
+                for run in runs
             }
     return pd.DataFrame.from_dict(rows, orient="index", columns=[run.name for run in runs])
 
 
-def after(run: Run) -> float | None:
-    """Return the figure that a run is judged by: accuracy, or the translations found of a run from scratch."""
-    metrics = metrics_of(run)
-    if is_from_scratch(run):
-        return trained_p_at_1(metrics)
-    return metrics.mean_specialised if metrics.is_measured else None
-
-
 def gain_against(
-    run: Run, baseline: Run | None, figure: Callable[[Run], float | None] = after
+    run: Run, baseline: Run | None, figure: Callable[[Metrics], float | None] = attrgetter("score")
 ) -> float | None:
-    """Return by how much a run's figure is above the baseline's; None unless both are of the same data."""
+    """Return by how much a figure is above the baseline's; None unless both runs are of the same data."""
     if baseline is None or run.name == baseline.name:
         return None
     if (sha := data_sha_of(run)) != data_sha_of(baseline) or not sha:
         return None
-    value, reference = figure(run), figure(baseline)
+    value, reference = figure(metrics_of(run)), figure(metrics_of(baseline))
     return None if value is None or reference is None else value - reference
 
 
@@ -143,11 +139,6 @@ def choose_baseline(runs: Sequence[Run], param: str) -> Run | None:
         help="The run that others are compared with. It stays at the top of the table until you choose another.",
     )
     return by_name.get(name)
-
-
-def _before(run: Run) -> float | None:
-    metrics = metrics_of(run)
-    return metrics.mean_base if metrics.is_measured else None
 
 
 def _settings(config: RunConfig) -> dict[str, Any]:

@@ -7,9 +7,9 @@ from typing import Any
 
 import pandas as pd
 import streamlit as st
-from msgspec import UnsetType
+from msgspec import UNSET
 
-from emu_app.panels.accuracy import draw_guard, draw_new_intents
+from emu_app.panels.accuracy import draw_guard, draw_new_intents, draw_prediction
 from emu_app.panels.context import as_b
 from emu_app.panels.differences import (
     AGAINST,
@@ -19,7 +19,7 @@ from emu_app.panels.differences import (
     run_facts,
     run_results,
 )
-from emu_app.panels.run_table import MINUTES, P_AT_1, found_runs, progress_line, runs_frame
+from emu_app.panels.run_table import MINUTES, STARTED, found_runs, progress_line, runs_frame
 from emu_app.shell.address import choices_of_session, draw_link, keep, keep_renamed, linked
 from emu_app.shell.glossary import Word, help_on
 from emu_app.shell.model_name import RUN_PREFIX
@@ -52,7 +52,9 @@ from emu_core.data.languages import language_name, split_pair
 from emu_core.data.wording import counted, shown
 from emu_core.errors import Message
 from emu_core.evaluation.run_metrics import Metrics
-from emu_core.reports.figures_as_text import PREDICTION, cross_validation_sentence, prediction_sentence
+from emu_core.reports import figures
+from emu_core.reports.figures import Figure
+from emu_core.reports.run_figures_as_text import cross_validation_sentence
 from emu_core.runs.log import Record
 from emu_core.runs.run import (
     BESIDE_STEPS,
@@ -255,55 +257,75 @@ def _draw_end(run: Run, status: Status) -> None:
         st.success(f"Finished: {counted(status.steps, 'run')}.", icon=":material/check_circle:")
     else:
         with errors_shown():  # a run's folder may be damaged
-            if is_from_scratch(run):
-                _draw_found(run)
-            else:
-                _draw_gain(run)
+            _draw_figures(run)
 
 
-def _draw_gain(run: Run) -> None:
-    metrics = run.metrics()
-    if not metrics.is_measured:
-        draw_note(
-            "No test split, so nothing was measured and no language could be guarded. "
-            "Hold out a share of the sentences on the Data page, or measure on other data in the workbench."
-        )
-        if metrics.cross_validation is not None:
-            st.markdown(
-                literal(cross_validation_sentence(metrics.cross_validation, "right intents")),
-                help=help_on(Word.ACCURACY),
-            )
+def _draw_figures(run: Run) -> None:
+    """Draw the figures of a finished run, and where to go from here."""
+    metrics, is_scratch = run.metrics(), is_from_scratch(run)
+    for figure in figures.FIGURES:
+        if figure.is_brief and figure.value(metrics) is not UNSET:
+            _OWN.get(figure.name, _draw_figure)(figure, metrics)
+    if is_scratch:
+        encoder = f"{RUN_PREFIX}{run.name}"
+        draw_link("translations", "Look at what it finds", ":material/g_translate:", encoder=encoder)
+        st.caption("The Train page offers it as an encoder to specialise with labelled sentences.")
     else:
-        base, specialised = metrics.mean_base, metrics.mean_specialised
-        before, after = roomy_columns(2, 220, "gain", border=True)
-        before.metric("Right intents before", f"{base:.1f} %", help=help_on(Word.BASE))
-        after.metric(
-            "Right intents after",
-            f"{specialised:.1f} %",
-            delta=f"{specialised - base:+.1f} points",
-            help=help_on(
-                Word.ACCURACY, Word.SPECIALISE, text=f"The mean over the {literal(metrics.mean_over)}."
-            ),
-        )
-        if metrics.parts is not None:
-            st.caption("Of the meaning embedding, which was trained on translations and not on intents.")
-        if metrics.guard:
-            draw_guard(metrics.guard)
-        if metrics.prediction is not None:
-            st.caption(literal(prediction_sentence(metrics.prediction)))
-            draw_guard(metrics.prediction.guard, title=PREDICTION)
-    if not isinstance(metrics.new_intents, UnsetType):  # measured by fast methods only
-        draw_new_intents(metrics.new_intents)
-    draw_link("workbench", "Compare the two in detail", ":material/compare_arrows:", **as_b(run))
+        draw_link("workbench", "Compare the two in detail", ":material/compare_arrows:", **as_b(run))
     if metrics.parts is not None:
         draw_link("split", "See how it splits a sentence", ":material/call_split:", run=run.name)
     for warning in metrics.warnings:
-        st.warning(sentence(warning), icon=":material/info:")
+        (st.info if is_scratch else st.warning)(sentence(warning), icon=":material/info:")
 
 
-def _draw_found(run: Run) -> None:
-    """Draw the figures of a run from scratch."""
-    metrics = run.metrics()
+def _draw_figure(figure: Figure, metrics: Metrics) -> None:
+    """Draw a figure as its row tells it."""
+    text = figure.told(metrics)
+    if text is None:
+        return
+    st.markdown(f"**{literal(figure.title)}**")
+    for told in text.sentences:
+        (st.warning if told.kind == "worse" else st.markdown)(literal(told.text))
+    for number, chart in enumerate(figure.charts(figure.value(metrics)), start=1):
+        draw_chart(chart, f"{figure.name}-{number}", f"{figure.title}, chart {number}.")
+    if text.table is not None:
+        table = pd.DataFrame(list(text.table.rows), columns=list(text.table.head))
+        draw_table(table, f"{figure.name}-table", f"emu-{figure.name.replace('_', '-')}.csv")
+    if text.note:
+        st.caption(literal(text.note))
+
+
+def _draw_accuracy(figure: Figure, metrics: Metrics) -> None:
+    if not metrics.is_measured:
+        if metrics.translation is None:
+            draw_note(
+                "No test split, so nothing was measured and no language could be guarded. Hold out a share of the "
+                "sentences on the Data page, or measure on other data in the workbench."
+            )
+        return
+    base, specialised = metrics.mean_base, metrics.mean_specialised
+    before, after = roomy_columns(2, 220, "gain", border=True)
+    before.metric("Right intents before", f"{base:.1f} %", help=help_on(Word.BASE))
+    after.metric(
+        "Right intents after",
+        f"{specialised:.1f} %",
+        delta=f"{specialised - base:+.1f} points",
+        help=help_on(Word.ACCURACY, Word.SPECIALISE, text=f"The mean over the {literal(metrics.mean_over)}."),
+    )
+    if metrics.parts is not None:
+        st.caption("Of the meaning embedding, which was trained on translations and not on intents.")
+
+
+def _draw_cross_validation(figure: Figure, metrics: Metrics) -> None:
+    if metrics.cross_validation is not None:
+        line = cross_validation_sentence(metrics.cross_validation, "right intents")
+        st.markdown(literal(line), help=help_on(Word.ACCURACY))
+
+
+def _draw_found(figure: Figure, metrics: Metrics) -> None:
+    """Draw how many translations an encoder from scratch finds."""
+    if metrics.translation is None:
+        return
     table = found_table(metrics)
     st.markdown(f"**Translations found**, on {metrics.measured_on}")
     column = st.column_config.NumberColumn
@@ -311,7 +333,7 @@ def _draw_found(run: Run) -> None:
     draw_table(
         table,
         "pretrained-found",
-        f"{run.name}-translations.csv",
+        "emu-translations-found.csv",
         {
             "Direction": st.column_config.TextColumn("Language pair", help=help_on(Word.PAIR)),
             "P@1": column("Nearest, %", format="%.1f", help=about),
@@ -324,15 +346,16 @@ def _draw_found(run: Run) -> None:
         st.caption(
             "Two languages that were not trained on as a pair are linked by a third one that both were paired with."
         )
-    draw_link(
-        "translations",
-        "Look at what it finds",
-        ":material/g_translate:",
-        encoder=f"{RUN_PREFIX}{run.name}",
-    )
-    st.caption("The Train page offers it as an encoder to specialise with labelled sentences.")
-    for warning in metrics.warnings:
-        draw_note(sentence(warning))
+
+
+_OWN: Mapping[str, Callable[[Figure, Metrics], None]] = {  # figures that the app draws in its own way
+    "specialised": _draw_accuracy,
+    "cross_validation": _draw_cross_validation,
+    "guard": draw_guard,
+    "prediction": draw_prediction,
+    "new_intents": draw_new_intents,
+    "translation": _draw_found,
+}
 
 
 def found_table(metrics: Metrics) -> pd.DataFrame:
@@ -351,13 +374,11 @@ def losses_of(history: Sequence[Record]) -> list[Record]:
     several = len({record.texts["task"] for record in history if "task" in record.texts}) > 1
     losses = []
     for record in history:
-        loss, figures = (
-            record.loss,
-            {_LOSSES.get(name, name): value for name, value in record.figures.items()},
-        )
+        loss = record.loss
+        named = {_LOSSES.get(name, name): value for name, value in record.figures.items()}
         if several and (task := record.texts.get("task")):
-            loss, figures[f"loss of {task}"] = math.nan, loss
-        losses.append(replace(record, loss=loss, figures=figures, dev_accuracy=None))
+            loss, named[f"loss of {task}"] = math.nan, loss
+        losses.append(replace(record, loss=loss, figures=named, dev_accuracy=None))
     return losses
 
 
@@ -414,10 +435,9 @@ def draw_list(runs: Sequence[Run], key: str, *, from_scratch: bool = False) -> N
             return
     table = runs_frame(runs)
     if from_scratch:
-        table = table.drop(columns=["Encoder", "Before", "After", "Gain"])
+        table = table.drop(columns="Encoder")
     if baseline is not None:
-        place = table.columns.get_loc(P_AT_1 if from_scratch else "Gain")
-        table.insert(int(str(place)) + 1, AGAINST, [gain_against(run, baseline) for run in runs])
+        table.insert(list(table).index(STARTED), AGAINST, [gain_against(run, baseline) for run in runs])
     accuracy = st.column_config.NumberColumn(
         format="%.1f", help=help_on(Word.ACCURACY, text="Right intents of the test rows, percent: the mean.")
     )
@@ -429,6 +449,11 @@ def draw_list(runs: Sequence[Run], key: str, *, from_scratch: bool = False) -> N
         lambda name: keep(key, name),
         placeholder="",
         column_config={
+            **{
+                column.head: st.column_config.NumberColumn(format=column.format)
+                for figure in figures.FIGURES
+                for column in figure.columns
+            },
             "Run": st.column_config.TextColumn(width=190),  # names are long and start alike
             "Before": accuracy,
             "After": accuracy,
@@ -437,7 +462,7 @@ def draw_list(runs: Sequence[Run], key: str, *, from_scratch: bool = False) -> N
                 format="%+.1f",
                 help="Percentage points that the result is above the baseline's; empty for runs on other data.",
             ),
-            P_AT_1: st.column_config.NumberColumn(
+            "P@1": st.column_config.NumberColumn(
                 "Translations found",
                 format="%.1f",
                 help=help_on(
@@ -446,7 +471,7 @@ def draw_list(runs: Sequence[Run], key: str, *, from_scratch: bool = False) -> N
                     "the other language is their translation; the mean over the language pairs trained on.",
                 ),
             ),
-            "Started": st.column_config.DatetimeColumn(format="calendar", width=140),
+            STARTED: st.column_config.DatetimeColumn(format="calendar", width=140),
             MINUTES: st.column_config.NumberColumn(format="%.1f", help="From its start to its end."),
             "Tags": st.column_config.ListColumn(),
             "Note": st.column_config.TextColumn(width="medium"),

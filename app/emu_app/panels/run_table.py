@@ -7,16 +7,16 @@ from datetime import UTC, datetime
 import pandas as pd
 
 from emu_app.shell.model_name import plain_name
-from emu_app.shell.state import config_of, is_from_scratch, metrics_of, remarks_of, status_of, trained_p_at_1
+from emu_app.shell.state import config_of, is_from_scratch, metrics_of, remarks_of, status_of
 from emu_app.shell.wording import literal, time_span
 from emu_core.bench.papers import PAPERS
 from emu_core.data.wording import counted
 from emu_core.methods.registry import method_title
+from emu_core.reports import figures
 from emu_core.runs.config import RunConfig, RunTask
 from emu_core.runs.run import Run, Status
 
-P_AT_1 = "P@1"
-MINUTES = "Minutes"
+STARTED, MINUTES = "Started", "Minutes"
 _FACTS = ("Run", "State", "Method", "Encoder", "Trained on")
 PHASES = {
     "": "Starting",
@@ -58,11 +58,19 @@ def progress_line(status: Status, config: RunConfig | None = None) -> str:
 def runs_frame(runs: Sequence[Run]) -> pd.DataFrame:
     """Return a row for each of one or more runs.
 
-    `P_AT_1` is left out if no run trained an encoder from scratch, tags and notes if there are none.
+    Figures are left out that only runs of the other kind have, from scratch or not, and tags and notes if there are
+    none.
     """
     frame = pd.DataFrame(map(run_row, runs))
     empty = [column for column in ("Tags", "Note") if not frame[column].map(bool).any()]
-    return frame.drop(columns=empty if any(map(is_from_scratch, runs)) else [*empty, P_AT_1])
+    kinds = {is_from_scratch(run) for run in runs}
+    others = [
+        column.head
+        for figure in figures.FIGURES
+        if figure.is_of_scratch not in kinds
+        for column in figure.columns
+    ]
+    return frame.drop(columns=[*empty, *others])
 
 
 def found_runs(runs: Sequence[Run], asked: str) -> list[Run]:
@@ -83,19 +91,15 @@ def found_runs(runs: Sequence[Run], asked: str) -> list[Run]:
 def run_row(run: Run) -> dict[str, object]:
     """Return a run's state, facts and figures, by the names of the table's columns."""
     status, config, metrics, (note, tags) = status_of(run), config_of(run), metrics_of(run), remarks_of(run)
-    means = (metrics.mean_base, metrics.mean_specialised) if metrics.is_measured else (None, None)
     row: dict[str, object] = {
         "Run": run.name,
         "State": status.state.value,
         **dict.fromkeys(("Method", "Encoder", "Trained on"), ""),
-        "Before": means[0],
-        "After": means[1],
-        "Gain": metrics.mean_specialised - metrics.mean_base if metrics.is_measured else None,
-        "Started": datetime.fromtimestamp(status.started_at, tz=UTC) if status.started_at else None,
+        **{column.head: column.number(metrics) for figure in figures.FIGURES for column in figure.columns},
+        STARTED: datetime.fromtimestamp(status.started_at, tz=UTC) if status.started_at else None,
         MINUTES: None,
         "Tags": list(tags),
         "Note": note,
-        P_AT_1: trained_p_at_1(metrics),
     }
     if status.started_at and status.state.is_over:
         row[MINUTES] = (status.updated_at - status.started_at) / 60

@@ -140,9 +140,3 @@ def is_from_scratch(run: Run) -> bool:
     """Return whether a run trains an encoder from scratch; False if its folder is damaged."""
     config = config_of(run)
     return config is not None and config.task is RunTask.TRAIN and not config.encoder
-
-
-def trained_p_at_1(metrics: Metrics) -> float | None:
-    """Return the mean P@1 over the directions trained on; None if nothing was measured."""
-    trained = [ranking.p_at_1 for ranking in (metrics.translation or {}).values() if ranking.trained]
-    return sum(trained) / len(trained) if trained else None

@@ -33,7 +33,7 @@ from emu_app.work.vectors import digest, weights_of
 from emu_core import charts
 from emu_core.api import split as splitting
 from emu_core.api.compare import ALL
-from emu_core.api.split import PROBE, TEMPLATES, Pool, SplitSentence, Token
+from emu_core.api.split import TEMPLATES, Pool, SplitSentence, Token
 from emu_core.charts.attention import Bar, TokenKind
 from emu_core.charts.marks import ColourBy
 from emu_core.data.cleaning import cleaned, normal_form, normalised
@@ -44,6 +44,7 @@ from emu_core.data.wording import counted
 from emu_core.encoders.base import FloatArray
 from emu_core.encoders.reading import languages_note
 from emu_core.errors import EncoderError
+from emu_core.evaluation.disentangled import PROBE, direction, part_table
 from emu_core.evaluation.projection import MIN_POINTS, Projection
 from emu_core.methods.fmda.parts import Part
 from emu_core.methods.registry import default_method
@@ -322,14 +323,14 @@ def _draw_numbers(run: Run) -> None:
     if not measured:
         draw_note("Nothing was measured: the run's data have no rows of split test or dev.")
         return
-    table = splitting.part_table(measured)
+    table = part_table(measured)
     table["Embedding"] = table["Embedding"].map(PART_NAMES)
     columns = {
         name: st.column_config.NumberColumn(_TITLES.get(name), format="%.1f", help=_help(name))
         for name in table.columns[1:]
     }
     draw_table(table, "split-numbers", "emu-split-numbers.csv", columns)
-    pairs = {splitting.direction(pair): count for pair, count in measured.counts.translation.items()}
+    pairs = {direction(pair): count for pair, count in measured.counts.translation.items()}
     templates = {
         f"templates in {language_name(code)}": count for code, count in measured.counts.template.items()
     }
