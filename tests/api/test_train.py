@@ -10,15 +10,15 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from emu_core import IntentClassifier, evaluate, load_encoder, train
-from emu_core.data.reading import Reading
+from emu_core import IntentClassifier, evaluate, load_encoder, pretrain, train
+from emu_core.data.reading import READING_OPTIONS, Reading
 from emu_core.data.sets import LabelledSet, UnlabelledSet
 from emu_core.errors import CancelledError, DataError, EncoderError, RunError, TrainingError
 from emu_core.evaluation.leakage import language_leakage
 from emu_core.methods.emu.method import CHOSEN_ON_MEASURED
 from emu_core.methods.emu.method import METHODS as EMU_METHODS
 from emu_core.methods.emu.settings import EmuConfig
-from emu_core.methods.registry import configure, method_named
+from emu_core.methods.registry import configure, method_named, methods
 from emu_core.runs.data_facts import LabelledFacts
 from emu_core.runs.run import Run, RunState, Status
 from emu_core.settings import infos
@@ -60,8 +60,11 @@ def test_settings_that_the_method_lacks_or_has_already_are_refused(tmp_path: Pat
     assert "reading=Reading(language=...)" in refused(language="en")
 
 
-def test_train_has_few_parameters() -> None:
+def test_train_has_few_parameters_and_no_setting_has_the_name_of_one() -> None:
+    named = inspect.signature(train).parameters.keys() | inspect.signature(pretrain).parameters.keys()
     assert len(inspect.signature(train).parameters) <= 19
+    names = {info.name for method in methods().values() for info in infos(method.settings)}
+    assert names & (named | {*READING_OPTIONS}) == set()
 
 
 def test_a_run_is_whole(run: Run) -> None:

@@ -122,7 +122,8 @@ def answers(
         progress = partial(_report_part, number, len(encoders))
         vectors = _encoder(spec, weights).encode(texts, on_progress=progress)
         classifier = _classifier(spec, pool, path, asked)
-        table = without_repeats(classifier.explain(texts, vectors=vectors))
+        # A plain table, since Streamlit's cache knows no other.
+        table = without_repeats(pd.DataFrame(classifier.explain(texts, vectors=vectors)))
         by_encoder[name] = Answer(table, classifier.facts, vectors)
     return by_encoder
 
