@@ -164,7 +164,7 @@ def test_a_label_in_another_case_is_the_known_one(runs: Path, monkeypatch: pytes
     labelled = stored(runs, "small")
     explore(app, **{"explore-picked": (labelled.sha256(), (3, 5))})
     with monkeypatch.context() as patched:  # no test can type into a list
-        patched.setattr("emu_app.workbench.maps.choose", lambda *_, **__: " TAXI")
+        patched.setattr("emu_app.workbench.picked.choose", lambda *_, **__: " TAXI")
         app.run()
         press(app, "Relabel")
     assert stored(runs, "small-v2").sha256() == labelled.relabel([3, 5], "taxi").sha256()

@@ -123,3 +123,14 @@ def test_streamlit_is_in_the_app_alone() -> None:
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             assert not any(name.partition(".")[0] in ("streamlit", "emu_app") for name in names), path
+
+
+def test_the_session_is_touched_in_the_shell_alone() -> None:
+    app = ROOT / "app" / "emu_app"
+    touched = {
+        path.relative_to(app).parts[0]
+        for path in app.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if "session_state" in (getattr(node, "attr", ""), getattr(node, "id", ""), getattr(node, "name", ""))
+    }
+    assert touched == {"shell"}

@@ -17,6 +17,7 @@ import streamlit as st
 
 from emu_app.data.tables import audited
 from emu_app.shell.address import choices_of_session, keep, linked
+from emu_app.shell.session import Remembered
 from emu_app.shell.state import data_sha_of
 from emu_app.shell.users import DATA, runs_root
 from emu_app.shell.wording import literal
@@ -33,7 +34,6 @@ from emu_core.runs.run import RUN_NAME, TRASH, Run, list_runs
 
 _ROWS, _FACTS, _SCORE, _NOT_NAME = "rows.parquet", "data.json", "score.json", r"[^a-z0-9._-]+"
 _VERSION = re.compile(r"[- ]v[0-9]+$")
-_FRESH, _UNDO = "data-added", "data-deleted"
 _DAMAGE = (DataError, OSError, ValueError, KeyError, TypeError)
 _ENDING = r"(\.[a-z0-9]{2,7})+(?=,| and |$)"  # the endings of a file's name
 
@@ -89,13 +89,16 @@ class ChosenData:
         return f"On **{literal(self.title, 60)}**: {size}, {languages}"
 
 
+_FRESH = Remembered[ChosenData | None]("data-added", None)  # as it was stored, so that it isn't read again
+_UNDO = Remembered("data-deleted", "")  # the name of the set that was deleted last
+
+
 def chosen_data() -> ChosenData:
     """Return the set that every page works on: the demo set until another is chosen."""
     folder = library().get(choices_of_session().get("data", DEMO))
     if folder is None:
         return _demo()
-    fresh = st.session_state.get(_FRESH)
-    if isinstance(fresh, ChosenData) and fresh.name == folder.name:
+    if (fresh := _FRESH.get()) is not None and fresh.name == folder.name:
         return fresh
     return _opened(str(folder), _stamp(folder))
 
@@ -114,7 +117,7 @@ def add(chosen: ChosenData, rows: pd.DataFrame) -> str:
     A set without a name gets one that is made of its title. Raises DataError if it can't be stored.
     """
     if not chosen.name and (stored := next(filter(_is_whole, _with(chosen.sha256)), None)):
-        st.session_state.pop(_FRESH, None)  # the stored set has its own title and rows left out
+        _FRESH.forget()  # the stored set has its own title and rows left out
         keep("data", stored.name)
         return stored.name
     name = chosen.name or free_name(chosen.labelled.name)
@@ -135,7 +138,7 @@ def add(chosen: ChosenData, rows: pd.DataFrame) -> str:
             write_json(new / _FACTS, facts)
     except OSError as error:
         raise DataError(f"the set can't be stored: {error.strerror or error}; free some space") from error
-    st.session_state[_FRESH] = replace(chosen, name=name)
+    _FRESH.set(replace(chosen, name=name))
     keep("data", name)
     return name
 
@@ -310,7 +313,7 @@ def rename(name: str, new: str) -> None:
             stamp = _stamp(folder)
             write_json(folder / _FACTS, facts | {"before": new})
             os.utime(folder / _FACTS, ns=(stamp, stamp))  # it stays in its place among the sets
-    st.session_state.pop(_FRESH, None)
+    _FRESH.forget()
     keep("data", new)
 
 
@@ -320,7 +323,7 @@ def delete(name: str) -> None:
     shutil.rmtree(trash, ignore_errors=True)
     trash.mkdir(parents=True)
     (_root() / name).rename(trash / name)
-    st.session_state[_UNDO] = name
+    _UNDO.set(name)
     keep("data", DEMO)
 
 
@@ -333,7 +336,7 @@ def discard(name: str) -> None:
 
 def deleted() -> str:
     """Return the name of the set that can be restored; "" for none."""
-    name = st.session_state.get(_UNDO, "")
+    name = _UNDO.get()
     return name if name and (_root() / TRASH / name).is_dir() and name not in library() else ""
 
 

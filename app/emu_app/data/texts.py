@@ -10,6 +10,7 @@ import streamlit as st
 
 from emu_app.data.library import ChosenData, chosen_data
 from emu_app.data.text_files import Read, TextKind, read_files
+from emu_app.shell.session import Remembered
 from emu_app.shell.state import is_from_scratch
 from emu_app.shell.widgets import choose, choose_one, draw_note
 from emu_app.shell.wording import CONTROLS, literal, sentence, worded
@@ -92,38 +93,23 @@ class _Box:
         return f"{self.page}-{self.kind}"
 
     @property
-    def number(self) -> int:
+    def number(self) -> Remembered[int]:
         """A part of the keys of its widgets: with a new one the box is empty, and the bytes are freed."""
-        count: int = st.session_state.get(f"{self.name}-number", 0)
-        return count
+        return Remembered(f"{self.name}-number", 0)
 
     @property
-    def texts(self) -> Read | None:
-        """The session's texts that were read from it."""
-        read = st.session_state.get(f"{self.name}-read")
-        return read if isinstance(read, Read) else None
+    def texts(self) -> Remembered[Read | None]:
+        """The texts that were read from it."""
+        return Remembered(f"{self.name}-read", None)
 
     @property
-    def refusal(self) -> tuple[object, str] | None:
+    def refusal(self) -> Remembered[tuple[object, str] | None]:
         """The files that can't be read as they are, and why; None if nothing was refused."""
-        refusal: tuple[object, str] | None = st.session_state.get(f"{self.name}-refused")
-        return refusal
-
-    def keep(self, read: Read | None) -> None:
-        """Keep texts for the session."""
-        st.session_state[f"{self.name}-read"] = read
-
-    def refuse(self, asked: object, reason: str) -> None:
-        """Keep why files can't be read."""
-        st.session_state[f"{self.name}-refused"] = (asked, reason)
-
-    def forget_refusal(self) -> None:
-        """Forget what was refused."""
-        st.session_state.pop(f"{self.name}-refused", None)
+        return Remembered(f"{self.name}-refused", None)
 
     def empty(self) -> None:
         """Drop the files, from the next run of the page on."""
-        st.session_state[f"{self.name}-number"] = self.number + 1
+        self.number.set(self.number.get() + 1)
 
 
 def _draw_box(box: _Box) -> None:
@@ -133,14 +119,14 @@ def _draw_box(box: _Box) -> None:
         label,
         accept_multiple_files=True,
         max_upload_size=MAX_FILE_BYTES // 2**20,
-        key=f"{box.name}-files-{box.number}",
+        key=f"{box.name}-files-{box.number.get()}",
         help=explanation,
     )
     if not files:
-        box.forget_refusal()
+        box.refusal.forget()
         return
     # Files that were refused are read again when their languages or incomplete pairs are dealt with otherwise.
-    refusal, typed, drop_empty = box.refusal, "", False
+    refusal, typed, drop_empty = box.refusal.get(), "", False
     if refusal is not None and box.kind in (TextKind.PARALLEL, TextKind.SENTENCES):
         typed, drop_empty = _draw_fixes(box)
     asked = ("-".join(file.file_id for file in files), typed, drop_empty)
@@ -152,18 +138,18 @@ def _draw_box(box: _Box) -> None:
                 f"{box.name}:{asked}", named, read_files, box.kind, asked[0], named, languages, drop_empty
             )
         except DataError as error:
-            box.refuse(asked, worded(error))
+            box.refusal.set((asked, worded(error)))
             if refusal is None:
                 st.rerun()  # to draw the possible fixes
         else:
             if read is None:  # still being read
                 return
-            box.forget_refusal()
-            box.keep(read)
+            box.refusal.forget()
+            box.texts.set(read)
             box.empty()
             st.rerun()
-    if box.refusal is not None:
-        st.error(sentence(box.refusal[1]), icon=":material/error:")
+    if (refusal := box.refusal.get()) is not None:
+        st.error(sentence(refusal[1]), icon=":material/error:")
 
 
 def _draw_fixes(box: _Box) -> tuple[str, bool]:
@@ -173,7 +159,7 @@ def _draw_fixes(box: _Box) -> tuple[str, bool]:
         CONTROLS["languages"] if in_pairs else CONTROLS["language"],
         placeholder="en, de" if in_pairs else "en",
         max_chars=200,
-        key=f"{box.name}-languages-{box.number}",
+        key=f"{box.name}-languages-{box.number.get()}",
         help="Codes or English names, in the order of the files or of a table's columns."
         if in_pairs
         else "A code or an English name, of the sentences whose language nothing states.",
@@ -181,7 +167,7 @@ def _draw_fixes(box: _Box) -> tuple[str, bool]:
     if not in_pairs:
         return typed.strip(), False
     drop_empty = st.checkbox(
-        CONTROLS["drop_empty"], key=f"{box.name}-drop-{box.number}", help="Otherwise one is an error."
+        CONTROLS["drop_empty"], key=f"{box.name}-drop-{box.number.get()}", help="Otherwise one is an error."
     )
     return typed.strip(), drop_empty
 
@@ -194,17 +180,16 @@ def _draw_notes(read: Read) -> None:
 def draw_texts() -> Read | None:
     """Ask for parallel text or the example and draw it; the session keeps it on every page."""
     st.header("Parallel text")
-    _draw_box(_Box(PRETRAIN, TextKind.PARALLEL))
-    parallel = _Box(PRETRAIN, TextKind.PARALLEL).texts
+    box = _Box(PRETRAIN, TextKind.PARALLEL)
+    _draw_box(box)
+    parallel = box.texts.get()
     if parallel is None or parallel.key != "example":
         st.caption(
             "No files at hand? The demo set has 504 sentences in each of six languages: small, but fast."
         )
         if st.button("Take the example", icon=":material/hotel:"):
             texts = tuple(labelled_pairs(load_demo()))
-            _Box(PRETRAIN, TextKind.PARALLEL).keep(
-                Read("example", "Example: the demo set's translations", texts)
-            )
+            box.texts.set(Read("example", "Example: the demo set's translations", texts))
             st.rerun()
     if parallel is not None:
         _draw_parallel(parallel)
@@ -216,7 +201,7 @@ def draw_other_texts() -> list[Read]:
     with st.expander("More to train on (optional)", icon=":material/library_add:"):
         for kind in _OTHERS:
             _draw_box(_Box(PRETRAIN, kind))
-        reads = [read for kind in _OTHERS if (read := _Box(PRETRAIN, kind).texts) is not None]
+        reads = [read for kind in _OTHERS if (read := _Box(PRETRAIN, kind).texts.get()) is not None]
         for read in reads:
             for text in read.texts:
                 if isinstance(text, Dialogues):
@@ -231,7 +216,7 @@ def draw_other_texts() -> list[Read]:
             _draw_notes(read)
         if reads and st.button("Leave these out", icon=":material/close:"):
             for kind in _OTHERS:
-                _Box(PRETRAIN, kind).keep(None)
+                _Box(PRETRAIN, kind).texts.forget()
             st.rerun()
     return reads
 
@@ -241,13 +226,13 @@ def draw_more_sentences() -> Read | None:
     box = _Box(TRAIN, TextKind.SENTENCES)
     with st.expander("More sentences, without labels (optional)", icon=":material/library_add:"):
         _draw_box(box)
-        if (read := box.texts) is not None:
+        if (read := box.texts.get()) is not None:
             languages = ", ".join(map(language_name, read.languages))
             st.markdown(
                 f"{counted(len(read), 'sentence')} in {literal(languages, 200)}: {literal(read.title, 80)}"
             )
             if st.button("Leave these out", icon=":material/close:", key="train-sentences-out"):
-                box.keep(None)
+                box.texts.forget()
                 st.rerun()
     return read
 
@@ -291,11 +276,11 @@ class Pairs:
 
 def choose_source() -> Read | None:
     """Ask for parallel text; None, with what to do, while there is none."""
-    uploaded, data = _Box(TRANSLATIONS, TextKind.PARALLEL).texts, chosen_data()
+    uploaded, data = _Box(TRANSLATIONS, TextKind.PARALLEL).texts.get(), chosen_data()
     of_data = Read(data.sha256[:16], data.title, _of_data(data.sha256, data))
     sources = {
         "Uploaded here": uploaded,
-        "On the Pretrain page": _Box(PRETRAIN, TextKind.PARALLEL).texts,
+        "On the Pretrain page": _Box(PRETRAIN, TextKind.PARALLEL).texts.get(),
         "Loaded data": of_data,
     }
     offered = {

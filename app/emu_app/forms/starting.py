@@ -8,6 +8,7 @@ from typing import TypeVar
 import streamlit as st
 
 from emu_app.shell.address import draw_link, keep, linked
+from emu_app.shell.session import Remembered
 from emu_app.shell.state import config_of, facts_of_run, make_mine, runs_root, status_of
 from emu_app.shell.widgets import ADDRESSED, choose, then_rerun
 from emu_app.shell.wording import literal, sentence
@@ -66,11 +67,14 @@ def draw_identity(page: str, method: str, what: str) -> tuple[str, int, str]:
 def draw_name(page: str, method: str, what: str) -> str:
     """Ask for the run's name; the default is made of the method and of `what` it is trained on."""
     free = new_run_name(runs_root(), method, what)
-    count = st.session_state.setdefault(f"{page}-started", 0)  # a new key after each run proposes a new name
-    typed = st.text_input(
-        "Name of the run", free, max_chars=80, key=f"{page}-name-{count}-{free}", **ADDRESSED
-    )
+    key = f"{page}-name-{_started(page).get()}-{free}"  # a new one after each run proposes a new name
+    typed = st.text_input("Name of the run", free, max_chars=80, key=key, **ADDRESSED)
     return typed.strip()
+
+
+def _started(page: str) -> Remembered[int]:
+    """Return how many runs the session has started on a page."""
+    return Remembered(f"{page}-started", 0)
 
 
 def draw_forecast(token: str, plan: RunPlan) -> None:
@@ -148,6 +152,6 @@ def draw_start_button(
             run = job_manager().submit(name, *plan, root=runs_root())
         make_mine(run)
         keep(watched, run.name)
-        st.session_state[f"{page}-started"] += 1
+        _started(page).set(_started(page).get() + 1)
         # On a narrow page the run itself is out of view.
         st.toast(f"Started {literal(run.name)}.", icon=":material/play_arrow:")

@@ -21,6 +21,7 @@ from emu_app.shell.model_name import (
     must_be_fetched,
     plain_name,
 )
+from emu_app.shell.session import Remembered
 from emu_app.shell.state import config_of, data_sha_of, finished_runs, status_of
 from emu_app.shell.users import runs_root, server
 from emu_app.shell.widgets import then_rerun
@@ -39,7 +40,7 @@ from emu_core.runs.trained_on import trained_rows
 A, B = "A", "B"  # the names of the two encoders
 NONE = "none"  # as B: encoder A alone
 USUAL_ENCODER = "use"
-_OF_DATA, _CONTEXT = "choices-of-data", "context"
+_OF_DATA = Remembered("choices-of-data", "")  # the hash of the data that the encoders were chosen for
 _OF_ENCODERS = {"a", "b", "on"}  # parameters of the address
 _ABOUT_A = (
     f"An encoder or a finished run. To use any other transformer, type its name, such as {EXAMPLE_MODEL}."
@@ -103,6 +104,9 @@ class Context:
         return self.runs[-1] if B in self.specs and is_run(self.b) else None
 
 
+_CONTEXT = Remembered[Context | None]("context", None)
+
+
 def _with_folders(value: str) -> str:
     """Return the spec for `load_encoder` of an encoder in the address, where runs have no folder."""
     return joined_spec(
@@ -138,8 +142,9 @@ def _trained_rows(
 
 
 def context() -> Context:
-    """Return what is chosen in the bar."""
-    now: Context = st.session_state[_CONTEXT]
+    """Return what is chosen in the bar, which is drawn before the page."""
+    if (now := _CONTEXT.get()) is None:
+        raise RuntimeError("draw the bar first")
     return now
 
 
@@ -156,7 +161,7 @@ def base_of(run: Run | None) -> str:
 
 def stay() -> None:
     """Keep the chosen encoders although another version of the data was just chosen."""
-    st.session_state[_OF_DATA] = chosen_data().sha256
+    _OF_DATA.set(chosen_data().sha256)
 
 
 def draw_bar() -> None:
@@ -174,9 +179,8 @@ def draw_bar() -> None:
     _draw_split(chosen.labelled)
     # Last, the context for the page. Problems stay until the address names something else.
     if named or problems:
-        st.session_state[PROBLEMS] = tuple(problems)
-    problems = st.session_state.get(PROBLEMS, ())
-    st.session_state[_CONTEXT] = Context(chosen, choices["a"], choices["b"], choices["on"], problems)
+        PROBLEMS.set(tuple(problems))
+    _CONTEXT.set(Context(chosen, choices["a"], choices["b"], choices["on"], PROBLEMS.get()))
 
 
 def _offered_encoders(choices: Mapping[str, str], runs: Mapping[str, Run]) -> list[str]:
@@ -243,16 +247,16 @@ def draw_problems() -> None:
         ):
             with then_rerun():
                 keep("data", data_of_run(run))
-                st.session_state[_OF_DATA] = data_sha_of(run)  # so that the encoders stay
+                _OF_DATA.set(data_sha_of(run))  # so that the encoders stay
 
 
 def _drop_defaults(choices: dict[str, str], chosen: ChosenData, named: set[str]) -> None:
     """Drop what nobody chose, so that a newer run can become B, and encoders chosen for other data."""
-    made: set[str] = st.session_state.setdefault(CHOSEN, set())
-    made |= named
-    if st.session_state.get(_OF_DATA, chosen.sha256) != chosen.sha256:
+    made = CHOSEN.get() | named
+    if _OF_DATA.is_set and _OF_DATA.get() != chosen.sha256:
         made -= _OF_ENCODERS - named
-    st.session_state[_OF_DATA] = chosen.sha256
+    CHOSEN.set(made)
+    _OF_DATA.set(chosen.sha256)
     for param in (_OF_ENCODERS & choices.keys()) - made:
         del choices[param]
 

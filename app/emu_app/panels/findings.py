@@ -8,6 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from emu_app.data.library import ChosenData, add_version, rows_of
+from emu_app.shell.session import Remembered
 from emu_app.shell.widgets import (
     MAX_TABLE_ROWS,
     choose,
@@ -193,10 +194,10 @@ def _draw_detection(chosen: ChosenData) -> None:
             "Detects the language of each sentence from its letters. Very short sentences may be detected wrongly: "
             "check them before you save."
         )
-        shown = f"detected-{chosen.token}"
-        if not st.session_state.get(shown):
-            st.session_state[shown] = st.button("Detect the languages", icon=":material/search:")
-        if not st.session_state[shown]:
+        shown = Remembered(f"detected-{chosen.token}", False)
+        if not shown.get():
+            shown.set(st.button("Detect the languages", icon=":material/search:"))
+        if not shown.get():
             return
         codes = _detected(chosen, rows)
         if codes is None:
@@ -224,14 +225,15 @@ def _draw_detection(chosen: ChosenData) -> None:
 def _detected(chosen: ChosenData, rows: pd.DataFrame) -> "pd.Series[str] | None":
     """Return the language of each row; None, with progress drawn, while it is being detected."""
     key = f"languages-{chosen.token}"
-    if key not in st.session_state:
+    detected = Remembered[list[str] | None](key, None)
+    if detected.get() is None:
         texts = rows["text"].tolist()
         label = "Detecting the languages ..."
         # Detecting a text's language takes as long as auditing 3 kB of a table.
         if (codes := done_or_shown(key, 3_000 * len(texts), label, detect_languages, texts)) is None:
             return None
-        st.session_state[key] = codes
-    return pd.Series(st.session_state[key], index=rows.index, dtype="str")
+        detected.set(codes)
+    return pd.Series(detected.get(), index=rows.index, dtype="str")
 
 
 def _draw_editor(chosen: ChosenData, findings: pd.DataFrame, key: str) -> None:

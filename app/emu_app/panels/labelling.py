@@ -18,6 +18,7 @@ from emu_app.panels.label_score import draw_score
 from emu_app.panels.undo import draw_undo
 from emu_app.shell.address import draw_link
 from emu_app.shell.model_name import RUN_PREFIX
+from emu_app.shell.session import Remembered
 from emu_app.shell.widgets import KEPT, choose, draw_note, errors_shown, then_rerun
 from emu_app.shell.wording import literal
 from emu_app.work.cache import computed, encoded
@@ -35,8 +36,12 @@ from emu_core.runs.run import Run
 
 LABELLING = "Label more sentences"  # the tab of the Data page
 FIRST, MOST = 10, 100
-_SKIPPED, _ADDITIONS, _INTENT = "label-skipped", "label-additions", "label-intent"
-_KEYED, _BY_KEYS = "label-keyed", "label-by-keys"
+_SKIPPED = Remembered[frozenset[str]](
+    "label-skipped", frozenset()
+)  # `repeat_keys` of sentences left out of rounds
+_ADDITIONS = Remembered("label-additions", 0)
+_INTENT = Remembered("label-intent", "")  # of the box
+_BY_KEYS = Remembered("label-by-keys", False)
 LINE = 55  # characters of a sentence in a line of the table
 
 
@@ -50,7 +55,7 @@ def draw_labelling(now: Context) -> None:
     rows = rows_to_label(chosen)
     with st.expander("Add sentences without an intent", expanded=rows.empty, icon=":material/playlist_add:"):
         _draw_adding(chosen)
-    is_skipped = repeat_keys(rows).isin(st.session_state.get(_SKIPPED, set()))
+    is_skipped = repeat_keys(rows).isin(_SKIPPED.get())
     rows = rows[~is_skipped]
     if rows.empty and not (is_skipped.any() or chosen.changes or scores(chosen)):
         return
@@ -84,13 +89,13 @@ def _draw_all_labelled(skipped: int) -> None:
         return
     draw_note(f"Every other sentence has a label; you left out {counted(skipped, 'sentence')}.")
     if st.button("Offer them again", icon=":material/replay:"):
-        del st.session_state[_SKIPPED]
+        _SKIPPED.forget()
         st.rerun()
 
 
 def _draw_adding(chosen: ChosenData) -> None:
     """Ask for sentences, and add them to the set as rows without an intent."""
-    number = st.session_state.setdefault(_ADDITIONS, 0)  # a new key empties the boxes
+    number = _ADDITIONS.get()  # a new key empties the boxes
     how, language = st.columns(2, vertical_alignment="bottom")
     options = [DETECT, *chosen.labelled.languages]
     stated = choose(
@@ -117,7 +122,7 @@ def _draw_adding(chosen: ChosenData) -> None:
             rows = pd.concat([rows, new], ignore_index=True).fillna("").astype("str")
             add_version(chosen, rows, f"{counted(len(new), 'sentence')} without an intent added")
             stay()
-            st.session_state[_ADDITIONS] = number + 1
+            _ADDITIONS.set(number + 1)
             st.rerun()
 
 
@@ -216,26 +221,25 @@ class _Keyed:
             self.intents[self.at] = before
 
 
+_KEYED = Remembered[_Keyed | None]("label-keyed", None)
+
+
 def _draw_round(chosen: ChosenData, rows: pd.DataFrame, suggested: pd.DataFrame) -> None:
     """Draw sentences to label that `Suggester.suggest` chose of `rows`, and save the labels as a new version."""
-    by_keys = bool(st.session_state.get(_BY_KEYS, False))
-
-    def change() -> None:
-        st.session_state[_BY_KEYS] = not by_keys
-
+    by_keys = _BY_KEYS.get()
     # A button, since a choice would take the arrows for itself while it has the focus.
     label = "Label in a table" if by_keys else "Label one by one, with keys"
     icon = ":material/table_rows:" if by_keys else ":material/keyboard:"
-    st.button(label, icon=icon, key="label-way", on_click=change)
+    st.button(label, icon=icon, key="label-way", on_click=_BY_KEYS.set, args=(not by_keys,))
     (_draw_one_by_one if by_keys else _draw_table)(chosen, rows, suggested)
 
 
 def _draw_one_by_one(chosen: ChosenData, rows: pd.DataFrame, suggested: pd.DataFrame) -> None:
     """Ask for the intent of one sentence after the other, with a key for each intent."""
     key, count = f"{chosen.token}-{len(rows)}-{len(suggested)}", len(suggested)
-    labels = st.session_state.get(_KEYED)
-    if not isinstance(labels, _Keyed) or labels.round != key:
-        labels = st.session_state[_KEYED] = _Keyed(key)
+    labels = _KEYED.get()
+    if labels is None or labels.round != key:
+        _KEYED.set(labels := _Keyed(key))
     row = suggested.iloc[labels.at]
     st.caption(f"Sentence {labels.at + 1} of {count}, {language_name(row['language'])}")
     st.markdown(f"**{literal(row['text'], 600)}**")
@@ -254,10 +258,10 @@ def _draw_one_by_one(chosen: ChosenData, rows: pd.DataFrame, suggested: pd.DataF
                 args=(intent, count),
             )
     others = sorted({*chosen.labelled.intents, *chosen.audit.none_of_these} - {*intents})
-    box = f"label-other-{key}-{labels.at}-{len(labels.steps)}"
+    box = Remembered[str | None](f"label-other-{key}-{labels.at}-{len(labels.steps)}", None)
 
     def take() -> None:
-        if typed := (st.session_state[box] or "").strip():
+        if typed := (box.get() or "").strip():
             labels.label(spelt_as(pd.Series([typed]), chosen.labelled.intents).iloc[0], count)
 
     st.selectbox(
@@ -265,7 +269,7 @@ def _draw_one_by_one(chosen: ChosenData, rows: pd.DataFrame, suggested: pd.DataF
         others,
         index=None,
         accept_new_options=True,
-        key=box,
+        key=box.key,
         on_change=take,
         placeholder="Another intent: choose or type it",
         label_visibility="collapsed",
@@ -309,7 +313,7 @@ def _save(
         changed.loc[places[wanted], "intent"] = intents[wanted].to_numpy()
         changed.loc[places[wanted], "language"] = suggested["language"][wanted].to_numpy()
         changed.loc[places[wanted], "split"] = "train" if chosen.labelled.splits else ""
-        st.session_state[_SKIPPED] = st.session_state.get(_SKIPPED, set()) | skipped
+        _SKIPPED.set(_SKIPPED.get() | skipped)
         add_version(chosen, changed, f"{counted(int(wanted.sum()), 'sentence')} labelled")
         stay()
 
@@ -319,7 +323,7 @@ def _draw_table(chosen: ChosenData, rows: pd.DataFrame, suggested: pd.DataFrame)
     table = suggested[["intent", "text", "probability", "language"]]
     table = table.assign(probability=100 * table["probability"])
     table.insert(0, "label", value=True)
-    another = str(st.session_state.get(_INTENT, "")).strip()
+    another = _INTENT.get().strip()
     column = st.column_config
     edited = st.data_editor(
         table,
@@ -348,7 +352,7 @@ def _draw_table(chosen: ChosenData, rows: pd.DataFrame, suggested: pd.DataFrame)
         st.text_input(
             "Another intent",
             max_chars=200,
-            key=_INTENT,
+            key=_INTENT.key,
             label_visibility="collapsed",
             placeholder="Another intent, for the table",
             width=240,

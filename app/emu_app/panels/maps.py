@@ -13,6 +13,7 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from emu_app.shell.glossary import Word, help_on
+from emu_app.shell.session import Remembered
 from emu_app.shell.widgets import draw_download, draw_note
 from emu_app.shell.wording import literal, worded
 from emu_app.work import cache
@@ -31,7 +32,8 @@ PROJECTION_NAMES = {Projection.TSNE: "t-SNE", Projection.UMAP: "UMAP", Projectio
 POLL_S, REDRAWN_AT = 0.5, 0.2  # an unfinished map is redrawn after this much more progress
 Drag = Literal["pan", "lasso", "select"]
 Ending = Literal["png", "svg", "html"]  # the ending of a file to download
-_ASKED, _STOPPED, _SESSION = "maps-asked", "maps-stopped", "maps-session"
+_ASKED = Remembered[frozenset[str]]("maps-asked", frozenset())  # the keys of the maps asked for last
+_SESSION = Remembered("maps-session", "")
 _SCRIPT = Path(__file__).with_name("maps.js")
 
 
@@ -47,6 +49,9 @@ class Layout:
     stopped: bool = False  # a person stopped it; `places` is the last map there was
     trust: float | None = None  # the trustworthiness of `places`, None until it is measured
     problem: str = ""  # why the method failed; "" if it did not
+
+
+_STOPPED = Remembered[dict[str, Layout]]("maps-stopped", {})  # by key
 
 
 def is_shown(points: pd.DataFrame, filters: Mapping[str, Sequence[str]]) -> NDArray[np.bool_]:
@@ -90,9 +95,9 @@ def laid_out(
     Vectors and keys are by name; a key identifies vectors and method. Raises DataError if a vector is zero or not
     finite.
     """
-    for key in st.session_state.get(_ASKED, frozenset()) - set(keys.values()):
+    for key in _ASKED.get() - set(keys.values()):
         cache.mapper().stop(key, _session())
-    st.session_state[_ASKED] = frozenset(keys.values())
+    _ASKED.set(frozenset(keys.values()))
     layouts: dict[str, Layout] = {}
     for name, of_encoder in vectors.items():
         layout = _as_it_stands(keys[name], of_encoder, method)
@@ -102,8 +107,7 @@ def laid_out(
 
 
 def _as_it_stands(key: str, vectors: FloatArray, method: Projection) -> Layout:
-    stopped: Layout | None = st.session_state.get(_STOPPED, {}).get(key)
-    if stopped is not None:
+    if (stopped := _STOPPED.get().get(key)) is not None:
         return stopped
     outcome = cache.mapper().run(key, lay_out, vectors, method, asker=_session())
     if isinstance(outcome, Done):
@@ -121,8 +125,7 @@ def _first_map(key: str, _vectors: FloatArray) -> NDArray[np.float32]:
 
 
 def _session() -> str:
-    session: str = st.session_state.setdefault(_SESSION, uuid4().hex)
-    return session
+    return _SESSION.get_or_make(lambda: uuid4().hex)
 
 
 def _stop(maps: Mapping[str, Layout]) -> None:
@@ -130,13 +133,13 @@ def _stop(maps: Mapping[str, Layout]) -> None:
     for layout in maps.values():
         if not layout.over:
             cache.mapper().stop(layout.key, _session())
-            st.session_state.setdefault(_STOPPED, {})[layout.key] = replace(layout, over=True, stopped=True)
+            _STOPPED.get_or_make(dict)[layout.key] = replace(layout, over=True, stopped=True)
 
 
 def _go_on(maps: Mapping[str, Layout]) -> None:
     """Refine maps again that were stopped or have failed."""
     for layout in maps.values():
-        st.session_state.get(_STOPPED, {}).pop(layout.key, None)
+        _STOPPED.get_or_make(dict).pop(layout.key, None)
         if layout.problem:
             cache.mapper().forget(layout.key)
 
@@ -246,16 +249,16 @@ def draw_emphasis(
     the chart's own; it is sent separately, so that a pick does not send it again.
     """
     component = st.components.v2.component("emu_maps", js=_SCRIPT.read_text("utf-8"))
-    key = f"{chart}-emphasis"
+    emphasis = Remembered[Any](f"{chart}-emphasis", None)
 
     def picked() -> None:
-        if (row := st.session_state[key].get("picked")) is not None:
+        if (row := emphasis.get().get("picked")) is not None:
             on_pick(int(row))
 
     component(key=f"{chart}-instead", data={"chart": chart, "figure": instead}, height=1)
     data = {"chart": chart, "rows": list(rows), "drag": drag, "ink": ink(), "focus": list(focus)}
     data["marks"] = [asdict(mark) for mark in marks]
-    component(key=key, data=data, height=1, on_picked_change=picked)
+    component(key=emphasis.key, data=data, height=1, on_picked_change=picked)
 
 
 def ink() -> str:

@@ -23,6 +23,7 @@ from emu_app.panels.run_table import MINUTES, STARTED, found_runs, progress_line
 from emu_app.shell.address import choices_of_session, draw_link, keep, keep_renamed, linked
 from emu_app.shell.glossary import Word, help_on
 from emu_app.shell.model_name import RUN_PREFIX
+from emu_app.shell.session import Remembered
 from emu_app.shell.state import (
     can_resume,
     config_of,
@@ -71,7 +72,7 @@ from emu_core.runs.run import (
 WATCHED_RUN = "watched"
 FOUND = ("Direction", "P@1", "95 % interval", "P@3", "P@10", "Among", "Trained on")
 _LOSSES = {"hinge": "Hinge loss", "l2": "L2 penalty"}
-_EDITS = "edits-of-runs"
+_EDITS = Remembered("edits-of-runs", 0)
 _POLL_S = 1.0
 STEPS_A_SECOND = 2_000  # a log of this many steps is redrawn each second, a longer one less often
 SLOWEST_S = 20.0
@@ -134,8 +135,9 @@ def _other_data(run: Run, data_sha: str) -> str:
 
 def _forget_other_data(key: str, others: Mapping[str, str], data_sha: str) -> None:
     """Drop the watched run when another set is chosen, unless it was trained on that, or is still moving."""
-    before = st.session_state.get(f"{key}-of-data", data_sha)
-    st.session_state[f"{key}-of-data"] = data_sha
+    of_data = Remembered(f"{key}-of-data", data_sha)
+    before = of_data.get()
+    of_data.set(data_sha)
     watched = choices_of_session().get(key, "")
     if before != data_sha and others.get(watched) and watched not in {name for name, *_ in _moving()}:
         del choices_of_session()[key]
@@ -194,7 +196,7 @@ def _draw_keeping(run: Run, key: str) -> None:
         st.markdown(" ".join(f":gray-badge[{literal(tag)}]" for tag in tags))
     if note:
         st.text(note)
-    edits = st.session_state.setdefault(_EDITS, 0)  # a new key closes the box
+    edits = _EDITS.get()  # a new key closes the box
     with st.container(horizontal=True, key="keeping"):
         with st.popover("Name, tags, note", icon=":material/edit_note:", key=f"edit-{run.name}-{edits}"):
             _draw_edit(run, is_over=is_over)
@@ -232,7 +234,7 @@ def _draw_edit(run: Run, *, is_over: bool) -> None:
         run.annotate(note=note, tags=tags)
         if is_over and name.strip() != run.name:
             keep_renamed(run.name, job_manager().rename(run, name.strip()).name)
-        st.session_state[_EDITS] += 1
+        _EDITS.set(_EDITS.get() + 1)
 
 
 def _draw_undo(key: str) -> None:

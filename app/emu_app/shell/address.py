@@ -9,6 +9,7 @@ import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from emu_app.shell.session import Remembered
 from emu_core.encoders.specs import RUN_SPEC, joined_spec, parts_of
 
 _RUNS = {
@@ -24,12 +25,16 @@ _RUNS = {
 # Parameters of a single page are the keys of its choosers.
 PICKED = "picked"  # the rows that are picked on the workbench
 _PARAMS = _RUNS | {PICKED, "data", "on", "tab", "part", "encoder", "method", "pretrain-method"}
-_CHOICES = "choices"
-# Of the session: by parameter the values that were in the address, the last one at the end; and the page they were on.
-_WRITTEN, _PAGE = "choices-written", "choices-page"
-# Of the session: what the address names and can't be opened, until another choice; and the parameters that a person
-# chose, while the others are defaults.
-PROBLEMS, CHOSEN = "choices-problems", "choices-made"
+_CHOICES = Remembered[dict[str, str]]("choices", {})  # by parameter of the address
+# By parameter the values that were in the address, the last one at the end; and the page they were on.
+_WRITTEN = Remembered[dict[str, dict[str, None]]]("choices-written", {})
+_PAGE = Remembered[str | None]("choices-page", None)
+PROBLEMS = Remembered[tuple[str, ...]](
+    "choices-problems", ()
+)  # what the address names and can't be opened, until another choice
+CHOSEN = Remembered[frozenset[str]](
+    "choices-made", frozenset()
+)  # the parameters that a person chose, no defaults
 
 
 def take_address() -> set[str]:
@@ -41,8 +46,8 @@ def take_address() -> set[str]:
     """
     run = get_script_run_ctx()
     page = "" if run is None else run.page_script_hash
-    moved = page != st.session_state.get(_PAGE) or (run is not None and run.is_history_navigation)
-    st.session_state[_PAGE] = page
+    moved = page != _PAGE.get() or (run is not None and run.is_history_navigation)
+    _PAGE.set(page)
     named, late = dict[str, str](), dict[str, str]()
     for param in _PARAMS & st.query_params.keys():
         value, written = st.query_params[param], _written(param)
@@ -77,7 +82,7 @@ def linked(
 
     def take(value: str) -> None:
         keep(param, changed(value))
-        st.session_state.pop(PROBLEMS, None)
+        PROBLEMS.forget()
 
     choose = _show(widget, _restored(param, options, first or options[0]), take)
     value: str = st.selectbox(label, options, key=widget, on_change=choose, **about)
@@ -114,7 +119,7 @@ def draw_grouped_tabs(groups: Mapping[str, Mapping[str, Callable[[], None]]], ke
 def keep(param: str, value: str) -> None:
     """Set a choice as if a person had made it; `linked` shows it from the page's next run on."""
     choices_of_session()[param] = value
-    st.session_state.setdefault(CHOSEN, set()).add(param)
+    CHOSEN.set(CHOSEN.get() | {param})
 
 
 def write(param: str, value: str) -> None:
@@ -163,8 +168,7 @@ def draw_link(page: str | StreamlitPage, label: str, icon: str, **choices: str) 
 
 def choices_of_session() -> dict[str, str]:
     """Return the session's choices by parameter of the address."""
-    choices: dict[str, str] = st.session_state.setdefault(_CHOICES, {})
-    return choices
+    return _CHOICES.get_or_make(dict)
 
 
 def _restored(param: str, options: Sequence[str], first: str) -> str:
@@ -186,23 +190,23 @@ def _show(widget: str, value: str, take: Callable[[str], None]) -> Callable[[], 
     what was chosen meanwhile. And a fragment's run brings no choice, though the browser sends the values of all widgets
     with it: other than a chosen one they are old.
     """
-    if st.session_state.get(widget) != value:
-        st.session_state[widget] = value
+    shown = Remembered[Any](widget, None)
+    if shown.get() != value:
+        shown.set(value)
 
     def choose() -> None:
         run = get_script_run_ctx()
         if run is None or run.fragment_ids_this_run is None:
-            take(st.session_state[widget])
+            take(shown.get())
         else:
-            st.session_state[widget] = value
+            shown.set(value)
 
     return choose
 
 
 def _written(param: str) -> dict[str, None]:
     """Return the values that a parameter of the address has had in this session, the last one at the end."""
-    values: dict[str, None] = st.session_state.setdefault(_WRITTEN, {}).setdefault(param, {})
-    return values
+    return _WRITTEN.get_or_make(dict).setdefault(param, {})
 
 
 def _note(param: str, value: str) -> None:

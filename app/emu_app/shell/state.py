@@ -9,6 +9,7 @@ from typing import TypeVar
 
 import streamlit as st
 
+from emu_app.shell.session import Remembered
 from emu_app.shell.users import runs_root, server
 from emu_core.encoders.registry import BASE, PARTS
 from emu_core.errors import RunError
@@ -45,9 +46,8 @@ def make_mine(run: Run) -> None:
 def browser() -> str:
     """Return the random text that identifies this browser; it is new if the browser sent none that this app made."""
     sent: object = st.context.cookies.get(BROWSER)
-    known = isinstance(sent, str) and _TOKEN.fullmatch(sent)
-    token: str = st.session_state.setdefault(BROWSER, sent if known else token_urlsafe())
-    return token
+    token = sent if isinstance(sent, str) and _TOKEN.fullmatch(sent) else ""
+    return Remembered(BROWSER, "").get_or_make(lambda: token or token_urlsafe())
 
 
 def _hash_of_browser() -> str:

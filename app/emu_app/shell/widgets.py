@@ -10,6 +10,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
+from emu_app.shell.session import Remembered
 from emu_app.shell.wording import sentence
 from emu_core.data.export_csv import safe_csv
 from emu_core.data.languages import language_name
@@ -113,24 +114,24 @@ def draw_rows_to_tick(
     `opened` is called with the name of a row that is clicked; the other options are those of `st.dataframe`. Ticks
     belong to names, so that a search, or a new row, moves none of them.
     """
-    ticks, clicked = f"{key}-ticked", f"{key}-clicked"
-    ticked: list[str] = st.session_state.setdefault(ticks, [])
-    widget = f"{key}-{hash(tuple(names))}"  # a table of other rows has other places
+    ticks, clicked = Remembered[list[str]](f"{key}-ticked", []), Remembered[list[Any]](f"{key}-clicked", [])
+    ticked = ticks.get()
+    widget = Remembered[Any](f"{key}-{hash(tuple(names))}", None)  # a table of other rows has other places
 
     def select() -> None:
-        selection = st.session_state[widget]["selection"]
+        selection = widget.get()["selection"]
         hidden = [name for name in ticked if name not in names]
-        st.session_state[ticks] = [*hidden, *(names[row] for row in sorted(selection["rows"]))]
+        ticks.set([*hidden, *(names[row] for row in sorted(selection["rows"]))])
         cell = selection["cells"][:1]
-        if cell and cell != st.session_state.get(clicked):
+        if cell and cell != clicked.get():
             opened(names[cell[0][0]])
-        st.session_state[clicked] = cell
+        clicked.set(cell)
 
     places = [row for row, name in enumerate(names) if name in ticked]
     st.dataframe(
         table,
         hide_index=True,
-        key=widget,
+        key=widget.key,
         on_select=select,
         selection_mode=("multi-row", "single-cell"),
         selection_default={"selection": {"rows": places}},

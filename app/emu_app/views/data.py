@@ -5,6 +5,7 @@ import streamlit as st
 from emu_app.data import library, tables
 from emu_app.data.library import ChosenData, chosen_data
 from emu_app.data.tables import DETECT, Upload
+from emu_app.data.uploaded import Uploaded, forget_upload, remember, uploaded
 from emu_app.panels import maps
 from emu_app.panels.context import context
 from emu_app.panels.differences import draw_differences
@@ -34,9 +35,6 @@ from emu_core.errors import DataError
 from emu_core.formats.limits import MAX_FILE_BYTES
 from emu_core.formats.tables.formats import FILE_ENDINGS, FORMAT_TITLES
 
-UPLOAD, UPLOADS, REFUSED, AUDITED = "upload", "upload_number", "upload_refused", "upload_audited"
-ADDED = "upload_added"  # the upload's key and the name of the set made of it
-BESIDE = "upload_beside"  # the name of the set that is in use while the upload is on the page
 _ROLES = {
     "text": ("Sentence", "The column of what people write."),
     "intent": ("Intent", "The column of labels: what the sentence is about."),
@@ -60,9 +58,9 @@ TALLEST = 700  # pixels; a taller picture scrolls
 def page() -> None:
     """Draw the page: from the file to its columns, to what was found in it, to training."""
     st.caption("Emu learns from sentences labelled with an intent and a language.")
-    _draw_uploader()
-    upload = _current_upload()
-    if upload is None or _draw_upload(upload):
+    now = uploaded()
+    _draw_uploader(now)
+    if now.upload is None or _draw_upload(now.upload, now):
         _draw_set(chosen_data())
     _draw_library()
 
@@ -87,58 +85,41 @@ def _draw_library() -> None:
         draw_differences({name: library.facts_of_set(name) for name in ticked}, "library")
 
 
-def _current_upload() -> Upload | None:
-    """Return the session's upload; None if there is none, or if another set was chosen since."""
-    upload = st.session_state.get(UPLOAD)
-    if isinstance(upload, Upload) and st.session_state.get(BESIDE) != chosen_data().name:
-        _forget_upload()
-        return None
-    return upload
-
-
-def _is_audited(upload: object) -> bool:
-    """Return whether an upload was read and made a set, with the columns that it had then."""
-    asked = st.session_state.get(AUDITED)
-    return isinstance(upload, Upload) and asked is not None and asked[0] == upload.key
-
-
-def _draw_uploader() -> None:
+def _draw_uploader(now: Uploaded) -> None:
     st.header("Your file")
-    number = st.session_state.setdefault(UPLOADS, 0)
     files = st.file_uploader(
         f"A table with a row for each sentence ({FORMAT_TITLES}), or the export of another tool, also zipped",
         type=FILE_ENDINGS,
         accept_multiple_files=True,
         max_upload_size=MAX_FILE_BYTES // 2**20,
-        key=f"files-{number}",  # a new key empties the box and frees the bytes
+        key=f"files-{now.count}",  # a new key empties the box and frees the bytes
         help="Several files, such as one for each language, become one set. Nothing leaves this machine.",
     )
     if files:
-        st.session_state.pop(REFUSED, None)
         key = "-".join(file.file_id for file in files)
         named = [(file.name, file.getvalue()) for file in files]
         try:
             upload = read_in_limits(key, named, tables.read_upload, key, named)
             if upload is None:
+                remember(refused="")
                 return
-            st.session_state[UPLOAD], st.session_state[BESIDE] = upload, chosen_data().name
+            remember(upload=upload, beside=chosen_data().name, refused="")
         except DataError as error:
-            if not _is_audited(st.session_state.get(UPLOAD)):
-                _forget_upload()
-            st.session_state[REFUSED] = sentence(error, [name for name, _ in named])
-        st.session_state[UPLOADS] = number + 1
+            if not now.is_audited:
+                forget_upload()
+            remember(refused=sentence(error, [name for name, _ in named]))
+        remember(count=now.count + 1)
         st.rerun()
-    if refused := st.session_state.get(REFUSED):
-        st.error(refused, icon=":material/error:")
-    upload = st.session_state.get(UPLOAD)
-    in_use = chosen_data().is_demo and (upload is None or _is_audited(upload))
+    if now.refused:
+        st.error(now.refused, icon=":material/error:")
+    in_use = chosen_data().is_demo and (now.upload is None or now.is_audited)
     if st.button("Use the demo set", icon=":material/hotel:", disabled=in_use, help=_ABOUT_DEMO):
         keep("data", DEMO)
-        _forget_upload()
+        forget_upload()
         st.rerun()
 
 
-def _draw_upload(upload: Upload) -> bool:
+def _draw_upload(upload: Upload, now: Uploaded) -> bool:
     """Ask for the columns of an upload and, when all are known, make it the chosen set.
 
     Returns:
@@ -165,7 +146,7 @@ def _draw_upload(upload: Upload) -> bool:
         if set(missing) <= {"intent", "language"} and "intent" in missing:
             detected = DETECT if "language" in missing else language
             if draw_first_labels(upload, mapping, detected):
-                _forget_upload()
+                forget_upload()
                 st.rerun()
         _draw_leaving_out()
         return False
@@ -176,9 +157,9 @@ def _draw_upload(upload: Upload) -> bool:
         )
     read = (mapping, language, hold_out, seed, tuple(languages.items()))
     asked, label = (upload.key, *read), "Auditing the sentences ..."
-    if st.session_state.get(AUDITED) == asked:
+    if now.audited == asked:
         return True
-    st.session_state.pop(AUDITED, None)
+    remember(audited=None)
     try:
         audited = done_or_shown(repr(asked), upload.size, label, tables.labelled_from_upload, upload, *read)
         if audited is None:
@@ -190,13 +171,13 @@ def _draw_upload(upload: Upload) -> bool:
         st.error(sentence(error, upload.names), icon=":material/error:")
         _draw_leaving_out()
         return False
-    before = st.session_state.get(ADDED)
+    before = now.added
     if before and before[0] == upload.key and before[1] != name:  # the same files, read differently
         library.discard(before[1])
-    st.session_state[ADDED] = None if name in known else (upload.key, name)
     if name in known:
         st.toast(f"The library has these sentences already: {literal(name)}.", icon=":material/content_copy:")
-    st.session_state[AUDITED], st.session_state[BESIDE] = asked, name
+    added = None if name in known else (upload.key, name)
+    remember(audited=asked, beside=name, added=added)
     st.rerun()
 
 
@@ -204,7 +185,7 @@ def _draw_leaving_out() -> None:
     """Offer to go back to the set in use."""
     back = literal(chosen_data().title, 60)
     if st.button("Leave this file out", icon=":material/close:", help=f"Back to: {back}."):
-        _forget_upload()
+        forget_upload()
         st.rerun()
 
 
@@ -300,20 +281,15 @@ def _draw_keeping(chosen: ChosenData) -> None:
             if st.button("Rename", icon=":material/edit:", disabled=new == chosen.name):
                 with errors_shown():
                     library.rename(chosen.name, new)
-                    st.session_state[BESIDE] = new
+                    remember(beside=new)
                     st.rerun()
             if st.button("Delete", icon=":material/delete:", help="From this machine. This can be undone."):
                 library.delete(chosen.name)
-                _forget_upload()
+                forget_upload()
                 st.rerun()
         if (name := library.deleted()) and st.button(f"Undo: restore {name}", icon=":material/undo:"):
             library.undelete()
             st.rerun()
-
-
-def _forget_upload() -> None:
-    for key in (UPLOAD, REFUSED, AUDITED):
-        st.session_state.pop(key, None)
 
 
 def _draw_size(chosen: ChosenData, waiting: int) -> None:

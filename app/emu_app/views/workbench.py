@@ -1,7 +1,8 @@
 """The workbench: two encoders on the same sentences, as maps and in figures."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -10,15 +11,16 @@ from numpy.typing import NDArray
 
 from emu_app.panels.context import Context, context
 from emu_app.panels.maps import FIRST_POINTS, MAX_DRAWN_POINTS, sample
+from emu_app.shell.session import Remembered
 from emu_app.shell.widgets import ADDRESSED, draw_note
 from emu_app.shell.wording import literal, sentence
 from emu_app.work.background import Done
 from emu_app.work.cache import Encoded, encoded_so_far, outcome_of, stored_vectors, wait_anew
 from emu_app.work.vectors import weights_of
-from emu_app.workbench.drawer import draw_drawer, languages_key
+from emu_app.workbench.drawer import draw_drawer, languages_measured
 from emu_app.workbench.first_screen import draw_alone, draw_first_screen, draw_trained
 from emu_app.workbench.inspector import draw_inspector
-from emu_app.workbench.maps import HEIGHT_PX, draw_space
+from emu_app.workbench.maps import HEIGHT_PX, draw_choices, draw_space
 from emu_app.workbench.subject import Space, Subject
 from emu_core.api.compare import choose_rows, splits_of, training_notes
 from emu_core.data.sets import LabelledSet
@@ -27,27 +29,48 @@ from emu_core.encoders.base import FloatArray
 from emu_core.errors import DataError, EncoderError
 from emu_core.evaluation.comparison import Comparison
 
-_LAST = "last-space"  # of the session: the space that was drawn last, and what tells its data and encoders from others
+# The space that was drawn last, and what tells its data and encoders from others.
+_LAST = Remembered[tuple[tuple[str, ...], Space] | None]("last-space", None)
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What the page shows: what is chosen in the bar, and on the page itself."""
+
+    now: Context
+    languages: tuple[str, ...]  # that are measured; none for all
+    most: int  # sentences to draw
+
+    @cached_property
+    def points(self) -> pd.DataFrame:
+        """The sentences to draw; of a large set a sample, unless all are asked for."""
+        return sample(self.now.chosen.labelled, self.most)
+
+    @cached_property
+    def is_measured(self) -> NDArray[np.bool_]:
+        """Which rows of the data are measured, (N,). Raises DataError if there are none of a language."""
+        labelled = self.now.chosen.labelled
+        return labelled.selected(languages=self.languages or None, splits=splits_of(labelled, self.now.on))
 
 
 def page() -> None:
     """Draw the headline with the languages, the maps with their inspector, and the drawer, each once it is known."""
-    now = context()
     # The maps stand alone in theirs: a fragment's own container has no key, and must not move when progress ends.
     places = ("verdict", "above-the-maps", "maps", "below-the-maps")
     first, above, maps, drawer = (st.container(key=place) for place in places)
     with above:
-        points = _points(now)
+        choices = _choices()
+    now = choices.now
     part, subject, errors = None, None, dict[str, EncoderError]()
     with first:
         if len(now.specs) == 1:
-            draw_alone(points, now)
-        elif (part := _part(now)) is not None:
-            subject, errors = _draw_verdict(part, points, now)
+            draw_alone(choices.points, now)
+        elif (part := _part(choices)) is not None:
+            subject, errors = _draw_verdict(part, choices)
     is_awaited = part is not None and subject is None and not errors
     specs = {name: spec for name, spec in now.specs.items() if name not in errors}
     with above:
-        space = _space(points, specs, now, is_verdict_awaited=is_awaited)
+        space = _space(specs, choices, is_verdict_awaited=is_awaited)
     with maps:
         if space is not None:
             st.fragment(_draw_maps)(space, subject, now)
@@ -67,29 +90,32 @@ def _draw_maps(space: Space, subject: Subject | None, now: Context) -> None:
     with st.container(key="space"):
         settings = st.container(key="map-settings", horizontal=True, vertical_alignment="bottom", gap="small")
         middle, right = st.columns([2, 1], gap="small")
-    with right:  # first, since the maps show what it predicts
-        draw_inspector(space, subject, now)
-    draw_space(space, now, settings, middle)
+    with settings:
+        choices = draw_choices(space.points, now)
+    with right:
+        inspection = draw_inspector(space, subject, now)
+    with middle:
+        draw_space(space, now, choices, inspection)
 
 
-def _points(now: Context) -> pd.DataFrame:
-    """Return the sentences to draw; of a large set a sample, unless all are asked for."""
+def _choices() -> Choices:
+    """Return what is chosen, and ask whether all sentences of a large set are drawn."""
+    now = context()
     total, most = min(len(now.chosen.labelled), MAX_DRAWN_POINTS), FIRST_POINTS
     if total > FIRST_POINTS and st.toggle(
         f"Draw {total:,} sentences, which takes longer", key="explore-all", **ADDRESSED
     ):
         most = MAX_DRAWN_POINTS
-    return sample(now.chosen.labelled, most)
+    return Choices(now, tuple(languages_measured(now).get()), most)
 
 
-def _space(
-    points: pd.DataFrame, specs: Mapping[str, str], now: Context, *, is_verdict_awaited: bool
-) -> Space | None:
+def _space(specs: Mapping[str, str], choices: Choices, *, is_verdict_awaited: bool) -> Space | None:
     """Return the sentences to draw with the vectors that are there; None, with progress drawn, if there are none.
 
     While more sentences of the same data are encoded, it is the space that was drawn last. Nothing is encoded for the
     maps before the verdict is there.
     """
+    now, points = choices.now, choices.points
     sha, texts = now.chosen.sha256, points["text"].tolist()
     if is_verdict_awaited:
         encoded = Encoded(stored_vectors(specs, sha, texts), {})
@@ -97,56 +123,44 @@ def _space(
         encoded = encoded_so_far(specs, sha, texts)
         encoded.draw()
     identity = (sha, *specs, *map(weights_of, specs.values()))
-    last_identity, last = st.session_state.get(_LAST, (None, None))
-    if identity == last_identity and len(encoded.vectors) < len(last.vectors):
-        kept: Space = last
-        return kept
+    last = _LAST.get()
+    if last is not None and last[0] == identity and len(encoded.vectors) < len(last[1].vectors):
+        return last[1]
     if not encoded.vectors:
         return None
     titles = dict(zip(now.specs, now.titles, strict=True))
     drawn = {name: spec for name, spec in specs.items() if name in encoded.vectors}
     space = Space(drawn, {name: titles[name] for name in drawn}, points, encoded.vectors)
-    st.session_state[_LAST] = (identity, space)
+    _LAST.set((identity, space))
     return space
 
 
-def _languages(now: Context) -> list[str]:
-    """Return the languages that are measured; none for all."""
-    return list(st.session_state.get(languages_key(now), []))
-
-
-def _part(now: Context) -> LabelledSet | None:
+def _part(choices: Choices) -> LabelledSet | None:
     """Return the rows that the bar names, with notes on them drawn; None, with the reason drawn, if there are none."""
+    now = choices.now
     try:
-        part, notes = choose_rows(now.chosen.labelled, now.on, _languages(now))
+        part, notes = choose_rows(now.chosen.labelled, now.on, choices.languages)
     except DataError as error:
         st.warning(sentence(error), icon=":material/filter_alt_off:")
         return None
-    measured = _measured(now)
     for spec, rows, unknown in now.trained_rows:
-        notes += training_notes(spec, rows[measured], unknown)
+        notes += training_notes(spec, rows[choices.is_measured], unknown)
     for note in dict.fromkeys([*notes, *now.reading_notes]):
         draw_note(literal(note))
     return part
 
 
-def _measured(now: Context) -> NDArray[np.bool_]:
-    """Return which rows of the data the bar names, (N,)."""
-    labelled = now.chosen.labelled
-    return labelled.selected(languages=_languages(now) or None, splits=splits_of(labelled, now.on))
-
-
-def _draw_verdict(
-    part: LabelledSet, points: pd.DataFrame, now: Context
-) -> tuple[Subject | None, dict[str, EncoderError]]:
+def _draw_verdict(part: LabelledSet, choices: Choices) -> tuple[Subject | None, dict[str, EncoderError]]:
     """Draw the first screen; return A and B on the measured rows once they are compared, and errors of encoders.
 
     Until then it shows what is known before anything is encoded.
     """
+    now, points = choices.now, choices.points
     screen = st.container()  # above the progress
     encoded = _encoded(part, points, now)
     encoded.draw()
-    subject = _compared(part, encoded.vectors, now) if len(encoded.vectors) == len(now.specs) else None
+    is_whole = len(encoded.vectors) == len(now.specs)
+    subject = _compared(part, encoded.vectors, choices) if is_whole else None
     with screen:
         if subject is None or not subject.is_measured:
             draw_trained(part, now, is_awaited=subject is None and not encoded.errors)
@@ -170,11 +184,12 @@ def _encoded(part: LabelledSet, points: pd.DataFrame, now: Context) -> Encoded:
     return replace(encoded, vectors={name: known[name] for name in now.specs if name in known})
 
 
-def _compared(part: LabelledSet, vectors: Mapping[str, FloatArray], now: Context) -> Subject | None:
+def _compared(part: LabelledSet, vectors: Mapping[str, FloatArray], choices: Choices) -> Subject | None:
     """Return A and B on the measured rows; None, with progress drawn, until they are compared."""
+    now = choices.now
     (base, other), (first, second) = vectors.values(), now.titles
     comparison = Comparison(part.frame, base, other, (first, second))
-    key = f"{now.chosen.sha256}:{now.on}:{','.join(_languages(now))}"
+    key = f"{now.chosen.sha256}:{now.on}:{','.join(choices.languages)}"
     weights = ":".join(map(weights_of, now.specs.values()))
     label = f"Finding the nearest neighbours of {counted(len(part), 'sentence')}"
     outcome = outcome_of(f"compare:{key}:{weights}", label, Comparison.computed, comparison)
@@ -182,8 +197,7 @@ def _compared(part: LabelledSet, vectors: Mapping[str, FloatArray], now: Context
         return None
     if isinstance(outcome, Done):
         comparison.with_computed(outcome.value)
-    measured = _measured(now)
-    seen = any(bool(rows[measured].any()) for _, rows, _ in now.trained_rows)
+    seen = any(bool(rows[choices.is_measured].any()) for _, rows, _ in now.trained_rows)
     return Subject(now.specs, key, comparison, isinstance(outcome, Done), seen)
 
 

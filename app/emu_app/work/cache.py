@@ -11,6 +11,7 @@ import numpy as np
 import streamlit as st
 
 from emu_app.shell.model_name import HF, must_be_fetched, plain_name
+from emu_app.shell.session import Remembered
 from emu_app.shell.users import all_runs_root, check_upload
 from emu_app.shell.wording import literal, sentence
 from emu_app.work.background import Background, Done, Failed, Pending, TaskOutcome
@@ -25,8 +26,10 @@ from emu_core.errors import DataError, EmuError, EncoderError
 
 _POLL_S = 0.5
 WAITED_S = 0.3  # how long a run of the page waits, for all its tasks together, before it draws a bar
-# Of the session: until when the running script waits, and the tasks that have a bar, which are no short ones.
-_WAITS_UNTIL, _LONG = "waits-until", "long-tasks"
+_WAITS_UNTIL = Remembered("waits-until", 0.0)  # until when the running script waits, of `time.monotonic`
+_LONG = Remembered[frozenset[str]](
+    "long-tasks", frozenset()
+)  # the tasks that have a bar, which are no short ones
 FETCH = "fetch:"  # the prefix of the key of a task that downloads a model
 QUICK_BYTES = 5_000_000  # audited in about a second
 # An uploaded file of a few kilobytes can unfold to gigabytes or take minutes to read.
@@ -63,14 +66,14 @@ def start_helpers() -> None:
 
 def wait_anew() -> None:
     """Let a run of the page, or of a fragment, that begins here wait `WAITED_S` for short tasks."""
-    st.session_state.pop(_WAITS_UNTIL, None)
+    _WAITS_UNTIL.forget()
 
 
 def _waited_for(outcome: TaskOutcome, worker: Background | None = None) -> TaskOutcome:
     """Return a task's outcome, for which this run of the page waits while it has time left."""
-    if not isinstance(outcome, Pending) or outcome.key in st.session_state.get(_LONG, ()):
+    if not isinstance(outcome, Pending) or outcome.key in _LONG.get():
         return outcome
-    until: float = st.session_state.setdefault(_WAITS_UNTIL, time.monotonic() + WAITED_S)
+    until = _WAITS_UNTIL.get_or_make(lambda: time.monotonic() + WAITED_S)
     return (worker or background()).wait(outcome.key, max(0.0, until - time.monotonic()))
 
 
@@ -254,7 +257,7 @@ def _value_or_bar(outcome: Pending | Done, label: str, worker: Background | None
 def show_pending(pending: Pending, label: str, worker: Background | None = None) -> None:
     """Draw a task's progress, and run the page again when it is over; the page should then stop."""
     worker = worker or background()
-    st.session_state.setdefault(_LONG, set()).add(pending.key)
+    _LONG.set(_LONG.get() | {pending.key})
 
     @st.fragment(run_every=_POLL_S)
     def poll() -> None:

@@ -12,6 +12,7 @@ from emu_app.panels.context import Context
 from emu_app.panels.run_table import run_facts
 from emu_app.shell.address import draw_grouped_tabs
 from emu_app.shell.glossary import Word, help_on
+from emu_app.shell.session import Remembered
 from emu_app.shell.widgets import (
     ADDRESSED,
     KEPT,
@@ -84,9 +85,9 @@ def draw_drawer(space: Space | None, subject: Subject | None, now: Context) -> N
         languages = now.chosen.labelled.languages
         if len(languages) > 1:
             about = {"placeholder": "All languages", "width": 420, **ADDRESSED}
-            key = languages_key(now)
-            measured = st.session_state.get(key, [])
-            if choose_languages("Languages measured", languages, key, **about) != measured:
+            measured = languages_measured(now)
+            known = measured.get()
+            if choose_languages("Languages measured", languages, measured.key, **about) != known:
                 st.rerun()  # a new session knows those of its address from here on
     group_of = groups_of_tabs()
     groups: dict[str, dict[str, Callable[[], None]]] = {
@@ -142,9 +143,9 @@ def _draw_confusions(subject: Subject) -> None:
     _draw_figures(next(view for view in views.VIEWS if view.name == _CONFUSION), subject)
 
 
-def languages_key(now: Context) -> str:
-    """Return the key of the chosen languages."""
-    return f"measured-languages-{now.chosen.sha256[:12]}"
+def languages_measured(now: Context) -> Remembered[list[str]]:
+    """Return the languages that are chosen in the drawer; none for all."""
+    return Remembered(f"measured-languages-{now.chosen.sha256[:12]}", [])
 
 
 def _draw_neighbours(subject: Subject) -> None:

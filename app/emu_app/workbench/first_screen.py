@@ -9,7 +9,7 @@ from emu_app.shell.glossary import Word, help_on
 from emu_app.shell.model_name import plain_name
 from emu_app.shell.state import config_of, data_sha_of
 from emu_app.shell.wording import literal
-from emu_app.workbench.maps import TRIED, pick
+from emu_app.workbench.inspector import show_sentence
 from emu_app.workbench.subject import Subject
 from emu_core.charts.style import short
 from emu_core.data.sets import LabelledSet
@@ -151,5 +151,4 @@ def _open(points: pd.DataFrame, subject: Subject, data_sha: str, example: Exampl
     sentence = subject.comparison.sentences.iloc[example.row]
     same = (points[["text", "language", "intent"]] == sentence[["text", "language", "intent"]]).all(axis=1)
     rows = points["row"][same].tolist()
-    st.session_state[TRIED] = "" if rows else example.text
-    pick(data_sha, rows[:1])
+    show_sentence("" if rows else example.text, data_sha, rows[:1])

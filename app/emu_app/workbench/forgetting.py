@@ -8,6 +8,7 @@ import streamlit as st
 
 from emu_app.shell.glossary import Word, help_on
 from emu_app.shell.model_name import RUN_PREFIX
+from emu_app.shell.session import Remembered
 from emu_app.shell.state import is_from_scratch
 from emu_app.shell.widgets import draw_chart, draw_note, draw_table
 from emu_app.shell.wording import literal
@@ -86,16 +87,16 @@ def _draw_offer(run: Run) -> None:
         "Forgetting was not measured for this run. A small bundled set shows whether it still finds translations as "
         "well as its base: questions of hotel guests or, if the run was trained on those, commands to a smart home."
     )
-    asked = f"forgetting-asked-{run.folder}"
-    if st.session_state.get(asked):
+    asked = Remembered(f"forgetting-asked-{run.folder}", False)
+    if asked.get():
         key = f"forgetting:{weights_of(f'{RUN_PREFIX}{run.folder}')}"
         label = f"{run.name}: encoding the small set with both encoders; small ones take up to a minute"
         if cache.computed(key, label, partial(forgetting, on_progress=report), run.folder):
-            st.session_state.pop(asked)
+            asked.forget()
             cache.background().forget(key)  # the result is in the run's folder
             st.rerun()
     elif st.button("Measure it on the small set", icon=":material/straighten:", key="forgetting-measure"):
-        st.session_state[asked] = True
+        asked.set(True)
         st.rerun()
     st.markdown("This command measures it on your own files of similarity scores or translations:")
     _draw_command(run)

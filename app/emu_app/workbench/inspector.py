@@ -1,35 +1,41 @@
 """The inspector: a typed or picked sentence with its predictions and neighbours by each encoder."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import streamlit as st
+from numpy.typing import NDArray
 
 from emu_app.panels.context import Context
 from emu_app.shell.glossary import Word, help_on
+from emu_app.shell.session import Remembered
 from emu_app.shell.widgets import ADDRESSED, KEPT
 from emu_app.shell.wording import literal
 from emu_app.work.tasks import Answer
-from emu_app.workbench.languages import ask, nearest_translated, row_of, translated
-from emu_app.workbench.maps import (
-    ANSWERS,
-    ASKED,
-    TRIED,
-    WITHOUT_TRANSLATIONS,
-    draw_picked,
-    inspected,
-    neighbours_of,
-    pick,
-    picked,
+from emu_app.workbench.languages import (
+    Asked,
+    ask,
+    groups_of,
+    nearest_translated,
+    repeats_of,
+    row_of,
+    translated,
 )
+from emu_app.workbench.picked import draw_picked, inspected, pick, picked
 from emu_app.workbench.predict import answers, draw_answer, draw_neighbours
-from emu_app.workbench.subject import Space, Subject
+from emu_app.workbench.subject import Space, Subject, computed_once
 from emu_core.charts.style import short
 from emu_core.data.cleaning import cleaned
 from emu_core.data.languages import language_name
+from emu_core.data.repeats import sentence_groups
+from emu_core.encoders.base import FloatArray
+from emu_core.evaluation.retrieval import nearest
 from emu_core.reports.asked import asked_sentence, asked_table
 
-ASKS = "ask-languages"  # the key of the toggle, and its parameter of the address
+PICKED_NEIGHBOURS, TYPED_NEIGHBOURS = 10, 5
+# The widgets that a button sets, too; their keys are the parameters of the address.
+_TRIED, _ASKS = Remembered("try-sentence", ""), Remembered("ask-languages", False)
 _ABOUT_LANGUAGES = (
     "Asks the set's own translations of this sentence, the rows with its id; nothing is translated by machine. Each "
     "finds the sentence on the maps that is nearest to it, and never one of its translations. It is right if that has "
@@ -37,59 +43,135 @@ _ABOUT_LANGUAGES = (
 )
 
 
-def draw_inspector(space: Space, subject: Subject | None, now: Context) -> None:
+@dataclass(frozen=True, eq=False)
+class Found:
+    """The K sentences on the maps that are nearest to a sentence by one encoder."""
+
+    point: int | None  # the number of that sentence on the maps; None of a typed one
+    vector: FloatArray  # its own, (1, dim)
+    near: NDArray[np.int64]  # their numbers on the maps, (K,)
+    cosines: NDArray[np.float32]  # (K,)
+    intent: str  # of the right ones
+
+
+@dataclass(frozen=True, eq=False)
+class Inspection:
+    """What is picked, and the sentence that the inspector shows with what is found for it."""
+
+    picked: tuple[int, ...]  # rows of the set
+    row: int | None  # the one of them that is selected, or the only one
+    is_typed: bool
+    found: Mapping[
+        str, Found
+    ]  # by the encoder's name; none while no sentence is shown, or it is not answered yet
+    asked: Asked | None  # the sentence in all of its languages; None if it isn't asked in them
+
+
+def show_sentence(text: str, data_sha: str, rows: Sequence[int]) -> None:
+    """Type a sentence into the inspector, "" for none, and pick these rows of a set: in a callback."""
+    _TRIED.set(text)
+    pick(data_sha, rows)
+
+
+def draw_inspector(space: Space, subject: Subject | None, now: Context) -> Inspection:
     """Ask for a sentence and draw it, or the one picked on the maps."""
-    label, example = "Try a sentence", "In any language"
-    if typed := cleaned(st.text_input(label, placeholder=example, max_chars=1_000, key=TRIED, **ADDRESSED)):
-        languages = st.container(key="in-other-languages")
-        answers_by_encoder = answers(now, [typed], space.specs) or {}
-        st.session_state[ANSWERS] = answers_by_encoder
-        with languages:
-            _draw_languages(row_of(space, now.chosen, typed), space, now, answers_by_encoder)
-        for name, answer in answers_by_encoder.items():
-            draw_answer(space.titles[name], answer.table.iloc[0], answer.facts, f"nearest-{name}")
-        return
-    st.session_state[ASKED] = None
-    draw_picked(subject, now)
-    places = np.flatnonzero(space.points["row"].to_numpy() == inspected(now.chosen.sha256))
-    if len(places):
-        _draw_picked(int(places[0]), space, now)
-        return
-    if picked(now.chosen.sha256):
-        st.caption("Select a row for its nearest neighbours.")
-        return
-    st.caption("Or click a point on a map, or draw around several with *Lasso*: they appear here.")
+    rows = picked(now.chosen.sha256)
+    row = inspected(now.chosen.sha256, rows)
+    label, example, key = "Try a sentence", "In any language", _TRIED.key
+    if typed := cleaned(st.text_input(label, placeholder=example, max_chars=1_000, key=key, **ADDRESSED)):
+        return Inspection(rows, row, True, *_draw_typed(typed, space, now))
+    draw_picked(rows, subject, now)
+    if len(places := np.flatnonzero(space.points["row"].to_numpy() == row)):
+        return Inspection(rows, row, False, *_draw_point(int(places[0]), space, now))
+    st.caption(
+        "Select a row for its nearest neighbours."
+        if rows
+        else "Or click a point on a map, or draw around several with *Lasso*: they appear here."
+    )
+    return Inspection(rows, row, False, {}, None)
 
 
-def _draw_picked(row: int, space: Space, now: Context) -> None:
-    """Draw a picked sentence's nearest neighbours among the N points, by each encoder's vectors (N, dim)."""
-    sentence = space.points.iloc[row]
+def _draw_typed(typed: str, space: Space, now: Context) -> tuple[dict[str, Found], Asked | None]:
+    """Draw what each encoder predicts for a typed sentence; return what is near it on the maps."""
+    languages = st.container(key="in-other-languages")
+    by_encoder = answers(now, [typed], space.specs) or {}
+    with languages:
+        asked = _draw_languages(row_of(space, now.chosen, typed), space, now, by_encoder)
+    for name, answer in by_encoder.items():
+        draw_answer(space.titles[name], answer.table.iloc[0], answer.facts, f"nearest-{name}")
+    if asked is not None:
+        return {}, asked
+    return {name: _near_typed(space, name, answer) for name, answer in by_encoder.items()}, None
+
+
+def _draw_point(point: int, space: Space, now: Context) -> tuple[dict[str, Found], Asked | None]:
+    """Draw a sentence on the maps with its nearest neighbours there, and return these."""
+    sentence = space.points.iloc[point]
     st.markdown(f"**{literal(sentence['text'], 300)}**")
     st.caption(f"{literal(sentence['intent'], 60)}, {literal(language_name(sentence['language']))}")
-    _draw_languages(int(sentence["row"]), space, now, {})
-    st.toggle(
+    asked = _draw_languages(int(sentence["row"]), space, now, {})
+    without = st.toggle(
         "Leave out its translations",
         value=True,
-        key=WITHOUT_TRANSLATIONS,
+        key="explore-no-translations",
         help=help_on(Word.NEIGHBOUR),
         **KEPT,
     )
-    for name, (rows, cosines) in neighbours_of(space, row).items():
-        near = space.points.iloc[rows]
-        same = int((near["intent"] == sentence["intent"]).sum())
+    by_encoder = _near_point(space, point, without_translations=without)
+    for name, found in by_encoder.items():
+        near = space.points.iloc[found.near]
+        same = int((near["intent"] == found.intent).sum())
         st.markdown(f"{literal(space.titles[name])}: {same} of {len(near)} have the same intent")
-        table = near[["text", "intent", "language"]].assign(cosine=cosines)
-        draw_neighbours(table, sentence["intent"], f"neighbours-{name}")
+        table = near[["text", "intent", "language"]].assign(cosine=found.cosines)
+        draw_neighbours(table, found.intent, f"neighbours-{name}")
+    return by_encoder, asked
+
+
+def _near_typed(space: Space, name: str, answer: Answer) -> Found:
+    """Return what is near a typed sentence: right are those of the predicted intent or, without one, the nearest's."""
+
+    def find() -> Found:
+        # Never the sentence itself, as `tasks.without_repeats` has it.
+        repeats = np.where(repeats_of(space, answer.table["text"].iloc[0]), "typed", "").tolist()
+        everyone = np.concatenate([space.vectors[name], answer.vectors])
+        near, cosines = _nearest(everyone, len(space.points), TYPED_NEIGHBOURS, [*repeats, "typed"])
+        predicted, intents = answer.table["intent"].iloc[0], space.points["intent"].to_numpy()
+        intent = predicted if predicted in intents else intents[near[0]]
+        return Found(None, answer.vectors, near, cosines, intent)
+
+    return computed_once(f"typed-{name}", (space, answer), find)
+
+
+def _near_point(space: Space, point: int, *, without_translations: bool) -> dict[str, Found]:
+    """Return what is near a sentence on the maps by each encoder, never a repeat of it."""
+
+    def find() -> dict[str, Found]:
+        points, intent = space.points, space.points["intent"].iloc[point]
+        groups = groups_of(space) if without_translations else sentence_groups(points.assign(id=""))
+        return {
+            name: Found(point, vectors[[point]], *_nearest(vectors, point, PICKED_NEIGHBOURS, groups), intent)
+            for name, vectors in space.vectors.items()
+        }
+
+    return computed_once("neighbours", (space, point, without_translations), find)
+
+
+def _nearest(
+    vectors: FloatArray, row: int, count: int, groups: Sequence[str]
+) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """Return the numbers (K,) and cosines (K,) of at most `count` neighbours of a row of vectors (N, dim)."""
+    neighbours = nearest(vectors, [row], count, groups)
+    is_neighbour = neighbours.rows[0] >= 0
+    return neighbours.rows[0][is_neighbour], neighbours.cosines[0][is_neighbour]
 
 
 def _draw_languages(
     row: int | None, space: Space, now: Context, answers_by_encoder: Mapping[str, Answer]
-) -> None:
+) -> Asked | None:
     """Offer to ask a sentence in the other languages of the set, where it is known in them, and draw what is found."""
-    st.session_state[ASKED] = None
     has_translations = translated(now.chosen)
     if not has_translations.any():
-        return
+        return None
     if row is None or not has_translations[row]:
         known = nearest_translated(space, now.chosen, answers_by_encoder) if answers_by_encoder else None
         if row is None:
@@ -105,20 +187,21 @@ def _draw_languages(
                 args=(now.chosen.sha256, known),
                 width="stretch",
             )
-        return
-    if not st.toggle("Ask it in the other languages", key=ASKS, help=_ABOUT_LANGUAGES, **ADDRESSED):
-        return
-    st.session_state[ASKED] = asked = ask(space, now.chosen, row)
-    if asked is None:
-        return
+        return None
+    label = "Ask it in the other languages"
+    if not st.toggle(label, key=_ASKS.key, help=_ABOUT_LANGUAGES, **ADDRESSED):
+        return None
+    if (asked := ask(space, now.chosen, row)) is None:
+        return None
     names = list(space.specs)
     st.markdown(f"**{literal(asked_sentence(asked.table, names))}**")
     st.html(asked_table(asked.table, names))
     st.caption(
         "On the maps, each is a diamond if it is right and a cross if not, with a line to what it finds."
     )
+    return asked
 
 
 def _ask_known(data_sha: str, row: int) -> None:
-    st.session_state[TRIED], st.session_state[ASKS] = "", True
-    pick(data_sha, [row])
+    _ASKS.set(True)
+    show_sentence("", data_sha, [row])

@@ -6,8 +6,8 @@ from typing import TypeVar
 
 import numpy as np
 import pandas as pd
-import streamlit as st
 
+from emu_app.shell.session import Remembered
 from emu_app.work.cache import encoded
 from emu_core.encoders.base import FloatArray
 from emu_core.evaluation.comparison import Comparison
@@ -58,9 +58,7 @@ def computed_once(what: str, key: Hashable, compute: Callable[[], _Value]) -> _V
     A change of colour or filter runs the maps again on the same `Space`, whose neighbours take a third of a second
     among 20,000 sentences.
     """
-    last_key, value = st.session_state.get(f"once-{what}", (None, None))
-    if key != last_key:
-        value = compute()
-        st.session_state[f"once-{what}"] = (key, value)
-    result: _Value = value
-    return result
+    last = Remembered[tuple[Hashable, _Value] | None](f"once-{what}", None)
+    if (known := last.get()) is None or known[0] != key:
+        last.set(known := (key, compute()))
+    return known[1]

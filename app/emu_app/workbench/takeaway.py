@@ -12,6 +12,7 @@ import streamlit as st
 
 from emu_app.panels.context import Context
 from emu_app.shell.model_name import short_name
+from emu_app.shell.session import Remembered
 from emu_app.shell.users import all_runs_root
 from emu_app.shell.widgets import choose_one, draw_download, draw_notebook_button
 from emu_app.work import cache, tasks
@@ -26,7 +27,7 @@ _FORMATS = {
     ExportFormat.SENTENCE_TRANSFORMERS: ("sentence-transformers", "st"),
     ExportFormat.ONNX: ("ONNX", "onnx"),
 }
-_ASKED = "download-asked"
+_ASKED = Remembered("download-asked", "")  # the key of the task that makes it
 
 
 def draw_take_away(space: Space, subject: Subject, now: Context) -> None:
@@ -85,13 +86,13 @@ def _draw_encoder_download(space: Space) -> None:
                 help="A folder; its README.md explains how to open it.",
             )
         elif st.button("Prepare the zip", icon=":material/folder_zip:"):
-            st.session_state[_ASKED] = key
-    if st.session_state.get(_ASKED) == key and not path.is_file():
+            _ASKED.set(key)
+    if _ASKED.get() == key and not path.is_file():
         label = (
             f"{name}: opening the encoder, exporting and checking it for {titles[format]}, packing the files"
         )
         if cache.computed(key, label, tasks.export_to_zip, spec, format, title, path):
-            st.session_state.pop(_ASKED)
+            _ASKED.forget()
             cache.background().forget(key)  # the file is there
             st.rerun()
 

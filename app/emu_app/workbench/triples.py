@@ -10,6 +10,7 @@ from emu_app.data.boxes import ask_file, read_box
 from emu_app.data.tables import read_triples
 from emu_app.panels.context import A, B
 from emu_app.shell.glossary import Word, help_on
+from emu_app.shell.session import Remembered
 from emu_app.shell.widgets import KEPT, choose_one, draw_chart, draw_note, draw_table
 from emu_app.work.cache import encoded
 from emu_app.workbench.subject import Subject
@@ -18,13 +19,16 @@ from emu_core.charts.style import short
 from emu_core.data.wording import counted
 from emu_core.evaluation.triples import Triple, triple, triple_cosines
 
-KEYS = ("triple-1", "triple-2", "triple-3")
-_EXAMPLE = ("When does the pool open?", "When does the shop open?", "From what time can I go swimming?")
+_TEXTS = (
+    Remembered("triple-1", "When does the pool open?"),
+    Remembered("triple-2", "When does the shop open?"),
+    Remembered("triple-3", "From what time can I go swimming?"),
+)
 _ROLES = ("S1", "S2: looks like S1", "S3: means what S1 means")
 OWN = "Type three sentences"
 ONE, FILE = "One sentence triple", "From a file"
 MOST_TRIPLES = 5_000
-_PICK, _ACROSS = "triple-pick", "triple-across"
+_PICK, _ACROSS = Remembered("triple-pick", OWN), Remembered("triple-across", False)
 
 
 def draw_triples(subject: Subject) -> None:
@@ -78,10 +82,12 @@ def _draw_one(subject: Subject) -> None:
     words, picture = st.columns([2, 3], gap="medium")
     with words:
         _draw_suggestions(subject)
-        for key, role, text in zip(KEYS, _ROLES, _EXAMPLE, strict=True):
-            st.session_state.setdefault(key, text)
-            st.text_area(role, key=key, max_chars=1000, height="content", **KEPT)
-    texts = tuple(" ".join(str(st.session_state[key]).split()) for key in KEYS)
+        typed = []
+        for text, role in zip(_TEXTS, _ROLES, strict=True):
+            if not text.is_set:
+                text.set(text.first)
+            typed.append(st.text_area(role, key=text.key, max_chars=1000, height="content", **KEPT))
+    texts = tuple(" ".join(text.split()) for text in typed)
     with picture:
         if not all(texts):
             draw_note("Type all three sentences.")
@@ -95,8 +101,7 @@ def _draw_suggestions(subject: Subject) -> None:
     """Offer triples of the data on which encoder A follows the words."""
     if not subject.is_measured:
         return
-    across = bool(st.session_state.get(_ACROSS))
-    rows = _suggested(subject, across)
+    rows = _suggested(subject, across=_ACROSS.get())
 
     def name(option: str) -> str:
         if option == OWN:
@@ -105,21 +110,20 @@ def _draw_suggestions(subject: Subject) -> None:
         return f"{short(row['s1'], 60)} ({short(row['intent'], 30)}, not {short(row['intent_s2'], 30)})"
 
     def fill_in() -> None:
-        offered = _suggested(subject, bool(st.session_state[_ACROSS]))
-        option = st.session_state[_PICK]
-        if option != OWN and option not in offered:  # only in the other list, which is longer
-            option = st.session_state[_PICK] = next(iter(offered), OWN)
-        if option in offered:
-            for key, column in zip(KEYS, ("s1", "s2", "s3"), strict=True):
-                st.session_state[key] = offered[option][column]
+        offered = _suggested(subject, across=_ACROSS.get())
+        if _PICK.get() not in (OWN, *offered):  # only in the other list, which is longer
+            _PICK.set(next(iter(offered), OWN))
+        if (row := offered.get(_PICK.get())) is not None:
+            for text, column in zip(_TEXTS, ("s1", "s2", "s3"), strict=True):
+                text.set(row[column])
 
     alone = len(subject.comparison.languages) < 2
-    st.toggle("S3 in another language", key=_ACROSS, disabled=alone, on_change=fill_in, **KEPT)
+    st.toggle("S3 in another language", key=_ACROSS.key, disabled=alone, on_change=fill_in, **KEPT)
     st.selectbox(
         "From the data: sentences that encoder A confuses",
         [OWN, *rows],
         format_func=name,
-        key=_PICK,
+        key=_PICK.key,
         on_change=fill_in,
         help=help_on(
             Word.TRIPLE, text="S2 has another intent than S1 and S3, but encoder A puts it nearer to S1."
@@ -129,7 +133,7 @@ def _draw_suggestions(subject: Subject) -> None:
         st.caption("Encoder A confuses no two intents here, so there is nothing to suggest.")
 
 
-def _suggested(subject: Subject, across: bool) -> dict[str, dict[str, Any]]:
+def _suggested(subject: Subject, *, across: bool) -> dict[str, dict[str, Any]]:
     """Return the triples of the data by number; with `across`, S3 is in another language."""
     triples = subject.comparison.triples(across_languages=across).to_dict("records")
     return {str(number): row for number, row in enumerate(triples)}
