@@ -2,12 +2,10 @@ import pandas as pd
 import pytest
 
 from emu_core.data.reading import ColumnMapping, Reading
-from emu_core.data.sets import LABELLED_COLUMNS
 from emu_core.errors import DataError
 from emu_core.formats.read import read_files
 from emu_core.formats.source_files import source_files
 from emu_core.formats.tables.columns import apply_columns, guess_columns, guess_notes
-from emu_core.formats.tables.read import read_table
 
 
 def table(*columns: str) -> pd.DataFrame:
@@ -142,25 +140,6 @@ def test_usual_names_are_not_said() -> None:
 def test_what_a_person_fixed_is_kept_and_used_once() -> None:
     guessed = guess_columns(table("text", "label", "intent"), ColumnMapping(text="intent"))
     assert guessed == ColumnMapping(text="intent", intent="label")
-
-
-def test_massive_is_read_as_it_is() -> None:
-    line = (
-        '{"id": "0", "locale": "de-DE", "partition": "%s", "scenario": "alarm", "intent": "alarm_set", '
-        '"utt": "weck mich", "annot_utt": "weck mich [time : um fünf]", "judgments": [{"x": 1}]}\n'
-    )
-    frame = read_table(((line % "dev") + (line % "train")).encode(), "de-DE.jsonl")
-    plain = apply_columns(frame, guess_columns(frame), language=None, name="de-DE.jsonl")
-    assert tuple(plain.columns) == LABELLED_COLUMNS
-    assert plain.iloc[0].tolist() == [
-        "0",
-        "weck mich",
-        "alarm_set",
-        "de",
-        "dev",
-        "weck mich [time : um fünf]",
-    ]
-    assert plain["split"].tolist() == ["dev", "train"]
 
 
 def test_missing_and_wrong_columns_say_what_there_is() -> None:

@@ -192,3 +192,10 @@ def test_settings_and_results_in_json_are_no_sentences(tmp_path: Path) -> None:
     labelled, audit = read_labelled([tmp_path / "data"])
     assert len(labelled) == 2
     assert audit.notes[-1] == "Not read, since they hold no labelled sentences: config.json."
+
+
+def test_no_sentence_of_a_table_is_in_a_message(tmp_path: Path) -> None:
+    for text in ("my secret is this?,pool\n5,6\n", "my secret is this?,my secret is this?\na,b\n"):
+        with pytest.raises(DataError) as caught:
+            read_labelled(saved(tmp_path, "hotel.en.csv", text))
+        assert "secret" not in str(caught.value)

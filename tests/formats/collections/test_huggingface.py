@@ -1,106 +1,25 @@
 """Data sets of Hugging Face on disk, and tables of Arrow, without its package."""
 
 import struct
-from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
-from emu_core.data.reading import Reading
 from emu_core.errors import DataError
 from emu_core.formats import limits
-from emu_core.formats.read import read
 from emu_core.formats.source_files import source_files
 from emu_core.formats.source_tables import read_tables
 from emu_core.formats.tables import arrow
-from tests.support.exports import Files, arrow_of, classes, folder_of, parquet_of, tables_of
+from tests.support.exports import Files, arrow_of, classes, parquet_of, tables_of
 
 TEXTS = ["hi Ann", "bye", "hello"]
 COLUMNS = {"utterance": TEXTS, "label": [1, 0, 1]}
 FEATURES = {"utterance": {"dtype": "string", "_type": "Value"}, "label": classes("bye", "greet")}
-NAMED = ["greet", "bye", "greet"]
 
 
 def label_cells(files: Files) -> list[list[str]]:
     """Return the cells of the column `label` of each table."""
     return [table.frame["label"].tolist() for table in tables_of(files)[0]]
-
-
-SAVED: Files = {
-    "dataset_dict.json": {"splits": ["train", "validation"]},
-    "train/state.json": {
-        "_data_files": [{"filename": f"data-{number:05}-of-00002.arrow"} for number in range(2)]
-    },
-    "train/dataset_info.json": {"features": FEATURES},
-    "train/data-00000-of-00002.arrow": arrow_of(COLUMNS, FEATURES),
-    "train/data-00001-of-00002.arrow": arrow_of(COLUMNS, FEATURES),
-    "train/cache-1234.arrow": arrow_of(COLUMNS, FEATURES),
-    "validation/data-00000-of-00001.arrow": arrow_of(COLUMNS, FEATURES),
-}
-
-
-def test_a_saved_data_set_has_names_and_splits_but_no_cache(tmp_path: Path) -> None:
-    data = read(folder_of(tmp_path, SAVED), reading=Reading(language="en"))
-    rows, notes = data.rows, data.notes
-
-    assert rows["intent"].tolist() == NAMED * 3
-    assert rows["split"].tolist() == [*["train"] * 6, *["dev"] * 3]
-    assert "Hugging Face data set: 9 examples, 2 intents in 3 files." in notes
-
-
-def test_shards_of_the_hub_have_splits_and_languages(tmp_path: Path) -> None:
-    shards = {
-        f"{language}/{split}-00000-of-00001.parquet": parquet_of(COLUMNS, FEATURES)
-        for language in ("de", "en")
-        for split in ("test", "train")
-    }
-
-    rows = read(folder_of(tmp_path, shards)).rows
-
-    assert rows["intent"].tolist() == NAMED * 4
-    stated = rows[["language", "split"]].drop_duplicates().apply(tuple, axis=1).tolist()
-    assert stated == [("de", "test"), ("de", "train"), ("en", "test"), ("en", "train")]
-
-
-CARD = """---
-license: mit
-dataset_info:
-- config_name: other
-  features:
-  - {name: label, dtype: {class_label: {names: {'0': x}}}}
-- config_name: data
-  features:
-  - name: label
-    dtype:
-      class_label:
-        names:
-          '0': bye
-          '1': greet
----
-# Card
-"""
-ONE_CONFIGURATION = """---
-dataset_info:
-  features:
-  - name: label
-    dtype: {class_label: {names: {'0': bye, '1': greet}}}
----
-"""
-
-
-@pytest.mark.parametrize(
-    "description",
-    [
-        {"dataset_info.json": {"features": FEATURES}},
-        {"dataset_infos.json": {"default": {"features": FEATURES}}},
-        {"README.md": CARD},
-        {"README.md": ONE_CONFIGURATION},
-    ],
-)
-@pytest.mark.parametrize("write", [parquet_of, arrow_of])
-def test_names_of_classes_are_stated_beside_the_data(description: Files, write: object) -> None:
-    assert callable(write)
-    assert label_cells({**description, "data/train-00000-of-00001.parquet": write(COLUMNS)}) == [NAMED]
 
 
 @pytest.mark.parametrize("write", [parquet_of, arrow_of])
