@@ -1,6 +1,5 @@
 """CONTRIBUTING.md: its picture is true, and whoever follows its steps arrives."""
 
-import ast
 import re
 import shlex
 import shutil
@@ -26,62 +25,21 @@ RUFF = Path(sys.executable).with_name("ruff")
 COPIED = ("emu_core", "app", "docs", "tests", "tools", "pyproject.toml", "README.md")
 
 
-def arrows() -> dict[str, set[str]]:
-    """What each part of the picture may import, straight or through others."""
-    (picture,) = [block.text for block in blocks(GUIDE) if block.language == "mermaid"]
-    known: dict[str, set[str]] = {}
-    for line in picture.splitlines()[1:]:
-        left, right = (re.match(r"\s*(\w+)", side)[1] for side in line.split("-->"))  # type: ignore[index]
-        known.setdefault(left, set()).add(right)
-        known.setdefault(right, set())
-    for _ in known:
-        for name, reached in known.items():
-            known[name] = reached | {further for near in reached for further in known[near]}
-    return known
-
-
-def part(module: str) -> str:
-    """The part of the house that a module is in: app, or what stands below emu_core."""
-    first, *rest = module.split(".")
-    return "app" if first == "emu_app" else rest[0] if rest else ""
-
-
-def imports() -> set[tuple[str, str]]:
-    """Every import of one part by another."""
-    found = set()
-    paths = [(ROOT, path) for path in ROOT.glob("emu_core/**/*.py")]
-    paths += [(ROOT / "app", path) for path in ROOT.glob("app/emu_app/**/*.py")]
-    for root, path in paths:
-        own = part(".".join(path.relative_to(root).with_suffix("").parts))
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-            names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-            found |= {(own, part(name)) for name in names if name.split(".")[0] in ("emu_core", "emu_app")}
-    return {(own, other) for own, other in found if own != other}
-
-
-def test_imports_run_along_the_arrows() -> None:
-    may = arrows()
-    packages = {path.parent.name for path in ROOT.glob("emu_core/*/__init__.py")}
-    assert packages <= set(may)
-    assert not [name for name, reached in may.items() if name in reached]  # no way round
-    against = [(own, other) for own, other in imports() if {own, other} <= set(may) and other not in may[own]]
-    assert not against
-
-
-def test_losses_and_evaluation_know_no_model() -> None:
-    may = arrows()
-    assert not {"encoders", "methods", "training"} & (may["evaluation"] | may["losses"])
-
-
 def test_the_example_walks_through_every_file_of_its_method() -> None:
     example = GUIDE.read_text("utf-8").partition("### Example: ")[2].partition("\n### ")[0]
     (folder,) = re.findall(r"`(emu_core/methods/\w+)`", example)
     files = {path.name for path in (ROOT / folder).glob("*.py")} - {"__init__.py"}
     walked = re.findall(r"^\d\. `(\w+\.py)`", example, re.MULTILINE)
     assert len(walked) == len(files) and set(walked) == files
-    named = re.findall(r"`(\w+/\w+\.py)`", example)
-    assert len(named) > 4 and [name for name in named if not (ROOT / "emu_core" / name).is_file()] == []
+
+
+@pytest.mark.parametrize(("title", "package"), [("from `train", "emu_core"), ("from a typed", "app/emu_app")])
+def test_a_walk_of_a_value_is_short_and_names_files_that_are_there(title: str, package: str) -> None:
+    walk = GUIDE.read_text("utf-8").partition(f"### Example: {title}")[2].partition("\n\n#")[0]
+    walk = walk.partition("\nEverything that is particular")[0]
+    assert 1 < len(re.findall(r"^\d+\. ", walk, re.MULTILINE)) <= 12
+    named = re.findall(r"`([\w/]+\.(?:py|js))`", walk)
+    assert len(named) > 4 and [name for name in named if not (ROOT / package / name).is_file()] == []
 
 
 @pytest.fixture(scope="module")
