@@ -240,7 +240,8 @@ def plan_training(
     uses_unlabelled = needs is Needs.SENTENCES or taught.methods.uses_unlabelled(taught.settings)
     if not uses_unlabelled and (is_given(unlabelled) or unlabelled_languages):
         raise TrainingError(
-            f"the method {method} with these settings reads no unlabelled sentences; leave them out"
+            f"the method {method} with these settings reads no unlabelled sentences; leave out ",
+            Fix("unlabelled" if is_given(unlabelled) else "unlabelled_languages"),
         )
     # Then choose the languages whose labels are used, and what the method learns from beside the labels.
     reads_labels = needs is not Needs.SENTENCES
@@ -258,8 +259,9 @@ def plan_training(
         learnt = list(dict.fromkeys(code for pair in paired for code in pair))
     elif pairs:
         raise TrainingError(
-            f"the method {method} learns from no language pairs; leave them out, or choose "
-            + " or ".join(methods_that_need(Needs.SLOTS))
+            f"the method {method} learns from no language pairs; leave out ",
+            Fix("pairs"),
+            f", or choose {' or '.join(methods_that_need(Needs.SLOTS))}",
         )
     elif needs is Needs.SENTENCES:
         pool = _sentences(labelled, bare, unlabelled_languages, unlabelled, of_language)

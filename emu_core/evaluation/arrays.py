@@ -8,7 +8,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from emu_core.data.languages import ordered
-from emu_core.errors import DataError
+from emu_core.errors import DataError, Fix
 
 Vectors = NDArray[np.floating]
 """Sentence vectors, (N, d)."""
@@ -58,7 +58,8 @@ def unit_vectors(vectors: Vectors) -> NDArray[np.float32]:
     if not (finite := np.isfinite(largest)).all():
         raise DataError(
             f"the vector of row {finite.argmin()} (from 0) has a number that is not finite; "
-            "leave the sentence out, or train again with a lower learning rate"
+            "leave the sentence out, or train again with a lower ",
+            Fix("learning_rate"),
         )
     if not largest.all():
         raise DataError(

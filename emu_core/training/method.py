@@ -136,7 +136,8 @@ class Method:
             near = get_close_matches(unknown[0], names, 1, 0.5) or names
             raise TrainingError(
                 f"the method {self.name} has no setting {', '.join(unknown)}, but {', '.join(near)}; leave it out, or "
-                "use another method"
+                "use another ",
+                Fix("method"),
             )
         kinds = parts_of(encoder) if isinstance(encoder, str) else encoder
         if kinds is not None and len(kinds) > 1:

@@ -30,6 +30,7 @@ from emu_core.methods.head.fit import Examples, fit_head
 from emu_core.methods.head.settings import HeadConfig
 from emu_core.runs.run import Run, RunState, Status
 from tests.support.packed import pack
+from tests.support.raises import raises
 
 TEXTS = ["the pool", "der hund schläft", "", "pool pool ? who", "the dog sleeps and the man too " * 30]
 
@@ -164,7 +165,7 @@ def test_laser_in_half_precision(laser_files: Path, monkeypatch: pytest.MonkeyPa
 def test_a_limit_beyond_the_encoders_is_refused() -> None:
     model = to_sentence_transformers(load_encoder("use"))
     for limit in (513, 0):
-        with pytest.raises(ValueError, match=f"max_seq_length is {limit}; this encoder reads from 1 to 512"):
+        with pytest.raises(ValueError, match=f"max_seq_length .* {limit}; .*1 to 512"):
             model.max_seq_length = limit
     assert len(model.tokenizer("pool " * 1000, max_length=600)["input_ids"]) == 512
 
@@ -172,7 +173,7 @@ def test_a_limit_beyond_the_encoders_is_refused() -> None:
 def test_a_precision_that_is_none_is_refused(tmp_path: Path) -> None:
     tiny_bicvm().save(tmp_path)
     for named in ("floaty", "int8"):
-        with pytest.raises(ValueError, match=f"dtype is {named}"):
+        with pytest.raises(ValueError, match=f"dtype .*{named}"):
             EmuModule.load(str(tmp_path), model_kwargs={"dtype": named})
 
 
@@ -180,7 +181,7 @@ def test_only_a_finished_run_has_a_live_model(tmp_path: Path) -> None:
     run = Run(tmp_path / "queued")
     run.folder.mkdir()
     run.write_status(Status())
-    with pytest.raises(RunError, match="is queued; only a finished run has an encoder"):
+    with raises(RunError, fix=None, match="queued"):
         run.to_sentence_transformers()
 
 

@@ -24,6 +24,7 @@ from emu_core.notebook.builder import _training
 from emu_core.runs.run import Run, RunState, Status
 from emu_core.runs.trained_on import trained_on, trained_rows
 from emu_core.training.method import Needs
+from tests.support.raises import raises
 from tests.support.small import small_set
 from tests.support.tiny_transformer import tiny_transformer
 
@@ -173,7 +174,7 @@ def test_labels_and_sentences_of_a_preset_are_those_of_its_teacher(are_tiny: Non
 
 def test_what_a_preset_can_not_be_is_refused(are_tiny: None, tmp_path: Path) -> None:
     for other in ({"method": "emu"}, {"encoder": "use"}, {"config": configure("emu", "use")}):
-        with pytest.raises(TrainingError, match=r"the preset best has .* of its own"):
+        with raises(TrainingError, fix="preset", match="best"):
             plan_training(small_set(), preset="best", **other)  # type: ignore[arg-type]
     with pytest.raises(TrainingError, match="no preset 'better'; there are: best, fast"):
         plan_training(small_set(), preset="better")
@@ -184,16 +185,18 @@ def test_what_a_preset_can_not_be_is_refused(are_tiny: None, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("method", "encoder", "reason"),
+    ("method", "encoder", "fix", "named"),
     [
-        ("head+emu", "use", "are 2 methods, and the encoder use has 1"),
-        ("head+emu", None, "train an encoder each; name these"),
-        ("head+distil", "use+e5-small", "the method distil can't be joined"),
-        ("head+nothing", "use+e5-small", "no method 'nothing'"),
+        ("head+emu", "use", None, "2 methods.* use has 1"),
+        ("head+emu", None, "encoder", r"head\+emu"),
+        ("head+distil", "use+e5-small", None, "distil"),
+        ("head+nothing", "use+e5-small", None, "'nothing'"),
     ],
 )
-def test_joined_methods_need_a_part_each(method: str, encoder: str | None, reason: str) -> None:
-    with pytest.raises(TrainingError, match=reason):
+def test_joined_methods_need_a_part_each(
+    method: str, encoder: str | None, fix: str | None, named: str
+) -> None:
+    with raises(TrainingError, fix=fix, match=named):
         plan_training(small_set(), method=method, encoder=encoder)
 
 
@@ -203,9 +206,9 @@ def test_settings_of_each_part_are_those_of_its_method(tiny: Mapping[str, Preset
     settings = methods_by_part("emu+head").configure(kinds)
     config, _ = plan_training(small_set(), method="emu+head", encoder=spec, config=settings)
     assert ["epochs" in part.hyperparameters for part in config.parts] == [True, False]
-    with pytest.raises(TrainingError, match="not what the method head takes"):  # settings for all parts
+    with raises(TrainingError, fix=None, match="JoinedSettings|EmuConfig.* head"):  # settings for all parts
         plan_training(small_set(), method="head+emu", encoder="use+use", config=configure("emu", "use"))
-    with pytest.raises(TrainingError, match="not what the method head takes"):
+    with raises(TrainingError, fix=None, match="JoinedSettings|EmuConfig.* head"):
         plan_training(small_set(), method="head+emu", encoder=spec, config=settings)
 
 
@@ -215,14 +218,14 @@ def test_the_command_takes_presets_and_joined_methods(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert main(["train", "demo", "--preset", "best", "--method", "emu"]) != 0
-    assert "leave --method out" in capsys.readouterr().err
+    assert " best " in (said := capsys.readouterr().err) and "--method" in said
     assert main(["train", "demo", "--preset", "fast", "--epochs", "2"]) != 0
-    assert "the preset fast has none of that name" in capsys.readouterr().err
+    assert "--epochs" in (said := capsys.readouterr().err) and " fast " in said
     spec, out = tiny["best"].encoder, tmp_path / "joined"
     file = tmp_path / "small.csv"
     small_set(("en", "de")).frame.to_csv(file, index=False)
     assert main(["train", str(file), "--method", "emu+head", "--encoder", spec, "--epochs", "1"]) != 0
-    assert "--method emu+head has none of that name" in capsys.readouterr().err
+    assert "--epochs" in (said := capsys.readouterr().err) and "--method emu+head" in said
     assert main(["train", str(file), "--method", "emu+head", "--encoder", spec, "--out", str(out)]) == 0
     assert [part.method for part in Run(out).config().parts] == ["emu", "head"]
     with pytest.raises(SystemExit):

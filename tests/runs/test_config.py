@@ -10,6 +10,7 @@ from emu_core.errors import TrainingError
 from emu_core.methods.emu.settings import Adversary, EmuConfig, Objective
 from emu_core.methods.head.settings import HeadConfig
 from emu_core.methods.registry import configure, method_named, methods
+from tests.support.raises import raises
 
 PAPER = {
     "objective": Objective.L2_SOFTMAX,
@@ -107,9 +108,9 @@ def test_changes_win_over_the_method() -> None:
 def test_a_value_outside_its_range_raises_and_names_itself(name: str, values: list[Any]) -> None:
     for value in [*values, float("nan")]:
         change: dict[str, Any] = {name: value}
-        with pytest.raises(TrainingError, match=rf"^{name} must be"):
+        with raises(TrainingError, fix=name):
             EmuConfig(**change)
-        with pytest.raises(TrainingError, match=rf"^{name} must be"):
+        with raises(TrainingError, fix=name):
             configure("emu", None, **change)
 
 
@@ -138,37 +139,32 @@ def test_the_head_has_settings_of_its_own() -> None:
     assert method_named("emu").settings_from(asdict(EmuConfig(epochs=2))) == EmuConfig(epochs=2)
     settings = asdict(EmuConfig(epochs=2))
     del settings["decay"]
-    with pytest.raises(TrainingError, match=r"\(decay missing or unknown\)"):
+    with raises(TrainingError, fix=None, match=r"emu .*\(decay "):
         method_named("emu").settings_from(settings)
-    with pytest.raises(TrainingError, match="another version wrote them"):
+    with raises(TrainingError, fix=None, match=r"head .*\(centering, "):
         method_named("head").settings_from({"neighbours": 5})
 
 
 @pytest.mark.parametrize(
-    ("method", "changes", "message"),
+    ("name", "value"),
     [
-        ("head", {"epochs": 3}, "head has no setting epochs"),
-        ("emu", {"share": 0.3}, "emu has no setting share"),
-        ("head", {"share": 1.5}, "share must be a number from 0 to 1"),
-        ("head", {"share": float("nan")}, "share must be a number from 0 to 1"),
-        ("head", {"kernel_temperature": 0.0}, "kernel_temperature must be a number above 0"),
-        ("head", {"gate_width": float("inf")}, "gate_width must be a number above 0"),
-        ("head", {"softening": -1.0}, "softening must be a number above 0"),
-        ("head", {"gate_temperature": 0.0}, "gate_temperature must be a number above 0"),
-        (
-            "head",
-            {"language_directions": -1},
-            "language_directions must be a whole number, 0 or more",
-        ),
-        (
-            "head",
-            {"language_directions": 2.5},
-            "language_directions must be a whole number, 0 or more",
-        ),
+        ("share", 1.5),
+        ("share", float("nan")),
+        ("kernel_temperature", 0.0),
+        ("gate_width", float("inf")),
+        ("softening", -1.0),
+        ("gate_temperature", 0.0),
+        ("language_directions", -1),
+        ("language_directions", 2.5),
     ],
 )
-def test_a_setting_that_the_method_can_not_have_is_said(
-    method: str, changes: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(TrainingError, match=message):
-        configure(method, **changes)
+def test_a_value_that_the_head_can_not_have_is_said(name: str, value: float) -> None:
+    change: dict[str, Any] = {name: value}
+    with raises(TrainingError, fix=name):
+        configure("head", **change)
+
+
+@pytest.mark.parametrize(("method", "change"), [("head", {"epochs": 3}), ("emu", {"share": 0.3})])
+def test_a_setting_that_the_method_has_not_is_said(method: str, change: dict[str, Any]) -> None:
+    with raises(TrainingError, fix="method", match=f"{method} .* {next(iter(change))}[,;]"):
+        configure(method, **change)

@@ -22,6 +22,7 @@ from emu_core.encoders.use.encoder import UseEncoder
 from emu_core.errors import EmuError, EncoderError, InputError
 from emu_core.sklearn import SentenceEncoder, SpecialisedEncoder
 from emu_core.sklearn import encoders as encoders_module
+from tests.support.raises import raises
 from tests.support.small import small_set
 
 
@@ -141,15 +142,15 @@ def SpecialisedClassifier() -> Any:  # noqa: N802 - a class to its caller
     ("X", "y", "message"),
     [
         ([], [], "no sentences"),
-        ([3.0, 4.0], ["a", "b"], "sentence 1 of 2 is a float"),
-        (["a b", "c d"], None, "give the intent of each sentence"),
-        (["a b", "c d"], ["pool"], "there are 2 sentences and 1 intents"),
-        (["a b", "c d"], ["pool", "pool"], "two classes or more"),
-        ("Where is the pool?", ["pool"], "sentence"),
+        ([3.0, 4.0], ["a", "b"], "1 of 2 .*float"),
+        (["a b", "c d"], None, "target y is None"),
+        (["a b", "c d"], ["pool"], "2 sentences .* 1 intents"),
+        (["a b", "c d"], ["pool", "pool"], "'pool'"),
+        ("Where is the pool?", ["pool"], "a str .*'Where is the pool"),
     ],
 )
 def test_what_is_wrong_is_a_value_error(X: Any, y: Any, message: str) -> None:  # noqa: N803
-    with pytest.raises(ValueError, match=message):
+    with raises(InputError, fix=None, match=message):
         SpecialisedEncoder(device="cpu").fit(X, y)
 
 
@@ -157,7 +158,7 @@ def test_what_is_wrong_is_a_value_error(X: Any, y: Any, message: str) -> None:  
     ("method", "given", "message"),
     [
         ("emu", {}, "give fit languages=, .* and unlabelled=, sentences in another"),
-        ("emu", {"languages": "en"}, r"in a language other than en; add them \(unlabelled\)"),
+        ("emu", {"languages": "en"}, r"en; .*\(unlabelled\)"),
         (
             "emu",
             {"languages": "en", "unlabelled": ["Wo ist das?", "Ein Taxi"]},
@@ -171,7 +172,7 @@ def test_what_is_wrong_is_a_value_error(X: Any, y: Any, message: str) -> None:  
         ("head", {"unlabelled": ["Ein Taxi"]}, "labelled sentences only; leave unlabelled= out"),
         ("fmda", {"languages": "en"}, "translations with annotated slots, and fit takes none; choose one of"),
         ("bicvm", {}, "parallel text, and fit takes none"),
-        ("softmax", {"languages": ["en", None, "en", "en"]}, "sentence 2 has no language"),
+        ("softmax", {"languages": ["en", None, "en", "en"]}, "sentence 2 "),
     ],
 )
 def test_what_a_method_lacks_is_said_in_the_words_of_fit(
@@ -183,7 +184,7 @@ def test_what_a_method_lacks_is_said_in_the_words_of_fit(
 
 
 def test_what_is_no_encoder_is_said() -> None:
-    with pytest.raises(EncoderError, match="an int names no encoder"):
+    with raises(EncoderError, fix=None, match="an int .*'use'"):
         SentenceEncoder(3).transform(["Where is it?"])  # type: ignore[arg-type]
 
 

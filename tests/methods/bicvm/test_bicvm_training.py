@@ -21,6 +21,7 @@ from emu_core.methods.bicvm.trainer import (
 )
 from emu_core.runs.log import Record
 from emu_core.training.fit import fit
+from tests.support.raises import raises
 
 COLOURS = {"en": "red blue green white", "de": "rot blau grün weiß", "fr": "rouge bleu vert blanc"}
 THINGS = {"en": "dog cat house tree", "de": "hund katze haus baum", "fr": "chien chat maison arbre"}
@@ -246,9 +247,9 @@ def test_documents_are_sums_of_their_sentences() -> None:
     }
     assert sizes == {1: 16, 2: 3 + 1 + 5, 3: 2 + 1 + 4, 4: 2 + 1 + 3, 10: 3, 20: 3}
     assert len(corpus_of(encoder, text("de"), BicvmConfig(document_sentences=3))) == 6
-    with pytest.raises(TrainingError, match="not divided into documents"):
+    with raises(TrainingError, fix="document_sentences", match=text("de").name):
         corpus_of(encoder, text("de"), BicvmConfig(document_sentences=0))
-    with pytest.raises(TrainingError, match="1 pairs"):
+    with raises(TrainingError, fix="document_sentences", match="1 pairs"):
         corpus_of(encoder, text("de"), BicvmConfig(document_sentences=16))
 
 
@@ -265,7 +266,7 @@ def test_pairs_without_a_known_word_are_left_out() -> None:
         "1 of 3 pairs of en-de were left out, since one side has no word that occurs often enough",
     ]
     nothing = ParallelText("en", "de", ("xyz", "zyx"), ("xyz", "zyx"), "none")
-    with pytest.raises(TrainingError, match="known word"):
+    with raises(TrainingError, fix="document_sentences", match="none has 0 pairs"):
         fitted(SMALL, [nothing], encoder=encoder)
     with pytest.raises(TrainingError, match="no parallel text"):
         BicvmTrainer(encoder, [], SMALL, seed=0)

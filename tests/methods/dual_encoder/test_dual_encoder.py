@@ -26,6 +26,7 @@ from emu_core.methods.emu.settings import Adversary, EmuConfig
 from emu_core.methods.emu.trainer import EmuTrainer
 from emu_core.training.fit import fit
 from emu_core.training.weight_settings import Trained
+from tests.support.raises import raises
 from tests.support.small import small_set
 
 TINY = DualEncoderConfig(
@@ -208,7 +209,7 @@ def test_a_config_that_is_not_the_weights_own_is_refused(tmp_path: Path, change:
     encoder().save(tmp_path)
     path = tmp_path / "config.json"
     path.write_text(json.dumps(json.loads(path.read_text("utf-8")) | change), "utf-8")
-    with pytest.raises(EncoderError, match="does not hold a whole encoder 'dual-encoder'"):
+    with raises(EncoderError, fix=None, match="'dual-encoder'"):
         DualEncoder.open(tmp_path)
 
 
@@ -223,11 +224,11 @@ def test_damaged_files_are_refused(tmp_path: Path) -> None:
     ):
         encoder().save(tmp_path)
         damage()
-        with pytest.raises(EncoderError, match=r"does not hold a whole encoder|is damaged"):
+        with raises(EncoderError, fix=None, match=r"'dual-encoder'|config\.json"):
             DualEncoder.open(tmp_path)
     encoder().save(tmp_path)
     weights.unlink()
-    with pytest.raises(EncoderError, match=r"has no model\.safetensors"):
+    with raises(EncoderError, fix=None, match=r"model\.safetensors"):
         DualEncoder.open(tmp_path)
 
 
@@ -249,7 +250,7 @@ def test_settings_are_the_papers_and_checked() -> None:
         {"normalised": "no"}, {"table_range": 0},
         {"epochs": 0}, {"optimizer": "adagrad"}, {"layers": -1}, {"word_buckets": 1}, {"batch_size": 2.0},
     ):  # fmt: skip
-        with pytest.raises(TrainingError, match=next(iter(change))):
+        with raises(TrainingError, fix="dim" if "heads" in change else next(iter(change))):
             DualEncoderConfig(**change)
     assert DualEncoderConfig(**json.loads(json.dumps(asdict(paper)))) == paper
     assert DualEncoderConfig(optimizer="sgd").optimizer is Optimizer.SGD  # type: ignore[arg-type]

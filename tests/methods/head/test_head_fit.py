@@ -31,6 +31,7 @@ from tests.support.head_by_hand import (
     signs,
     unit,
 )
+from tests.support.raises import raises
 
 
 def test_the_gate_is_learnt_of_intents_that_are_left_out() -> None:
@@ -68,7 +69,7 @@ def test_too_few_intents_leave_the_gate_of_nearness() -> None:
 def test_a_whitening_of_directions_without_differences_is_refused() -> None:
     x, labels = classes(200, 3, 4)
     x = np.hstack([x * [1, 1, 3, 5], np.zeros((200, 1))])
-    with pytest.raises(TrainingError, match=r"lower whitening$"):
+    with raises(TrainingError, fix="whitening"):
         fit_head(Examples(unit(x).astype(np.float32), labels), replace(PLAIN, whitening=1.0))
 
 

@@ -31,6 +31,7 @@ from tests.support.head_by_hand import (
     FULL,
     PLAIN,
 )
+from tests.support.raises import raises
 from tests.support.small import small_set
 
 
@@ -214,9 +215,9 @@ def test_its_vectors_are_float32_in_reduced_precision_too(run: Run) -> None:
 
 
 def test_settings_and_method_must_fit(tmp_path: Path) -> None:
-    with pytest.raises(TrainingError, match="EmuConfig, which is not what the method head takes"):
+    with raises(TrainingError, fix=None, match="EmuConfig.* head"):
         train(small_set(), out=tmp_path / "r", config=EmuConfig(), device="cpu")
-    with pytest.raises(TrainingError, match="HeadConfig, which is not what the method emu takes"):
+    with raises(TrainingError, fix=None, match="HeadConfig.* emu"):
         train(small_set(), out=tmp_path / "r", method="emu", config=PLAIN, device="cpu")
     assert not (tmp_path / "r").exists()
 
