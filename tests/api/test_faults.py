@@ -13,11 +13,12 @@ from emu_core.bench.experiment import Experiment
 from emu_core.bench.results import Cell, CellResult
 from emu_core.cli import main
 from emu_core.data.texts.tasks import Tasks
-from emu_core.errors import RunError
+from emu_core.errors import Call, Fix, RunError
 from emu_core.runs.run import Run, RunState, create_run
 from tests.support.bench_cells import drawn
 from tests.support.bench_cells import run as run_bench
 from tests.support.processes import exit_code, full_disk
+from tests.support.raises import raises
 from tests.support.short_plans import TEXT, parallel_text
 from tests.support.small import small_file
 
@@ -37,7 +38,7 @@ def export_on_full_disk(folder: str, out: str, format: str) -> None:
     try:
         export(folder, out, format=format)
     except RunError as error:
-        os._exit(2 if out in str(error) and "(out)" in str(error) else 3)
+        os._exit(2 if out in str(error) and error.fix == Fix("out") else 3)
 
 
 @pytest.mark.parametrize("format", ["sentence-transformers", "onnx"])
@@ -56,7 +57,7 @@ def bench_on_full_disk(out: str) -> None:
     try:
         run_bench("emu", Path(out), run_cell=run_cell)
     except RunError as error:
-        os._exit(2 if "can't write to" in str(error) else 3)
+        os._exit(2 if error.fix == Call("resume", out) else 3)
 
 
 def test_a_benchmark_on_a_full_disk_is_one_sentence_and_goes_on_when_there_is_room(tmp_path: Path) -> None:
@@ -74,7 +75,7 @@ def test_a_benchmark_whose_folder_is_gone_is_one_sentence(tmp_path: Path) -> Non
         out.rename(tmp_path / "gone")
         return drawn(experiment, cell)
 
-    with pytest.raises(RunError, match=r"can't write to .*No such file or directory"):
+    with raises(RunError, fix=Call("resume", str(out)), match="No such file or directory"):
         run_bench("emu", out, run_cell=run_cell)
     assert Run(tmp_path / "gone").status().state is not RunState.FINISHED
 

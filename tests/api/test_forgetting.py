@@ -17,7 +17,7 @@ from emu_core.cli import main
 from emu_core.encoders.base import Encoder
 from emu_core.encoders.registry import available_encoders, load_encoder
 from emu_core.encoders.saved import write_checksums
-from emu_core.errors import DataError, RunError
+from emu_core.errors import DataError, Fix, RunError
 from emu_core.evaluation.forgetting import retrieval_change, similarity_change
 from emu_core.formats.parallel.files import read_translations
 from emu_core.formats.texts.scored_pairs import read_scored_pairs
@@ -26,6 +26,7 @@ from emu_core.runs.forgetting import read_forgetting
 from emu_core.runs.run import Run, create_run
 from emu_core.runs.stored_data import LabelledData
 from emu_core.runs.trained_on import TrainedOn
+from tests.support.raises import raises
 from tests.support.sentences import cosine
 from tests.support.small import small_set
 from tests.support.small_run import small_run
@@ -158,32 +159,34 @@ def test_files_are_read_by_language(sts: Path, tatoeba: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("fr.csv", "a,b,1\na,b\n", r"fr\.csv, row 2: .*3 cells, not 2"),
-        ("fr.csv", "a,b,1\na,b,high\n", r"fr\.csv, row 2: the score 'high' is not a number"),
-        ("fr.csv", "a,b,nan\n", r"fr\.csv, row 1: the score 'nan'"),
-        ("fr.csv", "a,b,1\n ,b,2\n", r"fr\.csv, row 2: a sentence is empty"),
+        ("fr.csv", "a,b,1\na,b\n", r"fr\.csv, row 2: .* 3 .*not 2"),
+        ("fr.csv", "a,b,1\na,b,high\n", r"fr\.csv, row 2: .*'high'"),
+        ("fr.csv", "a,b,nan\n", r"fr\.csv, row 1: .*'nan'"),
+        ("fr.csv", "a,b,1\n ,b,2\n", r"fr\.csv, row 2: .*empty"),
         ("fr.csv", "sentence1,sentence2,score\n", "no sentence pair"),
-        ("holiday.csv", "a,b,1\n", "does not begin with a language"),
+        ("holiday.csv", "a,b,1\n", r"holiday\.csv .*language"),
     ],
 )
 def test_a_bad_file_of_scores_is_named_with_its_row(name: str, content: str, message: str, sts: Path) -> None:
     (sts / name).write_text(content)
-    with pytest.raises(DataError, match=message):
+    with raises(DataError, fix=None, match=message):
         read_scored_pairs(sts)
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "message"),
+    ("name", "content", "fix", "named"),
     [
-        ("x.fra-eng.fra", "Bonjour\n", r"has no x\.fra-eng\.eng"),
-        ("x.fra-eng.eng", "Hello\n", r"has no x\.fra-eng\.fra"),
-        ("tatoeba.deu-eng.deu", "Bitte ein Taxi\n", r"1 line and .*\.eng 4"),
-        ("tatoeba.deu-eng.eng", "One\n\nThree\nFour\n", r"\.eng: line 2 is empty in en"),
+        ("x.fra-eng.fra", "Bonjour\n", None, r"no x\.fra-eng\.eng"),
+        ("x.fra-eng.eng", "Hello\n", None, r"no x\.fra-eng\.fra"),
+        ("tatoeba.deu-eng.deu", "Bitte ein Taxi\n", None, r"1 line and .*\.eng 4"),
+        ("tatoeba.deu-eng.eng", "One\n\nThree\nFour\n", Fix("drop_empty", True), r"\.eng: line 2 .* en "),
     ],
 )
-def test_a_bad_file_of_translations_is_named(name: str, content: str, message: str, tatoeba: Path) -> None:
+def test_a_bad_file_of_translations_is_named(
+    name: str, content: str, fix: Fix | None, named: str, tatoeba: Path
+) -> None:
     (tatoeba / name).write_text(content)
-    with pytest.raises(DataError, match=message):
+    with raises(DataError, fix=fix, match=named):
         read_translations(tatoeba)
 
 
@@ -209,15 +212,15 @@ def test_what_fell_is_named(run: Run, sts: Path, tatoeba: Path) -> None:
 def test_a_folder_without_data_is_said(tmp_path: Path, run: Run) -> None:
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "notes.txt").write_text("x")
-    with pytest.raises(DataError, match="no translations in"):
+    with raises(DataError, fix=None, match=r"other; .*deu-eng\.deu"):
         read_translations(tmp_path / "other")
-    with pytest.raises(DataError, match=r"no \.csv in"):
+    with raises(DataError, fix=None, match=r"\.csv .*other"):
         read_scored_pairs(tmp_path / "other")
-    with pytest.raises(DataError, match="no folder"):
+    with raises(DataError, fix=None, match="nowhere"):
         read_scored_pairs(tmp_path / "nowhere")
     queued = RunConfig("emu", "small", {}, encoder="use", train_languages=("en",))
     create_run(tmp_path / "queued", queued, LabelledData(small_set(("en",))))
-    with pytest.raises(RunError, match="is queued"):
+    with raises(RunError, fix=None, match="is queued"):
         forgetting(tmp_path / "queued", sts=tmp_path)
 
 
@@ -248,7 +251,7 @@ def test_without_files_the_small_set_is_taken_that_the_run_was_not_trained_on(
         "available_encoders",
         lambda: [replace(one, languages=("en", "ja")) for one in available_encoders()],
     )
-    with pytest.raises(DataError, match=r"no two languages of the small set \(en, de, ru\)"):
+    with raises(DataError, fix="sts", match=r"\(en, de, ru\)"):
         forgetting(run.folder)
 
 
@@ -314,7 +317,7 @@ def test_the_command_writes_the_run_its_card_and_a_file(
     assert (tmp_path / "new" / "f.json").read_text("utf-8") == (tmp_path / "f.json").read_text("utf-8")
     capsys.readouterr()
     assert main([*asked, "--json", str(tmp_path / "f.json" / "f.json")]) == 2
-    assert "can't write" in capsys.readouterr().err
+    assert str(tmp_path / "f.json" / "f.json") in capsys.readouterr().err
     (sts / "en.dev.csv").write_text("a,b\n")
     assert main(asked) == 2
     assert "en.dev.csv, row 1" in capsys.readouterr().err

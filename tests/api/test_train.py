@@ -13,7 +13,7 @@ from safetensors.torch import load_file
 from emu_core import IntentClassifier, evaluate, load_encoder, pretrain, train
 from emu_core.data.reading import READING_OPTIONS, Reading
 from emu_core.data.sets import LabelledSet, UnlabelledSet
-from emu_core.errors import CancelledError, DataError, EncoderError, RunError, TrainingError
+from emu_core.errors import CancelledError, DataError, EmuError, EncoderError, Fix, RunError, TrainingError
 from emu_core.evaluation.leakage import language_leakage
 from emu_core.methods.emu.method import CHOSEN_ON_MEASURED
 from emu_core.methods.emu.method import METHODS as EMU_METHODS
@@ -22,6 +22,7 @@ from emu_core.methods.registry import configure, method_named, methods
 from emu_core.runs.data_facts import LabelledFacts
 from emu_core.runs.run import Run, RunState, Status
 from emu_core.settings import infos
+from tests.support.raises import raises
 from tests.support.small import small_set
 
 ONE_EPOCH = replace(configure("emu", "use"), epochs=1, critic_steps=2)
@@ -252,19 +253,17 @@ def test_unlabelled_sentences_may_come_from_elsewhere(tmp_path: Path) -> None:
 def test_unlabelled_sentences_that_the_method_does_not_read_are_refused(
     unlabelled: dict[str, Any], tmp_path: Path
 ) -> None:
-    with pytest.raises(
-        TrainingError, match="head with these settings reads no unlabelled sentences; leave them"
-    ):
+    with raises(TrainingError, fix=next(iter(unlabelled)), match="the method head "):
         train(small_set(), out=tmp_path / "r", device="cpu", method="head", **unlabelled)
     assert not (tmp_path / "r").exists()
 
 
 def test_a_loss_that_is_not_a_number_ends_the_run_with_the_fix(tmp_path: Path) -> None:
     wild = replace(ONE_EPOCH, learning_rate=1e12, classifier_learning_rate=1e12, alpha=1e18)
-    with pytest.raises(TrainingError, match=r"loss is (nan|inf).*lower learning_rate"):
+    with raises(TrainingError, fix="learning_rate", match="loss is (nan|inf) "):
         train(small_set(), out=tmp_path / "r", device="cpu", method="emu", config=wild)
     run = Run(tmp_path / "r")
-    assert run.status().state is RunState.FAILED and "lower learning_rate" in str(run.status().message)
+    assert run.status().state is RunState.FAILED and Fix("learning_rate") in run.status().message.parts
     assert not run.encoder_folder.exists()
 
 
@@ -309,26 +308,33 @@ def _one_intent_in_english() -> LabelledSet:
 
 
 @pytest.mark.parametrize(
-    ("labelled", "changes", "message"),
+    ("labelled", "changes", "error", "fix", "named"),
     [
-        (small_set(("en",)), {}, "unlabelled sentences in a language other than en.*emu-without-ld"),
+        (small_set(("en",)), {}, TrainingError, "unlabelled", "en; .*emu-without-ld"),
         (
             small_set(),
             {"train_languages": ["fr"]},
-            "no labelled sentence to train on in fr; there are: en, de, ja",
+            DataError,
+            Fix("train_languages", ("en",)),
+            "fr; there are: en, de, ja",
         ),
-        (_one_intent_in_english(), {}, "single intent 'pool'"),
-        (small_set(), {"unlabelled_languages": ["fr"]}, "fr"),
-        (small_set(), {"method": "magic"}, "no method 'magic'; there are: head, emu,"),
-        (small_set(), {"device": "cuda:7"}, "no device 'cuda:7'"),
-        (small_set(), {"encoder": "word2vec"}, "no encoder 'word2vec'; there are: use"),
-        (small_set(), {"encoder": "run:/nowhere"}, "no encoder in"),
+        (_one_intent_in_english(), {}, TrainingError, None, "in en .*'pool'"),
+        (small_set(), {"unlabelled_languages": ["fr"]}, DataError, None, "fr"),
+        (small_set(), {"method": "magic"}, TrainingError, None, "'magic'; there are: head, emu,"),
+        (small_set(), {"device": "cuda:7"}, TrainingError, None, "'cuda:7'"),
+        (small_set(), {"encoder": "word2vec"}, EncoderError, None, "'word2vec'; there are: use"),
+        (small_set(), {"encoder": "run:/nowhere"}, EncoderError, None, "/nowhere/encoder"),
     ],
 )
 def test_what_can_not_be_trained_on_is_said(
-    labelled: LabelledSet, changes: dict[str, object], message: str, tmp_path: Path
+    labelled: LabelledSet,
+    changes: dict[str, object],
+    error: type[EmuError],
+    fix: Fix | str | None,
+    named: str,
+    tmp_path: Path,
 ) -> None:
-    with pytest.raises((TrainingError, DataError, EncoderError), match=message) as caught:
+    with raises(error, fix=fix, match=named) as caught:
         train(
             labelled, out=tmp_path / "r", **{"device": "cpu", "method": "emu", "config": ONE_EPOCH} | changes
         )  # type: ignore[arg-type]
@@ -339,7 +345,7 @@ def test_emu_parallel_needs_the_translations(tmp_path: Path) -> None:
     frame = small_set(("en", "de")).frame.copy()
     frame.loc[frame["language"] == "de", "id"] = ""
     config = configure("emu-parallel", "use")
-    with pytest.raises(TrainingError, match="72 of 72 in en have none in de"):
+    with raises(TrainingError, fix="id_column", match="72 of 72 in en .* in de"):
         train(LabelledSet(frame, "x"), out=tmp_path / "r", method="emu-parallel", device="cpu", config=config)
 
 
@@ -377,6 +383,6 @@ def test_batches_of_one_class_are_reported(tmp_path: Path) -> None:
 
 def test_a_run_in_use_is_not_overwritten(run: Run) -> None:
     before = json.dumps(run.metrics().to_json())
-    with pytest.raises(RunError, match="in use"):
+    with raises(RunError, fix="out", match=str(run.folder)):
         train(small_set(), out=run.folder, device="cpu", method="emu", config=EmuConfig(epochs=1))
     assert json.dumps(run.metrics().to_json()) == before

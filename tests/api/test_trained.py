@@ -20,6 +20,7 @@ from emu_core.methods.head.settings import HeadConfig
 from emu_core.methods.registry import configure
 from emu_core.training.trained_weights import trained_weights
 from emu_core.training.weight_settings import Trained
+from tests.support.raises import raises
 from tests.support.small import small_set
 from tests.support.tiny_transformer import tiny_transformer
 
@@ -89,7 +90,7 @@ def test_the_last_layers(count: int, make: Callable[[], Encoder]) -> None:
 def test_more_layers_than_there_are(make: Callable[[], Encoder]) -> None:
     encoder = make()
     with (
-        pytest.raises(TrainingError, match="layers, so its last 99 can't be trained"),
+        raises(TrainingError, fix="last_layers"),
         trained_weights(encoder, EmuConfig(trained=Trained.LAST_LAYERS, last_layers=99)),
     ):
         pass
@@ -156,7 +157,7 @@ def test_lora_is_for_transformers() -> None:
     encoder = load_encoder("use")
     flags = [weight.requires_grad for weight in encoder.parameters()]
     with (
-        pytest.raises(TrainingError, match="LoRA needs a transformer, and 'use' is none"),
+        raises(TrainingError, fix="trained", match="LoRA .*'use'"),
         trained_weights(encoder, EmuConfig(trained=Trained.LORA)),
     ):
         pass

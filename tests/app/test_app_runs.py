@@ -9,9 +9,11 @@ from streamlit.testing.v1 import AppTest
 
 from emu_app.work.jobs import JobManager
 from emu_core import read_labelled
+from emu_core.errors import RunError
 from emu_core.runs.run import Run, RunState, Status
 from tests.support.app_pages import new_session, press
 from tests.support.fake_runs import PATIENCE_S, NoData, config, go, manager, past, until
+from tests.support.raises import raises
 
 FINISHED = Status(state=RunState.FINISHED)
 
@@ -162,7 +164,7 @@ def test_a_run_under_way_is_noted_and_neither_renamed_nor_deleted(root: Path, qu
     press(app, "Save")
     assert run.note == "watch it"
     for change in (lambda: queue.rename(run, "new"), lambda: queue.delete(run)):
-        with pytest.raises(Exception, match="the run 'third' is not over; cancel it first"):
+        with raises(RunError, fix=None, match="'third'"):
             change()
     go(root)
     queue.wait(run, PATIENCE_S)

@@ -23,6 +23,7 @@ from tests.support.app_pages import new_session, press
 from tests.support.docs_pages import blocks
 from tests.support.fake_runs import PATIENCE_S, NoData, config, go, past, until
 from tests.support.paths import DOCS, MAIN
+from tests.support.raises import raises
 
 SECRETS = dict.fromkeys(AUTH, "x" * 40) | {"redirect_uri": "https://emu.example.org/oauth2callback"}
 SignIn = Callable[..., None]
@@ -189,10 +190,10 @@ def test_quotas_refuse_in_a_sentence_and_are_each_users_own(tmp_path: Path, queu
     with pytest.raises(RunError, match=r"1 run of yours waits or runs.*cancel it"):
         queue.submit("second", config(), NoData(), root=anna)
     stopped = past(anna, "stopped", Status(state=RunState.CANCELLED))
-    with pytest.raises(RunError, match="1 run of yours"):
+    with raises(RunError, fix=None, match="1 run "):
         queue.resume(stopped)
     other = queue.submit("second", config(), NoData(), root=ben)
-    with pytest.raises(RunError, match="cancel it first"):
+    with raises(RunError, fix=None, match=f"'{first.name}'"):
         queue.delete(first)
     go(anna), go(ben)
     queue.wait(first, PATIENCE_S), queue.wait(other, PATIENCE_S)
@@ -236,24 +237,24 @@ def test_no_folder_of_a_server_is_opened_as_a_model(typed: str) -> None:
 @pytest.mark.parametrize(
     ("settings", "secrets", "words"),
     [
-        ("rows = 1\nrow = 2", {}, "unknown setting 'row'; there are sign_in, people, rows, disk_mb, queued"),
-        ("rows = 0", {}, "server.toml: rows must be a whole number, 1 or more, or none, not 0"),
-        ("rows = true", {}, "rows must be"),
-        ("disk_mb = '5'", {}, "disk_mb must be"),
-        ("queued = 1.5", {}, "queued must be"),
-        ("sign_in = 5", {}, "sign_in must be text"),
-        ("people = 'example.org'", {}, "people must be a list"),
-        ("people = ['example.org']", {}, "there is no sign-in"),
-        ("rows = ", {}, "server.toml is not TOML"),
-        ("sign_in = 'gone.toml'", {}, "can't read gone.toml: No such file"),
-        ("sign_in = 'secrets.toml'", {"client_id": ""}, "no client_id under"),
-        ("sign_in = 'secrets.toml'", {"client_secret": 5}, "no client_secret under"),
+        ("rows = 1\nrow = 2", {}, "'row'; there are sign_in, people, rows, disk_mb, queued"),
+        ("rows = 0", {}, "server.toml: rows .* not 0"),
+        ("rows = true", {}, "rows "),
+        ("disk_mb = '5'", {}, "disk_mb "),
+        ("queued = 1.5", {}, "queued .* not 1.5"),
+        ("sign_in = 5", {}, "sign_in .* not 5"),
+        ("people = 'example.org'", {}, "people .* not example.org"),
+        ("people = ['example.org']", {}, "people .*sign_in|sign-in"),
+        ("rows = ", {}, "server.toml .*TOML"),
+        ("sign_in = 'gone.toml'", {}, "gone.toml: No such file"),
+        ("sign_in = 'secrets.toml'", {"client_id": ""}, "client_id"),
+        ("sign_in = 'secrets.toml'", {"client_secret": 5}, "client_secret"),
         (
             "sign_in = 'secrets.toml'",
             {"redirect_uri": "https://emu.example.org"},
-            "followed by /oauth2callback",
+            "redirect_uri .*/oauth2callback",
         ),
-        ("sign_in = 'secrets.toml'", {"cookie_secret": "short"}, "at least 32 random characters"),
+        ("sign_in = 'secrets.toml'", {"cookie_secret": "short"}, "cookie_secret .* 32 "),
     ],
 )
 def test_an_error_of_the_settings_is_one_sentence(
@@ -298,7 +299,7 @@ def test_the_command_warns_and_passes_on_what_was_asked(
     monkeypatch.setattr(
         serve, "find_spec", lambda name: None if name == "authlib" else type("S", (), {"origin": "x"})
     )
-    with pytest.raises(EmuError, match="pip install Authlib"):
+    with raises(EmuError, fix=None, match="Authlib"):
         serve.serve(settings=file)
 
 

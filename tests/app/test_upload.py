@@ -11,6 +11,7 @@ from emu_app.data.tables import (
 )
 from emu_core.data.reading import ColumnMapping
 from emu_core.errors import DataError
+from tests.support.raises import raises
 
 EN = b"text,intent\nwhere is the pool,pool\nwhere is the shop,shop\n"
 DE = b"intent,text,extra\npool,wo ist das Becken,1\nshop,wo ist der Laden,2\n"
@@ -56,13 +57,13 @@ def test_what_is_still_to_be_said() -> None:
 
 
 def test_one_bad_file_refuses_them_all_by_its_name() -> None:
-    with pytest.raises(DataError, match=r"^b\.csv is empty"):
+    with raises(DataError, fix=None, match=r"^b\.csv "):
         uploaded(("a.en.csv", EN), ("b.csv", b""))
 
 
 def test_too_many_rows_in_all_files_together(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("emu_core.formats.limits.MAX_ROWS", 3)
-    with pytest.raises(DataError, match="more than 3 rows"):
+    with raises(DataError, fix=None, match="3 rows"):
         uploaded(("en.csv", EN), ("de.csv", DE))
 
 

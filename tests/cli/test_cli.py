@@ -20,6 +20,7 @@ from emu_core.errors import DataError, EncoderError, RunError
 from emu_core.runs.run import Run, RunState, create_run
 from tests.support.fake_runs import until
 from tests.support.processes import command, started
+from tests.support.raises import raises
 from tests.support.small import INTENTS, small_file, small_set
 
 TRAIN = ["--method", "emu", "--device", "cpu", "--epochs", "1", "--critic-steps", "1"]
@@ -180,7 +181,7 @@ def test_evaluate_warns_where_all_was_trained_on(
     assert held_out["accuracy"] == Run(Path(f"{run}-2")).metrics().specialised
     assert "Left out: " in held_out["notes"][0] and held_out["counts"]["de-en"] < 54
     assert main(["train", str(data), "--out", f"{run}-3", "--hold-out", "1.5"]) == 2
-    assert "--hold-out must be a share between 0 and 1" in capsys.readouterr().err
+    assert "--hold-out" in capsys.readouterr().err
 
 
 def test_evaluate_has_the_contract(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -235,7 +236,7 @@ def test_a_pool_with_other_intents_is_no_zero(tmp_path: Path, capsys: pytest.Cap
     given = ["--device", "cpu", "--pool"]
     assert main(["evaluate", str(queries), *given, str(pool)]) == 0
     printed = capsys.readouterr()
-    assert "none of the queries' intents" in printed.err and "0.0" not in printed.out
+    assert "hotel/" in printed.err and "0.0" not in printed.out
     assert main(["evaluate", str(queries), *given, str(pool), "--json"]) == 0
     result = json.loads(capsys.readouterr().out)
     assert result["mean"] is None and result["accuracy"] == {} == result["counts"]
@@ -268,7 +269,7 @@ def test_embed_takes_plain_text_and_leaves_nothing_half(tmp_path: Path) -> None:
     table = pq.read_table(tmp_path / "v.parquet")
     assert table.column("language").to_pylist() == ["de", "de"]
     (tmp_path / "taken.parquet").mkdir()
-    with pytest.raises(DataError, match="can't write"):
+    with raises(DataError, fix="out", match="taken"):
         embed(lines, out=tmp_path / "taken.parquet", device="cpu")
     assert not list(tmp_path.glob(".*"))
 
@@ -288,15 +289,15 @@ def test_the_export_opens_in_sentence_transformers_with_the_same_vectors(folder:
     ours = load_encoder(f"run:{folder / 'runs' / 'small'}").encode(texts)
     assert np.abs(model.encode(texts) - ours).max() < 1e-5
     assert model.get_embedding_dimension() == 512
-    with pytest.raises(RunError, match="in use"):
+    with raises(RunError, fix="out", match="exported"):
         export(folder / "runs" / "small", out)
 
 
 def test_only_a_finished_run_is_exported(tmp_path: Path) -> None:
     run = create_run(tmp_path / "r", *plan_training(small_set()))
-    with pytest.raises(RunError, match="is queued; only a finished run"):
+    with raises(RunError, fix=None, match="queued"):
         export(run, tmp_path / "out")
-    with pytest.raises(RunError, match="not a run"):
+    with raises(RunError, fix=None, match=r"status\.json"):
         export(tmp_path, tmp_path / "out")
 
 
@@ -306,10 +307,10 @@ def test_only_a_finished_run_is_exported(tmp_path: Path) -> None:
         (["train", "nowhere.csv"], "nowhere.csv"),
         (["evaluate", "demo", "--languages", "en,xx", "--device", "cpu"], "xx"),
         (["evaluate", "demo", "--split", "summer", "--device", "cpu"], "summer"),
-        (["evaluate", "demo", "--run", "nowhere"], "no encoder in nowhere"),
-        (["train", "demo", "--out", "Ünsafe name"], "can't name a run"),
-        (["train", "demo", "--method", "emu", "--epochs", "0"], "--epochs must be a whole number, 1 or more"),
-        (["export", "nowhere", "--out", "x"], "nowhere is not a run"),
+        (["evaluate", "demo", "--run", "nowhere"], "nowhere"),
+        (["train", "demo", "--out", "Ünsafe name"], "'Ünsafe name'"),
+        (["train", "demo", "--method", "emu", "--epochs", "0"], "--epochs"),
+        (["export", "nowhere", "--out", "x"], "nowhere"),
     ],
 )
 def test_a_users_error_is_one_sentence_and_exit_code_2(
@@ -385,7 +386,7 @@ def test_intents_are_merged_and_findings_are_said(tmp_path: Path, capsys: pytest
     assert main([*asked, "--pool", str(pool), "--merge-intents", "case,language"]) == 0
     assert 50 < json.loads(capsys.readouterr().out)["accuracy"]["en-de"] < 100
     assert main([*asked, "--merge-intents", "colour"]) == 2
-    assert "can't be merged by 'colour'; choose from case, language" in capsys.readouterr().err
+    assert "'colour'" in (said := capsys.readouterr().err) and "case, language" in said
     assert (
         main(["train", str(data), "--out", run, "--merge-intents", "language", "--device", "cpu", "--json"])
         == 0

@@ -17,6 +17,7 @@ from emu_core.encoders.registry import load_encoder
 from emu_core.errors import DataError, RunError
 from emu_core.evaluation.leave_one_out import leave_one_out
 from emu_core.runs.run import Run
+from tests.support.raises import raises
 from tests.support.small import small_set
 
 HOSTILE = "<script>alert('x')</script> </script><img src=http://evil/x.png>"
@@ -159,7 +160,7 @@ def test_a_page_that_cannot_be_written_leaves_nothing(
     (tmp_path / "file").write_text("")
     asked = ["compare", str(file), "--run", str(runs[0].folder), "--device", "cpu", "--html"]
     assert main([*asked, str(tmp_path / "file" / "page.html")]) == 2
-    assert "choose another file" in capsys.readouterr().err
+    assert "page.html" in capsys.readouterr().err
     (tmp_path / "taken").mkdir()
     assert main([*asked, str(tmp_path / "taken")]) == 2
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "taken"]
@@ -207,15 +208,15 @@ def test_a_large_set_is_measured_on_a_sample(data: LabelledSet, monkeypatch: pyt
 def test_what_cannot_be_compared_is_said(file: Path, runs: list[Run], tmp_path: Path) -> None:
     folder = str(runs[0].folder)
     for arguments, words in (
-        ({}, "0 encoders can't be compared"),
-        ({"encoder": "use"}, "1 encoder can't be compared"),
-        ({"run": folder, "other": folder}, "with itself"),
+        ({}, "0 encoders"),
+        ({"encoder": "use"}, "1 encoder "),
+        ({"run": folder, "other": folder}, f"run:{folder} "),
         ({"run": folder, "encoder": ["use", "e5-small"]}, "3 encoders"),
     ):
-        with pytest.raises(DataError, match=words):
+        with raises(DataError, fix=None, match=words):
             compare(str(file), device="cpu", **arguments)
-    with pytest.raises(RunError, match="is not a run"):
+    with raises(RunError, fix=None, match=r"none .*status\.json"):
         compare(str(file), tmp_path / "none", device="cpu")
-    with pytest.raises(DataError, match="split"):
+    with raises(DataError, fix=None, match="split"):
         compare(str(file), folder, split="dev", device="cpu")
     assert main(["compare", str(file), *["--run", folder] * 3]) == 2
