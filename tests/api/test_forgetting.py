@@ -190,6 +190,7 @@ def test_a_bad_file_of_translations_is_named(
         read_translations(tatoeba)
 
 
+@pytest.mark.slow
 def test_what_fell_is_named(run: Run, sts: Path, tatoeba: Path) -> None:
     encoder = load_encoder("use")
     torch.manual_seed(0)
@@ -224,6 +225,7 @@ def test_a_folder_without_data_is_said(tmp_path: Path, run: Run) -> None:
         forgetting(tmp_path / "queued", sts=tmp_path)
 
 
+@pytest.mark.slow
 def test_without_files_the_small_set_is_taken_that_the_run_was_not_trained_on(
     run: Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

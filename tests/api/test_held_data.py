@@ -35,6 +35,7 @@ def run(frame: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> Run:
     return emu_core.train(pl.DataFrame(frame), out=folder, device="cpu")
 
 
+@pytest.mark.slow
 def test_a_run_learns_and_is_compared_and_evaluated_on_frames(run: Run, frame: pd.DataFrame) -> None:
     assert run.config().data == "the DataFrame" and run.metrics().mean_specialised is not None
     parts = datasets.DatasetDict(
@@ -95,6 +96,7 @@ def test_predictions_fit_the_rows_of_the_frame(frame: pd.DataFrame) -> None:
         emu_core.predict(pd.Series(["a", None]), pool=frame, device="cpu")
 
 
+@pytest.mark.slow
 def test_sentences_are_embedded_and_suggested_from_lists(frame: pd.DataFrame, tmp_path: Path) -> None:
     assert emu_core.embed(ASKED, out=tmp_path / "list.parquet", device="cpu") == 2
     assert emu_core.embed(pd.Series(ASKED), out=tmp_path / "series.parquet", device="cpu") == 2
@@ -146,6 +148,7 @@ def test_what_was_forgotten_is_measured_on_tables(run: Run) -> None:
         emu_core.forgetting(run.folder, sts={"en": 1}, device="cpu")  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_an_encoder_is_trained_from_scratch_on_tables(tmp_path: Path) -> None:
     english = [f"This is sentence {number}." for number in range(40)]
     pairs = pd.DataFrame({"en": english, "de": [f"Das ist Satz {number}." for number in range(40)]})

@@ -86,6 +86,7 @@ def test_a_repeat_of_a_labelled_sentence_is_not_suggested() -> None:
     assert sorted(table["row"]) == [40, 41, 42, 43]
 
 
+@pytest.mark.slow
 def test_repeats_are_in_one_fold_when_the_default_method_is_fitted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -110,6 +111,7 @@ def test_the_classifier_does_not_learn_from_the_queries() -> None:
     assert measured["classifier"]["by_language"] == pytest.approx(without["classifier"]["by_language"])
 
 
+@pytest.mark.slow
 def test_a_comparison_counts_repeats_as_one_sentence() -> None:
     compared = compare(TWICE, encoder=["use", "e5-small"], split="all", languages=["en"], device="cpu")
     changes = compared.changes()

@@ -58,6 +58,7 @@ def test_the_threshold_can_be_set(pool: LabelledSet) -> None:
         IntentClassifier(threshold=60).fit(pool)
 
 
+@pytest.mark.slow
 def test_rows_that_a_run_was_trained_on_calibrate_nothing(tmp_path: Path) -> None:
     run, labelled, _ = small_run(tmp_path / "runs")
     spec = f"run:{run.folder}"

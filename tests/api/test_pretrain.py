@@ -141,12 +141,14 @@ def test_a_run_stores_its_texts_until_it_is_finished(tmp_path: Path) -> None:
         load_data(run.training_folder, "x")
 
 
+@pytest.mark.slow
 def test_it_can_be_specialised_and_exported(bicvm: Run, tmp_path: Path) -> None:
     run = train("demo", out=tmp_path / "s", encoder=f"run:{bicvm.folder}", train_languages=["en"])
     assert run.metrics().mean_specialised > 0
     assert load_encoder(f"run:{run.folder}").encode(["hund"]).shape[0] == 1
 
 
+@pytest.mark.slow
 def test_word_vectors_alone_are_trained_when_asked_for(bicvm: Run, tmp_path: Path) -> None:
     spec = f"run:{bicvm.folder}"
     with raises(TrainingError, fix=Fix("trained", "all")):

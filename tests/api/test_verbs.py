@@ -45,6 +45,7 @@ def test_the_card_is_written_where_the_run_is_finished(
     assert (made.folder / "README.md").read_text("utf-8").count("\n# made\n") == 1
 
 
+@pytest.mark.slow
 def test_a_run_whose_card_failed_is_visibly_unfinished(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -227,6 +227,7 @@ def test_machine_translations_of_an_upload_reach_the_benchmark(root: Path) -> No
     jobs.job_manager().cancel(run)
 
 
+@pytest.mark.slow
 def test_a_benchmark_is_followed_left_found_cancelled_and_goes_on(
     app: AppTest, root: Path, measuring: JobManager
 ) -> None:
@@ -325,6 +326,7 @@ def test_a_term_of_the_papers_has_a_help(shown: AppTest) -> None:
     assert not unexplained(shown)
 
 
+@pytest.mark.slow
 def test_what_was_not_measured_is_tried_again(shown: AppTest, root: Path) -> None:
     button(shown, "Try again what was not measured").click().run()
     run = Run(root / "made")

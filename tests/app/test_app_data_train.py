@@ -302,6 +302,7 @@ def test_a_large_file_shows_how_far_it_is_and_the_set_in_use_stays(
     assert title(app) == r"a\.csv"
 
 
+@pytest.mark.slow
 def test_a_file_that_takes_too_long_or_too_much_is_refused_and_the_next_one_is_read(
     app: AppTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:

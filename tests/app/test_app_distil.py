@@ -23,6 +23,7 @@ def start_button(app: AppTest) -> Button:
     return next(button for button in app.button if button.label == "Start the run")
 
 
+@pytest.mark.slow
 def test_a_run_or_a_published_encoder_is_chosen_as_teacher(root: Path) -> None:
     # With a head of its own, which could not be trained further, but can teach.
     teacher = train(small_set(), out=root / "best", device="cpu")

@@ -94,6 +94,7 @@ def test_suggested_sentences_are_labelled_in_rounds_and_the_score_moves(runs: Pa
     assert score(labelling(other)) == score(app)
 
 
+@pytest.mark.slow
 def test_a_renamed_set_keeps_its_rounds_and_its_versions(runs: Path) -> None:
     app = labelling(with_frame(partly_labelled()))
     press(app, "Save 10 labels")
@@ -107,6 +108,7 @@ def test_a_renamed_set_keeps_its_rounds_and_its_versions(runs: Path) -> None:
     assert renamed.query_params["data"] == "begun"
 
 
+@pytest.mark.slow
 def test_typed_sentences_are_added_each_once_and_keep_the_set_as_it_is(runs: Path) -> None:
     frame = small_set(("en", "de")).frame
     app = labelling(with_frame(frame))
@@ -142,6 +144,7 @@ def test_sentences_of_every_format_and_of_plain_text_are_added() -> None:
         )
 
 
+@pytest.mark.slow
 def test_without_held_out_sentences_no_score_is_drawn() -> None:
     frame = partly_labelled()
     app = with_frame(frame[frame["split"] == "train"].drop(columns="split"))
@@ -152,6 +155,7 @@ def test_without_held_out_sentences_no_score_is_drawn() -> None:
     assert app.metric[0].value == "46"
 
 
+@pytest.mark.slow
 def test_a_held_out_share_stays_the_same_when_sentences_are_labelled(runs: Path) -> None:
     app = labelling(with_frame(partly_labelled(8).drop(columns="split")))
     chosen = [app.metric[3].value, press(app, "Save 10 labels").metric[3].value]
@@ -191,6 +195,7 @@ def test_picked_sentences_are_relabelled_or_dropped_in_a_new_version(runs: Path)
     assert stored(runs, "small-v3").sha256() == relabelled.drop([7]).sha256()
 
 
+@pytest.mark.slow
 def test_after_the_last_label_the_score_and_the_way_to_a_run_stay(runs: Path) -> None:
     frame = partly_labelled(10)
     waiting = int((frame["intent"] == "").sum())
@@ -205,6 +210,7 @@ def test_after_the_last_label_the_score_and_the_way_to_a_run_stay(runs: Path) ->
     assert any(link.proto.label == "Train a run on these labels" for link in app.get("page_link"))
 
 
+@pytest.mark.slow
 def test_sentences_left_out_of_all_rounds_are_offered_again(monkeypatch: pytest.MonkeyPatch) -> None:
     app = labelling(with_frame(partly_labelled(11)))
     waiting = next(table.value for table in app.dataframe if "probability" in table.value)
@@ -226,6 +232,7 @@ def test_sentences_left_out_of_all_rounds_are_offered_again(monkeypatch: pytest.
     assert again["text"].tolist() == [kept]
 
 
+@pytest.mark.slow
 def test_a_run_on_an_earlier_version_stays_b_when_labels_are_saved(runs: Path) -> None:
     app = with_frame(partly_labelled())
     first = stored(runs, "small")
@@ -290,6 +297,7 @@ def test_a_search_is_relabelled_as_a_whole_and_undone(runs: Path) -> None:
     assert app.query_params["data"] == "small"
 
 
+@pytest.mark.slow
 def test_undo_keeps_a_version_that_a_run_was_trained_on(runs: Path) -> None:
     app = labelling(with_frame(partly_labelled()))
     press(app, "Save 10 labels")
@@ -299,6 +307,7 @@ def test_undo_keeps_a_version_that_a_run_was_trained_on(runs: Path) -> None:
     assert app.query_params["data"] == "small" and (runs / ".data" / "small-v2").is_dir()
 
 
+@pytest.mark.slow
 def test_a_forecast_is_drawn_and_then_the_measured_gain_beside_it() -> None:
     app = labelling(with_frame(partly_labelled()))
     app.toggle(key="label-forecast").set_value(True).run()

@@ -84,6 +84,7 @@ def test_a_file_is_read_and_one_that_is_none_is_refused(app: AppTest) -> None:
     assert app.error and not app.dataframe
 
 
+@pytest.mark.slow
 def test_every_format_and_plain_text_are_read(app: AppTest) -> None:
     app.session_state["predict-how"] = "From a file"
     app.run()

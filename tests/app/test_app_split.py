@@ -144,6 +144,7 @@ def test_without_a_run_the_page_says_what_to_do() -> None:
     assert not app.get("plotly_chart")
 
 
+@pytest.mark.slow
 def test_runs_that_split_nothing_are_not_offered(app: AppTest) -> None:
     assert sorted(app.selectbox(key="choose-run").options) == ["fmda", "meaning-language"]
 

@@ -66,6 +66,7 @@ def test_the_command_trains_and_explains_it(
     assert "How far a step moves the map." in capsys.readouterr().out
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("outside")
 def test_cancelled_and_resumed_it_ends_where_it_would_have(
     data: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -88,6 +89,7 @@ def test_cancelled_and_resumed_it_ends_where_it_would_have(
     assert kinds == [(line.kind, line.step, line.loss) for line in whole.history()]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("outside")
 def test_it_is_compared_embedded_evaluated_and_exported(
     data: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -130,6 +132,7 @@ def is_waiting(queue: Background) -> bool:
     return any(isinstance(queue.result(key), Pending) for key in list(queue._outcomes))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("outside")
 def test_the_app_offers_trains_cancels_resumes_and_compares_it(
     data: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -74,6 +74,7 @@ def test_presets_are_made_of_what_the_methods_say() -> None:
     assert fast.teacher == best and fast.of_labels == best
 
 
+@pytest.mark.slow
 def test_the_parts_of_the_best_have_the_weights_of_runs_alone(
     made: Mapping[str, Run], tiny: Mapping[str, Preset], tmp_path: Path
 ) -> None:
@@ -89,6 +90,7 @@ def test_the_parts_of_the_best_have_the_weights_of_runs_alone(
     assert f"`{config.method}`" in card and f"| epochs | {kinds[1]}: 5 |" in card
 
 
+@pytest.mark.slow
 def test_the_fast_one_is_the_student_of_the_best(made: Mapping[str, Run], tmp_path: Path) -> None:
     """One run folder has what the best run and a student of it would have, to the bit."""
     run, best = made["fast"], made["best"]
@@ -129,6 +131,7 @@ def test_a_run_of_a_preset_is_compared_and_exported_like_others(
     assert model.encode(texts, normalize_embeddings=True) == pytest.approx(vectors, abs=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", ["hf", "student"])
 def test_a_stopped_run_goes_on_where_it_stopped(
     where: str, made: Mapping[str, Run], are_tiny: None, tmp_path: Path

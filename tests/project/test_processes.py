@@ -82,6 +82,7 @@ def two(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_two_processes_train_as_one_does(method: str, one: Path, two: Path) -> None:
     alone, together = Run(one / method), Run(two / method)

@@ -32,6 +32,7 @@ def failures(name: str) -> str:
     return "".join(report)
 
 
+@pytest.mark.slow
 def test_every_public_name_has_an_example_that_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     others = (name for name in emu_core.__all__ if name != "train")

@@ -89,6 +89,7 @@ def test_translations_are_drawn_together() -> None:
     assert sample_together(languages, intents, ids, 300).tolist() == list(range(300))
 
 
+@pytest.mark.slow
 def test_a_run_plays_its_held_out_sentences(run: Run, data: Path) -> None:
     seen = read_film(run)
     assert [title.removesuffix(" (chosen)") for title in seen.titles] == [BEFORE, "epoch 1", "epoch 2"]

@@ -111,6 +111,7 @@ def test_a_copy_has_the_settings_and_no_memory(specialised: SpecialisedEncoder) 
     assert again.transform(texts).tobytes() == specialised.transform(texts).tobytes()
 
 
+@pytest.mark.slow
 def test_a_pipeline_is_searched_and_cross_validated(labelled: pd.DataFrame) -> None:
     texts, intents = labelled["text"], labelled["intent"].to_numpy(dtype=str)
     pipeline = make_pipeline(SpecialisedEncoder(device="cpu"), LogisticRegression(C=30))
@@ -125,6 +126,7 @@ def test_a_pipeline_is_searched_and_cross_validated(labelled: pd.DataFrame) -> N
     assert len(scores) == 2 and scores.min() > 1 / len(set(intents))
 
 
+@pytest.mark.slow
 def test_other_processes_fit_it_too(labelled: pd.DataFrame) -> None:
     texts, intents = labelled["text"], labelled["intent"].to_numpy(dtype=str)
     alone, two = (

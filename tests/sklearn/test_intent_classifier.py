@@ -104,6 +104,7 @@ def test_a_table_may_be_given_with_its_language() -> None:
         _ = clone(fitted).facts
 
 
+@pytest.mark.slow
 def test_nobody_else_imports_scikit_learn() -> None:
     code = (
         "import sys, emu_core; emu_core.train; from emu_core.cli.parser import command_parser; "

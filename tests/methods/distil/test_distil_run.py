@@ -91,6 +91,7 @@ def test_its_folder_says_what_it_learnt_from(teacher: Run, student: Run) -> None
     assert set(metrics.guard or {}) == {"en", "de", "ja"} and metrics.selected_epoch == 3
 
 
+@pytest.mark.slow
 def test_labels_are_not_read(teacher: Run, student: Run, tmp_path: Path) -> None:
     """With others, the weights are equal to the bit."""
     labelled = small_set()
@@ -157,6 +158,7 @@ def test_sentences_with_none_of_the_intents_are_sentences_too(teacher: Run) -> N
     assert data.unlabelled is not None and len(data.unlabelled) == len(small_set().train_part())
 
 
+@pytest.mark.slow
 def test_sentences_that_never_had_labels_are_enough(teacher: Run, tmp_path: Path) -> None:
     frame = small_set().train_part().frame
     files, extra = [tmp_path / f"mails.{language}.txt" for language in ("en", "ja")], tmp_path / "more.nl.txt"
@@ -338,6 +340,7 @@ def test_too_few_sentences_are_refused(teacher: Run) -> None:
         plan_training(few, method="distil", config=settings(teacher, batch_size=41))
 
 
+@pytest.mark.slow
 def test_a_resumed_run_does_not_encode_with_the_teacher_again(
     teacher: Run, student: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -381,6 +384,7 @@ def test_stored_vectors_are_those_of_the_teacher_and_the_sentences(tmp_path: Pat
     )
 
 
+@pytest.mark.slow
 def test_a_run_of_another_method_may_be_the_student(teacher: Run, student: Run, tmp_path: Path) -> None:
     again = distilled(small_set(), tmp_path / "again", "use", encoder=f"run:{student.folder}")
     known = trained_on(f"run:{again.folder}")
@@ -405,6 +409,7 @@ def test_a_renamed_teacher_is_renamed_in_its_students(teacher: Run, tmp_path: Pa
     assert run.config().encoder == "use"
 
 
+@pytest.mark.slow
 def test_joined_encoders_teach_and_learn(teacher: Run, tmp_path: Path) -> None:
     """A teacher may be joined, and each part of a joined student learns by itself."""
     tiny = f"hf:{tiny_transformer(tmp_path / 'tiny', letters=True)}"

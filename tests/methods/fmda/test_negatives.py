@@ -84,6 +84,7 @@ def test_equal_texts_are_not_negatives_of_each_other_and_several_differ() -> Non
         assert len(set(folded)) == 3 and texts[row].strip().lower() not in folded
 
 
+@pytest.mark.slow
 def test_a_sentence_deep_among_paraphrases_finds_the_only_negative() -> None:
     texts = [f"turn on the light in room {number}" for number in range(400)] + ["good night"]
     rows = draw_negatives(texts, "en", seed=0)

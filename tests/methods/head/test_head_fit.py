@@ -141,6 +141,7 @@ def test_a_looser_fit_goes_on_from_the_one_before_it_to_its_own_end() -> None:
     assert np.linalg.norm(loose - alone) < 0.02 * np.linalg.norm(alone)
 
 
+@pytest.mark.slow
 def test_translations_are_held_out_together() -> None:
     """Of labels that say nothing, the least can be learnt; a translation that is not held out would tell them.
 

@@ -116,6 +116,7 @@ def test_of_many_sentences_a_sample_is_cross_validated(monkeypatch: pytest.Monke
     assert found is not None and found.queries == 60
 
 
+@pytest.mark.slow
 def test_without_held_out_sentences_it_is_cross_validated(tmp_path: Path) -> None:
     frame = small_set().frame.assign(split="")
     run = train(LabelledSet(frame, "bare"), out=tmp_path / "bare", train_languages=["en"], device="cpu")
@@ -222,6 +223,7 @@ def test_settings_and_method_must_fit(tmp_path: Path) -> None:
     assert not (tmp_path / "r").exists()
 
 
+@pytest.mark.slow
 def test_a_run_that_was_stopped_goes_on_to_the_same_head(run: Run, tmp_path: Path) -> None:
     stopped = Run(tmp_path / "r")
 
