@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from emu_core.bench.papers import PAPERS, EmuBench, EmuPart, FmdaBench, FmdaPart, Preset
 from emu_core.cli import options as shared
 from emu_core.cli.printing import PrintedLine, print_table
-from emu_core.cli.verb import Output, add_verb, option
+from emu_core.cli.verb import VERBS, Output, add_verb, option
 from emu_core.formats.tables.formats import FORMAT_TITLES
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ _NOT_TAKEN = {"verb", "json", "data", "files", "language", *_COLUMNS}
 
 def add_bench(verbs: Any) -> None:
     """Add `emu bench PAPER DATA`."""
-    summary = PAPERS["emu"].summary
+    summary = VERBS["bench"].summary
     papers = verbs.add_parser("bench", help=summary, description=summary[0].upper() + summary[1:] + ".")
     actions = papers.add_subparsers(required=True, metavar="PAPER", help="the paper whose experiments to run")
     _add_mteb(actions)

@@ -20,7 +20,7 @@ MAX_CELL_CHARACTERS = 90  # of a sentence
 
 def add_compare(verbs: Any) -> None:
     """Add `emu compare DATA`."""
-    parser = add_verb(verbs, "compare", _compare, "compare a run with its base encoder, or any two encoders")
+    parser = add_verb(verbs, "compare", _compare)
     shared.add_data(parser)
     shared.add_intents(parser)
     about = (

@@ -249,8 +249,7 @@ def _gb(count: float) -> str:
 
 def add_doctor(verbs: Any) -> None:
     """Add `emu doctor`."""
-    summary = "check packages, device and encoders, and tell how to install what is missing"
-    parser = add_verb(verbs, "doctor", _doctor, summary)
+    parser = add_verb(verbs, "doctor", _doctor)
     parser.description = f"{parser.description} The exit code is 1 if something needed is missing."
     option(parser, "--runs DIR", "the folder of runs (default: $EMU_RUNS, or runs)")
 

@@ -14,7 +14,7 @@ from emu_core.processes import is_main
 
 def add_encoders(verbs: Any) -> None:
     """Add `emu encoders` and `emu encoders download`."""
-    parser = add_verb(verbs, "encoders", _encoders, "list the encoders, or fetch one's files")
+    parser = add_verb(verbs, "encoders", _encoders)
     actions = parser.add_subparsers(metavar="ACTION")
     download = add_verb(
         actions, "download", _download, "fetch the files of an encoder that is not in a package"
@@ -50,7 +50,7 @@ def _download(options: argparse.Namespace) -> Output:
 
 def add_embed(verbs: Any) -> None:
     """Add `emu embed DATA`."""
-    parser = add_verb(verbs, "embed", _embed, "write sentence embeddings to Parquet")
+    parser = add_verb(verbs, "embed", _embed)
     shared.add_data(parser)
     shared.add_encoder_or_run(parser)
     # Without choices: the names are in a module that imports torch.
@@ -92,7 +92,7 @@ def _embed(options: argparse.Namespace) -> Output:
 
 def add_export(verbs: Any) -> None:
     """Add `emu export RUN`."""
-    parser = add_verb(verbs, "export", _export, "write an encoder for sentence-transformers, or as ONNX")
+    parser = add_verb(verbs, "export", _export)
     parser.add_argument("run", metavar="RUN", help="a finished run's folder, or an encoder such as e5-small")
     names, usual = [known.value for known in ExportFormat], "sentence-transformers"
     option(parser, "--format", f"format to write (default: {usual})", default=usual, choices=names)

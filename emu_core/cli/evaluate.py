@@ -15,7 +15,7 @@ from emu_core.runs.run import Run
 
 def add_evaluate(verbs: Any) -> None:
     """Add `emu evaluate DATA`."""
-    parser = add_verb(verbs, "evaluate", _evaluate, "leave-one-out Acc@1, or queries against a pool")
+    parser = add_verb(verbs, "evaluate", _evaluate)
     shared.add_data(parser)
     shared.add_intents(parser)
     shared.add_encoder_or_run(parser)
@@ -60,8 +60,7 @@ def _evaluate(options: argparse.Namespace) -> Output:
 
 def add_forgetting(verbs: Any) -> None:
     """Add `emu forgetting RUN`."""
-    summary = "measure similarity and translations before and after; without files, on a small built-in set"
-    parser = add_verb(verbs, "forgetting", _forgetting, summary, json_file=True)
+    parser = add_verb(verbs, "forgetting", _forgetting, json_file=True)
     parser.add_argument("run", metavar="RUN", help="a finished run's folder")
     shared.add_sts(parser)
     about = "files such as x.deu-eng.deu and x.deu-eng.eng, a sentence a line"

@@ -12,8 +12,7 @@ SPLITS = ("train", "dev", "test")
 
 def add_generate(verbs: Any) -> None:
     """Add `emu generate`."""
-    summary = "generate commands in several languages, with annotated slots"
-    parser = add_verb(verbs, "generate", _generate, summary)
+    parser = add_verb(verbs, "generate", _generate)
     option(parser, "--languages en,de,es", "languages to generate", required=True, type=shared.comma_list)
     about = "number of meanings, each written once in every language (default: 20000)"
     option(parser, "--pairs N", about, type=int, default=20_000)

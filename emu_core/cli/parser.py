@@ -4,25 +4,8 @@ import argparse
 from collections.abc import Sequence
 from importlib import import_module
 
-from emu_core.cli.verb import VerbParser
+from emu_core.cli.verb import VERBS, VerbParser
 from emu_core.version import __version__
-
-VERBS = {  # the module of each verb; only the one that is needed is imported
-    "train": "train",
-    "resume": "train",
-    "pretrain": "train",
-    "evaluate": "evaluate",
-    "compare": "compare",
-    "forgetting": "evaluate",
-    "embed": "encoders",
-    "predict": "predict",
-    "export": "encoders",
-    "encoders": "encoders",
-    "generate": "generate",
-    "bench": "bench",
-    "app": "serve",
-    "doctor": "doctor",
-}
 
 
 def command_parser(arguments: Sequence[str] = ()) -> argparse.ArgumentParser:
@@ -33,7 +16,11 @@ def command_parser(arguments: Sequence[str] = ()) -> argparse.ArgumentParser:
     if arguments[:1] == ["--version"]:  # works even if a package is missing
         return parser
     first = arguments[0] if arguments else ""
-    for verb in [first] if first in VERBS else VERBS:
-        module = import_module(f"emu_core.cli.{VERBS[verb]}")
-        getattr(module, f"add_{verb}")(verbs)
+    if first in ("-h", "--help"):  # the list needs none of the modules, which take a while to import
+        for name, verb in VERBS.items():
+            verbs.add_parser(name, help=verb.summary)
+        return parser
+    for name in [first] if first in VERBS else VERBS:
+        module = import_module(f"emu_core.cli.{VERBS[name].module}")
+        getattr(module, f"add_{name}")(verbs)
     return parser

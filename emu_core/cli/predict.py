@@ -17,7 +17,7 @@ MOST_PRINTED = 1_000
 
 def add_predict(verbs: Any) -> None:
     """Add `emu predict DATA --pool POOL`."""
-    parser = add_verb(verbs, "predict", _predict, "predict the intents of sentences from labelled ones")
+    parser = add_verb(verbs, "predict", _predict)
     shared.add_data(
         parser, f"quoted sentences, or {FORMAT_TITLES} files, or text files, or the word demo", str
     )

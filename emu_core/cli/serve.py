@@ -57,7 +57,7 @@ def serve(
 
 def add_app(verbs: Any) -> None:
     """Add `emu app`."""
-    parser = add_verb(verbs, "app", _app, "serve the app, on this machine or to others")
+    parser = add_verb(verbs, "app", _app)
     about = "address to listen on (default: localhost, this machine only)"
     option(parser, "--host ADDRESS", about, default="localhost")
     parser.add_argument("--port", type=int, default=8501)

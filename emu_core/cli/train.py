@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 def add_train(verbs: Any) -> None:
     """Add `emu train DATA`."""
-    parser = add_verb(verbs, "train", _train, "specialise an encoder on a labelled set")
+    parser = add_verb(verbs, "train", _train)
     parser.usage = "%(prog)s DATA [DATA ...] [options]"
     shared.add_data(parser)
     shared.add_intents(parser)
@@ -100,7 +100,7 @@ def _print_forecast(expected: "Forecast") -> None:
 
 def add_pretrain(verbs: Any) -> None:
     """Add `emu pretrain FILES`."""
-    parser = add_verb(verbs, "pretrain", _pretrain, "train an encoder from scratch, on parallel text")
+    parser = add_verb(verbs, "pretrain", _pretrain)
     parser.usage = "%(prog)s FILE [FILE ...] [options]"
     shared.add_parallel_files(parser)
     add_method(parser, methods_that_need(Needs.PARALLEL_TEXT), default_method(Needs.PARALLEL_TEXT))
@@ -135,7 +135,7 @@ def _pretrain(options: argparse.Namespace) -> Output:
 
 def add_resume(verbs: Any) -> None:
     """Add `emu resume RUN`."""
-    parser = add_verb(verbs, "resume", _resume, "start a queued run or benchmark, or resume a stopped one")
+    parser = add_verb(verbs, "resume", _resume)
     parser.add_argument("run", metavar="RUN", help="the run's folder")
 
 

@@ -4,13 +4,46 @@ import argparse
 import shutil
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 STDOUT = "-"  # where --json prints
 Output = Mapping[str, object]  # of a verb, printed with --json; its exit status is `exit`
 HELP_COLUMNS = 100  # width of the help, at most
 FLAGS: dict[str, str] = {}
 """The flag of each option that `option` added, by the name under which its value is stored."""
+
+
+class Verb(NamedTuple):
+    """A verb of the command.
+
+    Attributes:
+        module: adds its options; only that of the verb that is needed is imported.
+        summary: what it does, for the help.
+    """
+
+    module: str
+    summary: str
+
+
+VERBS = {
+    "train": Verb("train", "specialise an encoder on a labelled set"),
+    "resume": Verb("train", "start a queued run or benchmark, or resume a stopped one"),
+    "pretrain": Verb("train", "train an encoder from scratch, on parallel text"),
+    "evaluate": Verb("evaluate", "leave-one-out Acc@1, or queries against a pool"),
+    "compare": Verb("compare", "compare a run with its base encoder, or any two encoders"),
+    "forgetting": Verb(
+        "evaluate",
+        "measure similarity and translations before and after; without files, on a small built-in set",
+    ),
+    "embed": Verb("encoders", "write sentence embeddings to Parquet"),
+    "predict": Verb("predict", "predict the intents of sentences from labelled ones"),
+    "export": Verb("encoders", "write an encoder for sentence-transformers, or as ONNX"),
+    "encoders": Verb("encoders", "list the encoders, or fetch one's files"),
+    "generate": Verb("generate", "generate commands in several languages, with annotated slots"),
+    "bench": Verb("bench", "run the paper's experiments and today's peers on a labelled set"),
+    "app": Verb("serve", "serve the app, on this machine or to others"),
+    "doctor": Verb("doctor", "check packages, device and encoders, and tell how to install what is missing"),
+}
 
 
 class _Help(argparse.HelpFormatter):
@@ -49,11 +82,15 @@ def add_verb(
     verbs: Any,
     name: str,
     run: Callable[[argparse.Namespace], Output],
-    summary: str,
+    summary: str = "",
     *,
     json_file: bool = False,
 ) -> VerbParser:
-    """Add and return a verb's parser; with `json_file`, --json may name a file to write as well."""
+    """Add and return the parser of a verb of `VERBS`, or of what a verb is followed by, which has a summary of its own.
+
+    With `json_file`, --json may name a file to write as well.
+    """
+    summary = summary or VERBS[name].summary
     parser: VerbParser = verbs.add_parser(
         name, help=summary, description=summary[0].upper() + summary[1:] + "."
     )
