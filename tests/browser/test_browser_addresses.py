@@ -97,3 +97,15 @@ def test_a_choice_stays_though_an_older_page_comes_after_it(
     late.give(older)
     choose(page, "Measured on", "test sentences")
     late.wait_for(urlencode({"b": f"run:{small.run}", "a": "use", "on": "test"}))
+
+
+def test_back_opens_the_tab_that_was_open(page: Page, app_url: str, small: Small) -> None:
+    visit(page, app_url, "data", data=small.data)
+    before, after = "Label more sentences", "What is in it"
+    for name in (before, after):
+        page.get_by_role("tab", name=name).click()
+        see_address(page, part=name)
+        settle(page)
+    page.go_back()
+    expect(page.get_by_role("tab", name=before)).to_have_attribute("aria-selected", "true")
+    see_address(page, part=before)
