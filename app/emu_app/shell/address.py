@@ -1,9 +1,9 @@
 """A person's choices as parameters of the page's address, so that a reload, Back and a link restore the view.
 
 Here are the bar, the picked rows, tabs, and the choosers of runs, encoders and methods; the other widgets that the
-address keeps are bound to it by Streamlit's own `bind="query-params"` (`widgets.ADDRESSED`). A choice there is no step of Back,
-and Streamlit drops defaults, which are other runs and rows tomorrow, writes titles for names, and removes without a word
-what can't be opened.
+address keeps are bound to it by Streamlit's own `bind="query-params"` (`widgets.ADDRESSED`). A choice there is no step
+of Back, and Streamlit drops defaults, which are other runs and rows tomorrow, writes titles for names, and removes
+without a word what can't be opened.
 """
 
 from collections.abc import Callable, Mapping, Sequence
