@@ -23,7 +23,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import chdir, redirect_stderr, redirect_stdout
+from contextlib import chdir, redirect_stderr, redirect_stdout, suppress
 from functools import partial
 from hashlib import sha256
 from importlib.metadata import entry_points, version
@@ -220,7 +220,8 @@ class Runs:
         child.start()
         seen: set[Path] = set()
         while child.is_alive() and len(seen) < number:
-            seen.update(Path(out).rglob("*.pt"))
+            with suppress(FileNotFoundError):  # a folder that is moved while it is read
+                seen.update(Path(out).rglob("*.pt"))
             time.sleep(0.002)
         child.kill()
         child.join()

@@ -1,18 +1,15 @@
 """The execution of a training run, from loading the encoder to the final status, for all methods."""
 
-import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from emu_core.encoders.base import Encoder
 from emu_core.encoders.registry import load_encoder
-from emu_core.encoders.saved import write_checksums
 from emu_core.errors import Call, CancelledError, EmuError, Message, RunError, TrainingError
 from emu_core.evaluation.arrays import Encode
 from emu_core.evaluation.run_metrics import HeldOut, Metrics, labelled_metrics, measure_all, parallel_metrics
-from emu_core.files import disk_fault, remove_partial, whole_folder
+from emu_core.files import disk_fault, remove_partial
 from emu_core.methods.registry import parts_of_run
 from emu_core.notebook.training import live_progress
 from emu_core.processes import Processes
@@ -27,9 +24,8 @@ from emu_core.runs.stored_data import LabelledData, ParallelData, load_data
 from emu_core.runs.trained_on import TrainedOn, trained_on
 from emu_core.training.fit import ran_out
 from emu_core.training.job import Job, Outcome
-from emu_core.training.joined import train_parts
 from emu_core.training.memory import OnForecast
-from emu_core.training.method import Part
+from emu_core.training.plan import store_outcome, taught, train_parts
 
 
 @dataclass(frozen=True)
@@ -76,9 +72,9 @@ def execute(
     """
     hooks = hooks or Hooks()
     with run.locked() if processes.main else nullcontext():
-        config = run.config()
+        config = run.plan()
         parts = parts_of_run(config)
-        teacher_parts = parts_of_run(config.of_teacher()) if config.teacher else ()
+        teacher = () if config.teacher is None else parts_of_run(config.teacher)
         data = load_data(run.training_folder, config.data)
         with record_failure(run, on_progress or live_progress(run), writes=processes.main) as progress:
             if processes.main:
@@ -109,8 +105,8 @@ def execute(
                 snapshots=snapshots,
                 measures=hooks.measures,
             )
-            if teacher_parts and isinstance(data, LabelledData):
-                job = replace(job, teacher=_teacher(job, teacher_parts), data=data.for_student(config))
+            if config.teacher is not None:
+                job, parts = taught(job, parts, teacher, config.teacher)
             outcome = train_parts(job, parts)
             if hooks.on_outcome is not None:
                 hooks.on_outcome(outcome)
@@ -136,27 +132,9 @@ def execute(
                 for other in others:
                     known = known.with_those_of(trained_on(other))
                 if isinstance(job.data, LabelledData):
-                    known = known.joined(job.data.learnt_sentences(config))
+                    known = known.joined(job.data.learnt_sentences(job.config))
                 _finish(run, outcome, known, metrics, progress)
     return run
-
-
-def _teacher(job: Job, parts: Sequence[Part]) -> Encoder:
-    """Train the encoder that the run's own then learns from; its parts are stored until the run is finished."""
-    config = job.config.of_teacher()
-    trained = train_parts(
-        replace(
-            job,
-            config=config,
-            base=load_encoder(config.encoder, device=config.device),
-            checkpoint=Checkpoint(job.run.training_folder / "teacher.pt", job.checkpoint.every_s),
-            measure_base=lambda _: None,
-            snapshots=None,
-        ),
-        parts,
-    )
-    job.progress.part("student")
-    return trained.encoder
 
 
 def _measured(
@@ -181,13 +159,7 @@ def _measured(
 
 def _finish(run: Run, outcome: Outcome, known: TrainedOn, metrics: Metrics, progress: Progress) -> None:
     """Write encoder, the sentences it was trained on, metrics, card and final status, and delete the data."""
-    run.write("metrics.json", metrics.to_json())
-    if run.encoder_folder.exists():  # left by a process that was killed before the final status
-        shutil.rmtree(run.encoder_folder)
-    with whole_folder(run.encoder_folder) as partial:
-        outcome.encoder.save(partial)
-        known.save(partial)
-        write_checksums(partial)
+    store_outcome(run, outcome, metrics, known)
     write_card(run)
     progress.end(RunState.FINISHED, Message(" ".join(outcome.fitted.warnings)))
     run.delete_training()

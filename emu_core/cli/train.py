@@ -11,13 +11,14 @@ from emu_core.cli.bench import cells_line, report_of
 from emu_core.cli.hyper_parameters import add_method, changed
 from emu_core.cli.printing import PrintedLine, print_figure
 from emu_core.cli.verb import Output, add_verb, option
+from emu_core.encoders.specs import JOIN
 from emu_core.methods.presets import presets
-from emu_core.methods.registry import configure, default_method, methods_by_part, methods_that_need
+from emu_core.methods.registry import configure, default_encoder, default_method, methods_that_need
 from emu_core.processes import is_main
 from emu_core.runs.config import RunTask
 from emu_core.runs.run import Run, RunState, Status, check_name, new_run_folder
 from emu_core.settings import Settings
-from emu_core.training.method import MethodByPart, Needs
+from emu_core.training.method import Needs
 
 if TYPE_CHECKING:
     from emu_core.training.memory import Forecast
@@ -61,9 +62,8 @@ def _train(options: argparse.Namespace) -> Output:
     if options.preset in presets():
         encoder, how = presets()[options.preset].encoder, {"preset": options.preset}
     else:
-        methods = methods_by_part(options.method)
-        encoder = options.encoder or methods.encoder
-        how = {"method": options.method, "encoder": encoder, "config": _settings(options, methods, encoder)}
+        encoder = options.encoder or default_encoder(options.method)
+        how = {"method": options.method, "encoder": encoder, "config": _settings(options, encoder)}
     run = train(
         options.data,
         **how,
@@ -76,15 +76,11 @@ def _train(options: argparse.Namespace) -> Output:
     return _reported(run, options)
 
 
-def _settings(options: argparse.Namespace, methods: MethodByPart, encoder: str) -> Settings:
-    """Return the settings of one method, changed as the command line says, or the defaults of joined ones."""
-    from emu_core.encoders.registry import kinds_of
-
-    if len(methods.methods) > 1:
-        return methods.configure(kinds_of(encoder))
-    return methods.methods[0].configure(
-        kinds_of(encoder) if options.preset == "tuned" else None, **changed(options)
-    )
+def _settings(options: argparse.Namespace, encoder: str) -> Settings | None:
+    """Return the settings of one method, changed as the command line says; None for the defaults of joined ones."""
+    if JOIN in options.method:
+        return None
+    return configure(options.method, encoder if options.preset == "tuned" else None, **changed(options))
 
 
 def _print_findings(audit: Sequence[str]) -> None:

@@ -1,18 +1,14 @@
 """Presets: runs that are chosen by what they are for, made of the methods that say which part they train best."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING
 
-from emu_core.encoders.specs import JOIN, encoder_kinds, joined_spec, parts_of
+from emu_core.encoders.specs import JOIN, encoder_kinds, joined_spec
 from emu_core.errors import TrainingError
-from emu_core.methods.registry import default_method, methods, methods_by_part
-from emu_core.settings import Settings
-from emu_core.training.method import MethodByPart, Needs
-
-if TYPE_CHECKING:
-    from emu_core.runs.config import RunConfig
+from emu_core.methods.registry import default_method, methods, planned
+from emu_core.runs.config import Plan
+from emu_core.training.method import Needs
 
 
 @dataclass(frozen=True)
@@ -41,13 +37,10 @@ class Preset:
         """The preset that learns from the labels: this one, or its teacher."""
         return self.teacher or self
 
-    def methods(self) -> MethodByPart:
-        """Return what trains its encoder."""
-        return methods_by_part(self.method)
-
-    def settings(self) -> Settings:
-        """Return the default settings of its encoder's training."""
-        return self.methods().configure(parts_of(self.encoder))
+    def plan(self) -> Plan:
+        """Return the plan of its training with the default settings; see `planned`."""
+        teacher = None if self.teacher is None else self.teacher.plan()
+        return replace(planned(self.method, self.encoder), teacher=teacher)
 
 
 @cache
@@ -81,14 +74,14 @@ def presets() -> Mapping[str, Preset]:
     return {preset.name: preset for preset in (best, fast)}
 
 
-def preset_of(config: "RunConfig") -> str | None:
+def preset_of(plan: Plan) -> str | None:
     """Return the name of the preset with which a run was made whose teacher was trained in it; None for another run."""
     same = (
         name
         for name, preset in presets().items()
-        if preset.teacher is not None and (preset.method, preset.encoder) == (config.method, config.encoder)
+        if preset.teacher is not None and (preset.method, preset.encoder) == (plan.method, plan.encoder)
     )
-    return next(same, None) if config.teacher else None
+    return next(same, None) if plan.teacher else None
 
 
 def preset_named(name: str) -> Preset:

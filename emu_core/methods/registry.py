@@ -7,17 +7,16 @@ An entry point is the `METHODS` of a folder's method.py, or a single `Method`, s
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from emu_core.encoders.specs import JOIN, RUN_SPEC
-from emu_core.errors import TrainingError
-from emu_core.settings import Settings
-from emu_core.training.method import Method, MethodByPart, Needs, Part
-
-if TYPE_CHECKING:
-    from emu_core.runs.config import RunConfig
+from emu_core.encoders.specs import JOIN, RUN_SPEC, joined_spec
+from emu_core.errors import Fix, TrainingError
+from emu_core.runs.config import Plan
+from emu_core.settings import Settings, settings_by_part
+from emu_core.training.method import Method, Needs, Part
 
 ENTRY_POINTS = "emu.methods"
 
@@ -70,13 +69,69 @@ def method_named(name: str) -> Method:
         raise TrainingError(f"no method '{name}'; there are: {', '.join(methods())}") from None
 
 
-def methods_by_part(name: str) -> MethodByPart:
-    """Return a method, or several that are joined by "+", such as `A+B`, one for each part of a joined encoder.
+def default_encoder(method: str) -> str:
+    """Return a method's default encoder. Raises TrainingError for several, each of which needs one of its own."""
+    if JOIN in method:
+        raise TrainingError(
+            f"the methods {method} train an encoder each; name these, such as use{JOIN}e5-small: ",
+            Fix("encoder"),
+        )
+    return method_named(method).encoder
+
+
+def planned(
+    method: str, encoder: str | None = None, settings: Settings | None = None, **changes: Any
+) -> Plan:
+    """Return the plan of a training before its data are chosen: a run for each encoder that it joins, or just one.
+
+    Args:
+        method: its name, or the names of several joined by "+", one for each encoder.
+        encoder: what `load_encoder` takes; None takes the method's default.
+        settings: None takes the defaults; those of one encoder are taken for every part of a joined one.
+        changes: settings that differ from the defaults.
 
     Raises:
-        TrainingError: a name is unknown, or the methods can't be joined.
+        TrainingError: a name is unknown, the methods can't be joined, or the settings are another method's or those of
+            other encoders.
     """
-    return MethodByPart(tuple(map(method_named, name.split(JOIN))))
+    from emu_core.encoders.registry import kinds_of  # imports torch
+
+    trained_by = [method_named(name) for name in method.split(JOIN)]
+    others = [each.name for each in trained_by if each.needs is not Needs.INTENTS]
+    if len(trained_by) > 1 and others:
+        raise TrainingError(
+            f"the method {others[0]} can't be joined with others, which learn from {Needs.INTENTS}; train two runs "
+            "and join those as run:A+run:B"
+        )
+    encoder = encoder or default_encoder(method)
+    kinds = kinds_of(encoder)
+    if len(trained_by) not in (1, len(kinds)):
+        raise TrainingError(
+            f"{method} are {len(trained_by)} methods, and the encoder {joined_spec(kinds)} has {len(kinds)}; name one "
+            "for each of its parts, or one for all"
+        )
+    trained_by *= len(kinds) // len(trained_by)
+    if settings is None:
+        each = tuple(of.configure(kind, **changes) for of, kind in zip(trained_by, kinds, strict=True))
+    else:
+        each = settings_by_part(settings)
+    if len(each) not in (1, len(kinds)):
+        raise TrainingError(
+            f"the settings are those of {len(each)} encoders, and the encoder joins {len(kinds)}; make them for it"
+        )
+    each *= len(kinds) // len(each)
+    parts = tuple(
+        Plan(of.name, "", of.check_settings(values), encoder=kind)
+        for of, kind, values in zip(trained_by, kinds, each, strict=True)
+    )
+    if len(parts) == 1:
+        return replace(parts[0], encoder=encoder)
+    return Plan(method, "", {}, encoder=encoder, parts=parts)
+
+
+def needs_of(plan: Plan) -> Needs:
+    """Return the data that a plan's methods learn from, which are the same for all parts."""
+    return method_named(plan.by_part()[0].method).needs
 
 
 def method_title(name: str) -> str:
@@ -85,7 +140,7 @@ def method_title(name: str) -> str:
     return f" {JOIN} ".join(known[part].title if part in known else part for part in name.split(JOIN))
 
 
-def parts_of_run(config: "RunConfig") -> tuple[Part, ...]:
+def parts_of_run(plan: Plan) -> tuple[Part, ...]:
     """Return the training of each part of a run's encoder.
 
     Raises:
@@ -93,7 +148,7 @@ def parts_of_run(config: "RunConfig") -> tuple[Part, ...]:
     """
     return tuple(
         Part(method := method_named(part.method), method.settings_from(part.hyperparameters), part)
-        for part in config.by_part()
+        for part in plan.by_part()
     )
 
 

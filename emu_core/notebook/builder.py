@@ -10,11 +10,11 @@ from emu_core.encoders.registry import kinds_of
 from emu_core.methods.presets import preset_of
 from emu_core.methods.registry import method_named
 from emu_core.reports import views
-from emu_core.runs.config import RunConfig
+from emu_core.runs.config import Plan
 
 
 def make_notebook(
-    config: RunConfig,
+    config: Plan,
     folder: str | Path,
     *,
     is_demo: bool = False,
@@ -73,7 +73,7 @@ def make_notebook(
     return json.dumps(notebook, ensure_ascii=False, indent=1)
 
 
-def _training(config: RunConfig) -> str:
+def _training(config: Plan) -> str:
     """Return the code that opens or trains the run, with those settings that differ from the defaults."""
     preset = preset_of(config)
     if preset is None:
@@ -105,7 +105,7 @@ else:
 run"""
 
 
-def _settings(config: RunConfig, kind: str) -> str:
+def _settings(config: Plan, kind: str) -> str:
     """Return the code for a run's settings, which names those that differ from the defaults for the kind of encoder."""
     usual = json.loads(json.dumps(asdict(method_named(config.method).configure(kind))))
     values = json.loads(json.dumps(dict(config.hyperparameters)))

@@ -8,10 +8,9 @@ from emu_core.files import write_whole
 from emu_core.methods.registry import methods
 from emu_core.reports.card_header import run_header
 from emu_core.reports.figures import told_figures
-from emu_core.reports.headline import unlabelled_languages
 from emu_core.reports.run_figures_as_text import forgetting_text
 from emu_core.reports.templating import render_markdown
-from emu_core.runs.config import RunConfig
+from emu_core.runs.config import Plan
 from emu_core.runs.data_facts import DataFacts
 from emu_core.runs.forgetting import read_forgetting
 from emu_core.runs.run import Run
@@ -25,12 +24,12 @@ _OTHER_TEXTS = {
 
 def write_card(run: Run) -> None:
     """Write the card of a run that has its metrics into its folder. Raises RunError if one of its files is damaged."""
-    card = model_card(run.name, run.config(), run.data(), run.metrics(), read_forgetting(run))
+    card = model_card(run.name, run.plan(), run.data(), run.metrics(), read_forgetting(run))
     write_whole(run.folder / "README.md", card)
 
 
 def model_card(
-    name: str, config: RunConfig, data: DataFacts, metrics: Metrics, forgetting: pd.DataFrame | None = None
+    name: str, config: Plan, data: DataFacts, metrics: Metrics, forgetting: pd.DataFrame | None = None
 ) -> str:
     """Return the card in Markdown: what was trained on what, what got better and what got worse; with its header.
 
@@ -39,7 +38,7 @@ def model_card(
     known = methods()  # without those whose package is no longer installed
     settings = {
         **_by_part(config),
-        **_of_teacher(config),
+        **{f"teacher's {name}": value for name, value in _by_part(config.teacher).items()},
         "seed": config.seed,
         "device": config.device,
         **config.versions,
@@ -54,7 +53,7 @@ def model_card(
         data=data,
         warnings=metrics.warnings,
         figures=figures,
-        unlabelled=unlabelled_languages(config),
+        unlabelled=config.unlabelled_languages,
         learnt_from=dict.fromkeys(
             other
             for part in config.by_part()
@@ -67,9 +66,9 @@ def model_card(
     )
 
 
-def _by_part(config: RunConfig) -> dict[str, str]:
+def _by_part(config: Plan | None) -> dict[str, str]:
     """Return each hyper-parameter in words, with the part that has it where not all parts have the same."""
-    parts = config.by_part()
+    parts = () if config is None else config.by_part()
     values: dict[str, str] = {}
     for name in dict.fromkeys(name for part in parts for name in part.hyperparameters):
         known = {
@@ -78,10 +77,3 @@ def _by_part(config: RunConfig) -> dict[str, str]:
         same = len(known) == len(parts) and len(set(known.values())) == 1
         values[name] = known[parts[0].encoder] if same else "; ".join(map(": ".join, known.items()))
     return values
-
-
-def _of_teacher(config: RunConfig) -> dict[str, str]:
-    """Return the hyper-parameters of the teacher that was trained in the same run, in words."""
-    if not config.teacher:
-        return {}
-    return {f"teacher's {name}": value for name, value in _by_part(config.of_teacher()).items()}

@@ -111,16 +111,10 @@ def trained_sentence(config: RunConfig, facts: DataFacts, noun: str = "sentence"
         what = f"{counted(labelled, f'{spoken} {noun}')}"
     else:
         what = f"{counted(labelled, noun)} {in_languages(config.train_languages)}"
-    others_read = [code for code in unlabelled_languages(config) if code not in config.train_languages]
+    others_read = [code for code in config.unlabelled_languages if code not in config.train_languages]
     if others_read:
         what += f", and without labels on {noun}s {in_languages(others_read)}"
     return f"Trained on {what}{of_data}."
-
-
-def unlabelled_languages(config: RunConfig) -> tuple[str, ...]:
-    """Return the languages whose sentences a run was trained on without labels."""
-    is_read = any(part.hyperparameters.get("adversary") != "none" for part in config.by_part())
-    return config.unlabelled_languages if is_read else ()
 
 
 def result_sentence(

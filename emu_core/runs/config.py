@@ -2,7 +2,7 @@
 
 import platform
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from importlib.metadata import version
 from pathlib import Path
@@ -10,7 +10,6 @@ from typing import Any, Self, get_type_hints
 
 import msgspec
 
-from emu_core.encoders.specs import JOIN, joined_spec
 from emu_core.errors import RunError
 from emu_core.files import other_format
 from emu_core.runs.checked import fits
@@ -29,34 +28,15 @@ class RunTask(StrEnum):
 
 
 @dataclass(frozen=True)
-class PartConfig:
-    """The training of a part of a joined encoder.
-
-    Attributes:
-        encoder: the kind of the part.
-        method: the name of its training method.
-        hyperparameters: the fields of the method's settings.
-    """
-
-    encoder: str
-    method: str
-    hyperparameters: Hyperparameters
-
-
-@dataclass(frozen=True)
 class RunConfig:
     """Everything that determines a run's result, apart from the data stored in its folder.
 
     Attributes:
-        method: the name of the training method, those of a joined encoder's parts joined by "+", or the name of the
-            paper whose benchmark it is.
+        method: the name of the training method, several joined by "+", or the name of the paper whose benchmark it is.
         data: the name of the data, for people.
-        hyperparameters: the fields of the method's settings, or of the benchmark's; empty if there are parts.
+        hyperparameters: the fields of the method's settings, or of the benchmark's.
         task: training or a benchmark.
         encoder: what `load_encoder` takes; "" where an encoder is trained from scratch.
-        parts: how each part of a joined encoder is trained, in their order; empty for any other encoder.
-        teacher: how each part of the encoder that it learns from is trained first, in the same run; empty if it learns
-            from none, or from one that there is already.
         train_languages: codes of the languages whose labels are used.
         unlabelled_languages: codes of the languages whose sentences are used without labels.
         languages: codes of the languages of an encoder that is trained from scratch.
@@ -74,8 +54,6 @@ class RunConfig:
     hyperparameters: Hyperparameters
     task: RunTask = RunTask.TRAIN
     encoder: str = ""
-    parts: tuple[PartConfig, ...] = ()
-    teacher: tuple[PartConfig, ...] = ()
     train_languages: tuple[str, ...] = ()
     unlabelled_languages: tuple[str, ...] = ()
     languages: tuple[str, ...] = ()
@@ -87,34 +65,9 @@ class RunConfig:
     snapshots: bool = False
     versions: Mapping[str, str] = field(default_factory=dict)
 
-    def by_part(self) -> "tuple[RunConfig, ...]":
-        """Return the configuration of each part's training, as of a run of its own; this one if there are no parts."""
-        return tuple(
-            replace(
-                self, parts=(), encoder=part.encoder, method=part.method, hyperparameters=part.hyperparameters
-            )
-            for part in self.parts
-        ) or (self,)
-
-    @property
-    def dearest(self) -> "RunConfig":
-        """The training that takes the most memory: the teacher's, if it is trained in the run, or the run's own."""
-        return self.of_teacher() if self.teacher else self
-
-    def of_teacher(self) -> "RunConfig":
-        """Return the configuration of the teacher's training, as of a run of its own."""
-        return replace(
-            self,
-            method=JOIN.join(part.method for part in self.teacher),
-            encoder=joined_spec(part.encoder for part in self.teacher),
-            hyperparameters={},
-            parts=self.teacher,
-            teacher=(),
-        )
-
     def to_json(self) -> dict[str, object]:
         """Return the contents of config.json."""
-        return {"format": FORMAT, **asdict(self)}
+        return {"format": FORMAT, **{entry.name: getattr(self, entry.name) for entry in fields(RunConfig)}}
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any], folder: Path) -> Self:
@@ -136,6 +89,30 @@ class RunConfig:
                 "folder"
             )
         return msgspec.convert(values, cls)
+
+
+@dataclass(frozen=True)
+class Plan(RunConfig):
+    """The configuration of a run, and those of the runs in its folder, which are trained before it.
+
+    Attributes:
+        parts: the runs whose encoders it joins, in their order; none for an encoder that isn't joined. The encoder of
+            each is its kind, and the settings are theirs alone.
+        teacher: the run whose encoder it learns from; None if it learns from none, or from one that there is already.
+    """
+
+    parts: tuple["Plan", ...] = ()
+    teacher: "Plan | None" = None
+
+    def by_part(self) -> "tuple[Plan, ...]":
+        """Return the runs that the encoder is joined from, or this one."""
+        return self.parts or (self,)
+
+    def everywhere(self, **changes: Any) -> "Plan":
+        """Return the plan with other values in the configuration of every run."""
+        teacher = None if self.teacher is None else self.teacher.everywhere(**changes)
+        parts = tuple(part.everywhere(**changes) for part in self.parts)
+        return replace(self, **changes, parts=parts, teacher=teacher)
 
 
 def check_format(values: Mapping[str, Any], folder: Path) -> None:

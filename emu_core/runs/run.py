@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from functools import partial
-from itertools import count
+from itertools import count, takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeVar, overload
 
@@ -21,7 +21,7 @@ from emu_core.encoders.specs import RUN_SPEC, joined_spec, parts_of
 from emu_core.errors import Fix, Message, RunError
 from emu_core.files import disk_fault, read_json, remove_partial, whole_folder, write_json, write_whole
 from emu_core.runs.checked import exactly
-from emu_core.runs.config import Hyperparameters, RunConfig, RunTask
+from emu_core.runs.config import Plan, RunConfig, RunTask
 from emu_core.runs.data_facts import DataFacts, facts_of
 from emu_core.runs.log import LOG_FILE, Record, read_log
 
@@ -35,7 +35,15 @@ FactsT = TypeVar("FactsT", bound=DataFacts)
 # Windows reserves these names for devices, whatever follows the dot.
 RUN_NAME = re.compile(r"(?!(?:con|prn|aux|nul|(?:com|lpt)[0-9])(?:\.|\Z))[a-z0-9][a-z0-9._-]{0,79}")
 LOCK = ".emu-lock"
-_HALF_MADE = {LOCK, "config.json", "data.json", "training"}  # written before the first status
+_PARTS, _TEACHER = "parts", "teacher"  # folders of the runs in a run
+_HALF_MADE = {
+    LOCK,
+    "config.json",
+    "data.json",
+    "training",
+    _PARTS,
+    _TEACHER,
+}  # written before the first status
 REMARKS = "remarks.json"
 MOST_NOTE, MOST_TAG, MOST_TAGS = 2_000, 40, 20  # characters of a note and of a tag; tags of a run
 RUNS = Path("runs")  # where runs are made for which no folder is named
@@ -208,6 +216,20 @@ class Run:
         finally:
             lock.release()
 
+    def part(self, number: int) -> "Run":
+        """Return the run in the folder whose encoder is joined with others, by its number from 0."""
+        return Run(self.folder / _PARTS / str(number))
+
+    @property
+    def teacher(self) -> "Run":
+        """The run in the folder whose encoder this one learns from."""
+        return Run(self.folder / _TEACHER)
+
+    def _inside(self) -> "list[Run]":
+        """Return all runs in the folder, those of its teacher, too."""
+        patterns = (f"{_PARTS}/*", _TEACHER, f"{_TEACHER}/{_PARTS}/*")
+        return [Run(folder) for pattern in patterns for folder in self.folder.glob(pattern)]
+
     def tidy(self) -> None:
         """Delete the stored sentences of a run that was killed after its last status and before their deletion."""
         over = self.training_folder.is_dir() and self.status().state is RunState.FINISHED
@@ -215,7 +237,10 @@ class Run:
             self.delete_training()
 
     def delete_training(self) -> None:
-        """Delete the stored data and the checkpoint."""
+        """Delete the stored data and the checkpoint, and the encoders of the runs in the folder."""
+        for run in self._inside():
+            shutil.rmtree(run.encoder_folder, ignore_errors=True)
+            shutil.rmtree(run.training_folder, ignore_errors=True)
         shutil.rmtree(self.training_folder, ignore_errors=True)
 
     @property
@@ -262,20 +287,20 @@ class Run:
         above, old_spec = [], f"{RUN_SPEC}{self.folder}"
         for run in list_runs(self.folder.parent):
             try:
-                config = run.config()
+                plan = run.plan()
             except RunError:  # damaged
                 continue
-            renamed = _with_renamed(config, old_spec, f"{RUN_SPEC}{self.folder.parent / name}")
-            if renamed == config:
+            renamed = _with_renamed(plan, old_spec, f"{RUN_SPEC}{self.folder.parent / name}")
+            if renamed == plan:
                 continue
             if not run.status().state.is_over:
                 raise RunError(f"the run '{run.name}' is trained from it and is not over; cancel it first")
             above.append((run, renamed))
         new = self._move(self.folder.parent / name)
-        for run, config in above:
+        for run, plan in above:
             path = run.folder / "config.json"
             written = path.stat()
-            run.write("config.json", config.to_json())
+            run.write_plan(plan)
             os.utime(path, ns=(written.st_atime_ns, written.st_mtime_ns))  # runs are listed by it
         with suppress(OSError):  # an unfinished run has no card
             card = (new.folder / "README.md").read_text("utf-8")
@@ -341,6 +366,25 @@ class Run:
     def config(self) -> RunConfig:
         """Read config.json. Raises RunError if it is missing, damaged or of another format."""
         return self._read("config.json", partial(RunConfig.from_json, folder=self.folder))
+
+    def plan(self) -> Plan:
+        """Read config.json, and those of the runs in the folder. Raises RunError as `config`."""
+        parts = takewhile(lambda run: run.folder.is_dir(), map(self.part, count()))
+        return Plan(
+            **vars(self.config()),
+            parts=tuple(part.plan() for part in parts),
+            teacher=self.teacher.plan() if self.teacher.folder.is_dir() else None,
+        )
+
+    def write_plan(self, plan: RunConfig) -> None:
+        """Write config.json, and those of the runs in the folder."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.write("config.json", plan.to_json())
+        if isinstance(plan, Plan):
+            for number, part in enumerate(plan.parts):
+                self.part(number).write_plan(part)
+            if plan.teacher is not None:
+                self.teacher.write_plan(plan.teacher)
 
     @overload
     def data(self) -> DataFacts: ...
@@ -432,8 +476,8 @@ class Run:
             raise RunError(f"{self.folder / name} can't be read; {fix}") from None
 
 
-def _with_renamed(config: RunConfig, old: str, new: str) -> RunConfig:
-    """Return a configuration in which an encoder has another spec, wherever it is named."""
+def _with_renamed(plan: Plan, old: str, new: str) -> Plan:
+    """Return a plan in which an encoder has another spec, wherever it is named."""
 
     def in_spec(value: Any) -> Any:
         return (
@@ -442,14 +486,12 @@ def _with_renamed(config: RunConfig, old: str, new: str) -> RunConfig:
             else value
         )
 
-    def in_values(values: Hyperparameters) -> Hyperparameters:
-        return {setting: in_spec(value) for setting, value in values.items()}
-
     return replace(
-        config,
-        encoder=in_spec(config.encoder),
-        hyperparameters=in_values(config.hyperparameters),
-        parts=tuple(replace(part, hyperparameters=in_values(part.hyperparameters)) for part in config.parts),
+        plan,
+        encoder=in_spec(plan.encoder),
+        hyperparameters={setting: in_spec(value) for setting, value in plan.hyperparameters.items()},
+        parts=tuple(_with_renamed(part, old, new) for part in plan.parts),
+        teacher=None if plan.teacher is None else _with_renamed(plan.teacher, old, new),
     )
 
 
@@ -479,13 +521,15 @@ def create_run(folder: Path, config: RunConfig, data: Storable) -> Run:
         with run.locked():
             if not _names(folder) <= _HALF_MADE:
                 raise RunError(in_use)
-            run.delete_training()
+            for name in (run.training_folder.name, _PARTS, _TEACHER):
+                shutil.rmtree(folder / name, ignore_errors=True)
             remove_partial(folder)
-            run.write("config.json", config.to_json())
+            run.write_plan(config)
             run.write("data.json", asdict(data.facts(config)))
             with whole_folder(run.training_folder) as partial:
                 data.store(partial)
-            run.write_status(Status())  # last: a folder without one is no run
+            for inner in (*run._inside(), run):  # the run last: a folder without a status is no run
+                inner.write_status(Status())
     except OSError as error:
         raise cant_write(folder, disk_fault(error)) from error
     return run

@@ -20,6 +20,7 @@ from emu_core.runs.stored_data import LabelledData, StoredData
 
 _MOST_SENTENCES = 2_000
 MOST_EPOCHS = 30  # stored; of more epochs every second, third ... and the last
+_PART_FRAMES = 1_000_000  # the numbers of the frames of a part, at most one an epoch
 BEFORE = "before training"
 SENTENCES, COLUMNS = "sentences.parquet", ["text", "intent", "language", "id"]
 
@@ -61,6 +62,7 @@ class Snapshots:
         part = copy(self)
         part._before, part._most_epochs, part._title = self.last, MOST_EPOCHS // count, f"{title}: "
         part.last, part._whole = 0, whole
+        self.last += _PART_FRAMES
         return part
 
     def take(self, number: int, title: str, encode: Encode) -> None:
@@ -72,7 +74,7 @@ class Snapshots:
             length = np.linalg.norm(vectors, axis=1, keepdims=True)
             units = (vectors / np.where(length > 0, length, 1)).astype(np.float16)
             # A single entry of metadata: safetensors writes several in arbitrary order.
-            write_whole(self.folder / f"{number:06}.safetensors", save({"vectors": units}, {"title": title}))
+            write_whole(self.folder / f"{number:09}.safetensors", save({"vectors": units}, {"title": title}))
 
     def after_epoch(self, epoch: int, epochs: int, encode: Encode) -> None:
         """Take the frame of an epoch (0 is before the first), unless it is one to skip of too many `epochs`."""

@@ -67,7 +67,7 @@ class LabelledData:
 
     def learnt_sentences(self, config: RunConfig) -> pd.DataFrame:
         """Return the rows of `learnt_rows`, or by a method that reads no labels, all sentences that it learns from."""
-        if self.unlabelled is None or (self._reads_labels(config) and not config.teacher):
+        if self.unlabelled is None or self._reads_labels(config):
             return self.learnt_rows(config).frame
         return self.unlabelled.frame
 

@@ -40,10 +40,9 @@ class Job:
         cache: folder for intermediate results that other runs on the same sentences can use.
         measure_base: must be called with the base encoder's `encode` after the data is checked and before training.
         snapshots: stores vectors after each epoch, if the run asks for that.
-        is_part: whether the encoder is a part of a joined one, which is measured as a whole.
-        part_encode: the `encode` of that part, which remembers its vectors, if the method does not change it.
+        part_encode: the `encode` of a part of a joined encoder, which remembers its vectors, if the method does not
+            change it.
         measures: whether the method measures, on sentences that it leaves out, what it does to new ones.
-        teacher: the encoder to learn from, if it was trained in the same run.
     """
 
     run: Run
@@ -56,10 +55,8 @@ class Job:
     cache: Path
     measure_base: Callable[[Encode], None]
     snapshots: Snapshots | None = None
-    is_part: bool = False
     part_encode: Encode | None = None
     measures: bool = True
-    teacher: Encoder | None = None
 
     @property
     def encoder(self) -> Encoder:

@@ -6,12 +6,12 @@ from difflib import get_close_matches
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from emu_core.encoders.specs import JOIN, joined_spec, parts_of
+from emu_core.encoders.specs import parts_of
 from emu_core.errors import Fix, TrainingError
-from emu_core.settings import JoinedSettings, Settings, infos, settings_by_part
+from emu_core.settings import JoinedSettings, Settings, infos
 
 if TYPE_CHECKING:
-    from emu_core.runs.config import Hyperparameters, PartConfig, RunConfig
+    from emu_core.runs.config import Hyperparameters, RunConfig
     from emu_core.runs.stored_data import LabelledData, ParallelData
     from emu_core.training.frozen import FitFrozen
     from emu_core.training.job import Job, Outcome
@@ -63,7 +63,7 @@ def joined_memory(needed: Sequence[int]) -> int:
 
 @dataclass(frozen=True)
 class Part:
-    """The training of a part of an encoder, or of the whole if it isn't joined, as of a run of its own."""
+    """The training of a part of an encoder in a run of its own, or of the whole if it isn't joined."""
 
     method: "Method"
     settings: Settings
@@ -150,6 +150,10 @@ class Method:
         named = (values.get(info.name) for info in infos(self.settings) if info.is_encoder)
         return tuple(str(encoder) for encoder in named if encoder)
 
+    def learning_from(self, settings: Settings, encoder: str) -> Settings:
+        """Return settings under which the method learns from another encoder."""
+        return replace(settings, **{info.name: encoder for info in infos(self.settings) if info.is_encoder})
+
     def settings_from(self, values: Mapping[str, Any]) -> Settings:
         """Return the settings for values from a run's config.json.
 
@@ -175,104 +179,3 @@ class Method:
                 f'the method too, or make them with configure("{self.name}")'
             )
         return asdict(settings)
-
-
-@dataclass(frozen=True)
-class MethodByPart:
-    """The methods that train an encoder: one for all of its parts, or one for each part of a joined encoder."""
-
-    methods: tuple[Method, ...]
-
-    def __post_init__(self) -> None:
-        """Raise TrainingError for several that don't learn from labelled sentences, as parts of one encoder do."""
-        others = [method.name for method in self.methods if method.needs is not Needs.INTENTS]
-        if len(self.methods) > 1 and others:
-            raise TrainingError(
-                f"the method {others[0]} can't be joined with others, which learn from {Needs.INTENTS}; train two runs "
-                "and join those as run:A+run:B"
-            )
-
-    @property
-    def name(self) -> str:
-        """The name of the method, or those of several joined."""
-        return JOIN.join(method.name for method in self.methods)
-
-    @property
-    def needs(self) -> Needs:
-        """The data that they learn from."""
-        return self.methods[0].needs
-
-    @property
-    def encoder(self) -> str:
-        """The default encoder. Raises TrainingError for several methods, each of which needs an encoder of its own."""
-        if len(self.methods) > 1:
-            raise TrainingError(
-                f"the methods {self.name} train an encoder each; name these, such as use{JOIN}e5-small: ",
-                Fix("encoder"),
-            )
-        return self.methods[0].encoder
-
-    def configure(self, kinds: Sequence[str], **changes: Any) -> Settings:
-        """Return the default settings for encoders of these kinds, with the same changes to those of each part.
-
-        Raises:
-            TrainingError: as `of_kinds`, or a method has no such setting.
-        """
-        if len(self.methods) == 1:
-            return self.methods[0].configure(kinds, **changes)
-        of_parts = zip(self.of_kinds(kinds), kinds, strict=True)
-        return JoinedSettings(tuple(method.configure(kind, **changes) for method, kind in of_parts))
-
-    def of_kinds(self, kinds: Sequence[str]) -> tuple[Method, ...]:
-        """Return the method of each part. Raises TrainingError if there are more or fewer methods than parts."""
-        if len(self.methods) == 1:
-            return self.methods * len(kinds)
-        if len(self.methods) != len(kinds):
-            raise TrainingError(
-                f"{self.name} are {len(self.methods)} methods, and the encoder {joined_spec(kinds)} has "
-                f"{len(kinds)}; name one for each of its parts, or one for all"
-            )
-        return self.methods
-
-    def uses_unlabelled(self, settings: Settings) -> bool:
-        """Return whether any part of the encoder is trained on unlabelled sentences.
-
-        Raises:
-            TrainingError: the settings belong to another method.
-        """
-        by_part = settings_by_part(settings)
-        count = max(len(by_part), len(self.methods))
-        methods, each = self.methods * (count // len(self.methods)), by_part * (count // len(by_part))
-        parts = list(zip(methods, each, strict=False))  # `part_configs` refuses other numbers
-        for method, part in parts:
-            method.check_settings(part)
-        return any(method.reads_unlabelled(part) for method, part in parts)
-
-    def configured(self, config: "RunConfig", kinds: Sequence[str], settings: Settings) -> "RunConfig":
-        """Return a run's configuration with the methods' settings, given the kind of each part of its encoder.
-
-        Settings that are not each part's own are those of all parts.
-
-        Raises:
-            TrainingError: the settings belong to another method, or to another number of parts.
-        """
-        parts = self.part_configs(kinds, settings)
-        if len(parts) == 1:
-            return replace(config, hyperparameters=parts[0].hyperparameters)
-        return replace(config, hyperparameters={}, parts=parts)
-
-    def part_configs(self, kinds: Sequence[str], settings: Settings) -> "tuple[PartConfig, ...]":
-        """Return the training of each part, as `configured` stores it; of an encoder that isn't joined, of one."""
-        from emu_core.runs.config import PartConfig
-
-        by_part = settings_by_part(settings)
-        if len(by_part) not in (1, len(kinds)):
-            raise TrainingError(
-                f"the settings are those of {len(by_part)} encoders, and the encoder joins {len(kinds)}; make them "
-                "for it"
-            )
-        each = by_part * (len(kinds) // len(by_part))
-        return tuple(
-            PartConfig(kind, method.name, method.check_settings(part))
-            for kind, method, part in zip(kinds, self.of_kinds(kinds), each, strict=True)
-        )

@@ -183,7 +183,7 @@ def test_snapshots_change_nothing(
     assert set(snapshots(whole)) == {
         "sentences.parquet",
         "checksums.json",
-        *(f"{number:06}.safetensors" for number in range(epochs + 1)),
+        *(f"{number:09}.safetensors" for number in range(epochs + 1)),
     }
     config, data = plans(method)
     run = create_run(tmp_path / "r", replace(config, snapshots=False), data)

@@ -95,7 +95,7 @@ def test_a_preset_is_chosen_with_what_it_costs(name: str, root: Path) -> None:
     assert not app.exception
     run = Run(next(root.glob(f"{name}-use*-1")))
     run.cancel()
-    config = run.config()
+    config = run.plan()
     assert (config.method, config.encoder) == (preset.method, preset.encoder)
-    assert [part.method for part in config.teacher or config.parts] == preset.of_labels.method.split("+")
+    assert [part.method for part in (config.teacher or config).parts] == preset.of_labels.method.split("+")
     assert config.train_languages == ("en",) and "ja" in config.unlabelled_languages

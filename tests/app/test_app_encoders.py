@@ -364,7 +364,7 @@ def test_both_encoders_are_offered_and_a_run_trains_each_with_its_own_settings(a
     next(box for box in app.number_input if box.label == "Epochs").set_value(2).run()
     start(app).click().run()
     assert not app.exception
-    config = Run(cache.all_runs_root() / "emu-use-e5-small-1").config()
+    config = Run(cache.all_runs_root() / "emu-use-e5-small-1").plan()
     assert config.encoder == "use+e5-small" and config.hyperparameters == {}
     expected = [asdict(configure("emu", kind, epochs=2)) for kind in ("use", "e5-small")]
     assert [part.hyperparameters for part in config.parts] == expected
@@ -376,7 +376,7 @@ def test_the_papers_settings_are_the_same_for_both(app: AppTest) -> None:
     app.segmented_control(key="preset-EmuConfig").set_value("paper").run()
     assert "Learning rate" in {box.label for box in app.number_input}
     start(app).click().run()
-    config = Run(cache.all_runs_root() / "emu-use-e5-small-1").config()
+    config = Run(cache.all_runs_root() / "emu-use-e5-small-1").plan()
     assert [part.hyperparameters for part in config.parts] == [asdict(configure("emu"))] * 2
 
 

@@ -102,7 +102,7 @@ def test_a_new_figure_is_everywhere(
     metrics = run.metrics()
     assert NEW.value(metrics) == Widths(4, 8)
     # In the model card and its header, in a notebook's cell and in the command's text and JSON.
-    card = model_card("grown", run.config(), LabelledFacts(name="small", labelled=9, intents=2), metrics)
+    card = model_card("grown", run.plan(), LabelledFacts(name="small", labelled=9, intents=2), metrics)
     section = card.partition("## Widths of vectors")[2].partition("## Settings")[0]
     assert section.split("\n\n")[1:3] == ["How wide &amp; long.", "**They grew: 4 &lt;i&gt;more.**"]
     assert "| new &lt;b&gt; | 8 |" in section

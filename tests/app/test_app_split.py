@@ -42,7 +42,7 @@ from emu_core.evaluation.projection import Projection, aligned, project
 from emu_core.methods.fmda.encoder import DisentangledEncoder
 from emu_core.methods.fmda.parts import Part
 from emu_core.methods.registry import configure, methods
-from emu_core.runs.config import RunConfig
+from emu_core.runs.config import Plan
 from emu_core.runs.run import Run, RunState, Status, create_run
 from emu_core.runs.stored_data import LabelledData
 from tests.support.app_pages import new_session
@@ -65,7 +65,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
             labelled, out=folder / "runs" / method, method=method, encoder=encoder, pairs=PAIRS, device="cpu",
             config=configure(method, epochs=2, batch_size=16),
         )  # fmt: skip
-    config = RunConfig("emu", labelled.name, {}, encoder=encoder, train_languages=("en",))
+    config = Plan("emu", labelled.name, {}, encoder=encoder, train_languages=("en",))
     emu = create_run(folder / "runs" / "emu", config, LabelledData(labelled))
     emu.write_status(Status(state=RunState.FINISHED, started_at=1.0))
     return folder / "runs"
@@ -521,7 +521,7 @@ def test_no_pair_is_said_too() -> None:
 def test_a_run_that_may_end_early_says_so() -> None:
     status = Status(state=RunState.RUNNING, phase="training", step=3, steps=60, epoch=2, epochs=30)
     assert run_table.progress_line(status) == "Training: step 3 of 60, epoch 2 of 30, about 0 s left"
-    patient = RunConfig("fmda", "tiny", {"patience": 3})
+    patient = Plan("fmda", "tiny", {"patience": 3})
     line = run_table.progress_line(status, patient)
     assert line == "Training: step 3 of at most 60, epoch 2 of at most 30, at most 0 s left"
     now = time.time()

@@ -47,7 +47,7 @@ def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
 
 
 def test_a_named_setting_holds_for_all_parts_and_the_others_are_their_own(trained: Run, spec: str) -> None:
-    config = trained.config()
+    config = trained.plan()
     assert config.encoder == spec and config.hyperparameters == {}
     use, hf = (part.hyperparameters for part in config.parts)
     assert (use["epochs"], hf["epochs"]) == (1, 1)
@@ -58,7 +58,7 @@ def test_the_paper_s_preset_is_the_same_for_all_parts(spec: str, file: str, fold
     out = folder / "paper"
     arguments = ["train", file, "--method", "emu", "--encoder", spec, "--preset", "paper", "--epochs", "1"]
     assert main([*arguments, "--out", str(out)]) == 0
-    assert [part.hyperparameters["learning_rate"] for part in Run(out).config().parts] == [1e-3, 1e-3]
+    assert [part.hyperparameters["learning_rate"] for part in Run(out).plan().parts] == [1e-3, 1e-3]
 
 
 def test_the_help_names_the_defaults_of_each_part(spec: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -126,7 +126,7 @@ def test_an_encoder_named_twice_makes_no_run(
 
 
 def test_a_notebook_of_the_run_trains_it_with_the_same_settings(trained: Run) -> None:
-    code = _training(trained.config())
+    code = _training(trained.plan())
     assert "JoinedSettings" in code and code.count("epochs=1") == 2
     settings: Any = {}
     import emu_core

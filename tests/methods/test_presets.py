@@ -19,10 +19,11 @@ from emu_core.encoders.joined import BOTH, JoinedEncoder
 from emu_core.errors import CancelledError, DataError, TrainingError
 from emu_core.methods import presets as presets_module
 from emu_core.methods.presets import Preset, presets
-from emu_core.methods.registry import default_method, methods, methods_by_part
+from emu_core.methods.registry import default_method, methods
 from emu_core.notebook.builder import _training
 from emu_core.runs.run import Run, RunState, Status
 from emu_core.runs.trained_on import trained_on, trained_rows
+from emu_core.settings import JoinedSettings
 from emu_core.training.method import Needs
 from tests.support.raises import raises
 from tests.support.small import small_set
@@ -78,10 +79,10 @@ def test_presets_are_made_of_what_the_methods_say() -> None:
 def test_the_parts_of_the_best_have_the_weights_of_runs_alone(
     made: Mapping[str, Run], tiny: Mapping[str, Preset], tmp_path: Path
 ) -> None:
-    config, best = made["best"].config(), opened(made["best"])
+    config, best = made["best"].plan(), opened(made["best"])
     kinds, names = tiny["best"].encoder.split("+"), tiny["best"].method.split("+")
     assert [(part.encoder, part.method) for part in config.parts] == list(zip(kinds, names, strict=True))
-    assert config.method == tiny["best"].method and config.teacher == ()
+    assert config.method == tiny["best"].method and config.teacher is None
     assert isinstance(best, JoinedEncoder)
     for kind, name, part in zip(kinds, names, best.parts, strict=True):
         alone = train(TWO, out=tmp_path / name, method=name, encoder=kind, device="cpu")
@@ -94,8 +95,8 @@ def test_the_parts_of_the_best_have_the_weights_of_runs_alone(
 def test_the_fast_one_is_the_student_of_the_best(made: Mapping[str, Run], tmp_path: Path) -> None:
     """One run folder has what the best run and a student of it would have, to the bit."""
     run, best = made["fast"], made["best"]
-    config = run.config()
-    assert (config.encoder, config.parts) == ("use", ()) and config.teacher == best.config().parts
+    config = run.plan()
+    assert (config.encoder, config.parts) == ("use", ()) and config.teacher == best.plan()
     teacher = f"run:{best.folder}"
     alone = train(
         TWO,
@@ -110,6 +111,7 @@ def test_the_fast_one_is_the_student_of_the_best(made: Mapping[str, Run], tmp_pa
     assert rows.tolist() == (TWO.frame["split"] == "train").tolist()
     assert run.metrics().specialised == pytest.approx(alone.metrics().specialised)
     assert not run.training_folder.exists()
+    assert not list((run.folder / "teacher").rglob("*.safetensors"))
     card = (run.folder / "README.md").read_text("utf-8")
     assert "from a teacher that was trained first, in the same run (`use` with the method" in card
     assert "72 labelled sentences of 6 intents" in card and "| teacher's epochs |" in card
@@ -206,11 +208,11 @@ def test_joined_methods_need_a_part_each(
 def test_settings_of_each_part_are_those_of_its_method(tiny: Mapping[str, Preset]) -> None:
     spec = tiny["best"].encoder
     kinds = spec.split("+")
-    settings = methods_by_part("emu+head").configure(kinds)
+    settings = JoinedSettings((configure("emu", kinds[0]), configure("head", kinds[1])))
     config, _ = plan_training(small_set(), method="emu+head", encoder=spec, config=settings)
     assert ["epochs" in part.hyperparameters for part in config.parts] == [True, False]
     with raises(TrainingError, fix=None, match="JoinedSettings|EmuConfig.* head"):  # settings for all parts
-        plan_training(small_set(), method="head+emu", encoder="use+use", config=configure("emu", "use"))
+        plan_training(small_set(), method="head+emu", encoder=spec, config=configure("emu", "use"))
     with raises(TrainingError, fix=None, match="JoinedSettings|EmuConfig.* head"):
         plan_training(small_set(), method="head+emu", encoder=spec, config=settings)
 
@@ -230,14 +232,14 @@ def test_the_command_takes_presets_and_joined_methods(
     assert main(["train", str(file), "--method", "emu+head", "--encoder", spec, "--epochs", "1"]) != 0
     assert "--epochs" in (said := capsys.readouterr().err) and "--method emu+head" in said
     assert main(["train", str(file), "--method", "emu+head", "--encoder", spec, "--out", str(out)]) == 0
-    assert [part.method for part in Run(out).config().parts] == ["emu", "head"]
+    assert [part.method for part in Run(out).plan().parts] == ["emu", "head"]
     with pytest.raises(SystemExit):
         main(["train", "--preset", "best", "--help"])
     assert "20 times as long" in " ".join(capsys.readouterr().out.split())
 
 
 def test_a_notebook_of_a_preset_trains_it_again(made: Mapping[str, Run], are_tiny: None) -> None:
-    fast, best = (_training(made[name].config()) for name in ("fast", "best"))
+    fast, best = (_training(made[name].plan()) for name in ("fast", "best"))
     assert "preset='fast'" in fast and "config=" not in fast and "method=" not in fast
     assert f"method={made['best'].config().method!r}" in best and "JoinedSettings((" in best
 

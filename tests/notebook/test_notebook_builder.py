@@ -38,7 +38,7 @@ def test_it_runs_from_top_to_bottom(tmp_path: Path, kernel: AsyncKernelManager) 
     notebook = execute(path, kernel=kernel)
     run = Run(tmp_path / "runs" / "new")
     assert run.status().state is RunState.FINISHED
-    assert replace(run.config(), data=config.data) == config
+    assert replace(run.plan(), data=config.data) == config
     outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
     kinds = [kind for output in outputs for kind in output.get("data", {})]
     assert kinds.count("application/vnd.plotly.v1+json") >= 4

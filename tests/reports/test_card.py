@@ -8,10 +8,10 @@ from emu_core.evaluation.guard import LanguageChange
 from emu_core.evaluation.leakage import Leakage
 from emu_core.evaluation.run_metrics import Metrics
 from emu_core.reports.card import model_card
-from emu_core.runs.config import RunConfig
+from emu_core.runs.config import Plan
 from emu_core.runs.data_facts import LabelledFacts
 
-CONFIG = RunConfig("emu", "small", {"adversary": "none"}, encoder="use", train_languages=("en",))
+CONFIG = Plan("emu", "small", {"adversary": "none"}, encoder="use", train_languages=("en",))
 DATA = LabelledFacts(name="small", labelled=9, intents=2)
 
 

@@ -10,13 +10,11 @@ from huggingface_hub import ModelCard, metadata_load
 from emu_core.evaluation.run_metrics import Metrics, RankingMetrics
 from emu_core.reports.card import model_card
 from emu_core.reports.card_header import encoder_header, onnx_header, split_header
-from emu_core.runs.config import RunConfig
+from emu_core.runs.config import Plan
 from emu_core.runs.data_facts import LabelledFacts
 from emu_core.runs.run import Run, RunState, Status
 
-CONFIG = RunConfig(
-    "emu", "small", {}, encoder="use", train_languages=("en",), unlabelled_languages=("zh-tw",)
-)
+CONFIG = Plan("emu", "small", {}, encoder="use", train_languages=("en",), unlabelled_languages=("zh-tw",))
 DATA = LabelledFacts(name="Our: hotel's #1", labelled=9, intents=2)
 MEASURED = {
     "split": "test", "languages": ["en", "zh-tw"],
@@ -27,7 +25,7 @@ MEASURED = {
 }  # fmt: skip
 
 
-def card(name: str = "r", config: RunConfig = CONFIG, **metrics: object) -> ModelCard:
+def card(name: str = "r", config: Plan = CONFIG, **metrics: object) -> ModelCard:
     measured = Metrics.from_json(json.loads(json.dumps(MEASURED | metrics)))
     return ModelCard(model_card(name, config, DATA, measured))
 
@@ -61,7 +59,7 @@ def test_a_run_without_held_out_sentences_has_no_results() -> None:
 
 def test_an_encoder_from_scratch_has_its_translation_ranking() -> None:
     ranking = RankingMetrics(81.25, 90.0, 95.0, 70.0, 90.0, 100, trained=True)
-    config = RunConfig("bicvm", "x", {}, languages=("en", "de"), pairs=(("en", "de"),))
+    config = Plan("bicvm", "x", {}, languages=("en", "de"), pairs=(("en", "de"),))
     text = model_card(
         "r", config, DATA, Metrics(measured_on="held-out pairs", translation={"de-en": ranking})
     )

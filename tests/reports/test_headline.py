@@ -21,7 +21,7 @@ from emu_core.reports.headline import (
     verdict_of,
     verdict_sentence,
 )
-from emu_core.runs.config import PartConfig, RunConfig
+from emu_core.runs.config import RunConfig
 from emu_core.runs.data_facts import DataFacts, LabelledFacts, ParallelFacts
 from tests.support.sentences import random_sentences
 
@@ -35,8 +35,8 @@ SCRATCH = replace(
 )
 OF_PARTS = replace(
     CONFIG,
+    method="emu+head",
     encoder="use+e5-small",
-    parts=(PartConfig("use", "emu", {"adversary": "language"}), PartConfig("e5-small", "head", {})),
     unlabelled_languages=("de", "ja"),
 )
 

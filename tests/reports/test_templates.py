@@ -17,7 +17,7 @@ from emu_core.reports.card import model_card
 from emu_core.reports.cells import chosen_cell, message_cell, neighbours_cell
 from emu_core.reports.map_pages import maps_page
 from emu_core.reports.templating import PLOTLY, render_html, render_markdown
-from emu_core.runs.config import RunConfig
+from emu_core.runs.config import Plan
 from emu_core.runs.data_facts import LabelledFacts
 
 HOSTILE = "</title></script><script>alert(1)</script><img src=http://evil onerror='x'>`a`|b\n# **c** [d](e)"
@@ -79,7 +79,7 @@ def test_a_map_is_a_page_of_the_same_shell() -> None:
 
 
 def test_a_card_shows_hostile_names_as_they_are() -> None:
-    config = RunConfig("emu", "small", {"a_b": HOSTILE}, encoder=f"hf:{HOSTILE}", train_languages=(HOSTILE,))
+    config = Plan("emu", "small", {"a_b": HOSTILE}, encoder=f"hf:{HOSTILE}", train_languages=(HOSTILE,))
     metrics = Metrics(warnings=(HOSTILE,), note=HOSTILE, guard=None)
     card = model_card("run", config, LabelledFacts(name=HOSTILE, labelled=9, intents=2), metrics)
     code = re.compile(r"`[^`\n]*`")

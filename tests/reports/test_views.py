@@ -20,7 +20,7 @@ from emu_core.reports import views
 from emu_core.reports.comparison_page import comparison_page
 from emu_core.reports.figures_as_text import TextTable
 from emu_core.reports.views import VIEWS, ComparisonView, Group, comparison_records
-from emu_core.runs.config import RunConfig
+from emu_core.runs.config import Plan
 from tests.support.raises import raises
 from tests.support.sentences import random_sentences
 
@@ -34,7 +34,7 @@ SENTENCES = pd.DataFrame(
         "id": DATA.ids,
     }
 )
-CONFIG = RunConfig("head", "small", {}, encoder="use", train_languages=("en",))
+CONFIG = Plan("head", "small", {}, encoder="use", train_languages=("en",))
 NEW = ComparisonView(
     "lengths",
     "Lengths <i>of</i> sentences",

@@ -121,7 +121,7 @@ def test_damage_is_said(run: Run, data: Path, tmp_path: Path) -> None:
     bare = train(data, out=tmp_path / "bare")
     with pytest.raises(RunError, match="has no snapshots; train it again with snapshots=True"):
         compare(data, bare).animate()
-    frame = run.snapshots_folder / "000001.safetensors"
+    frame = run.snapshots_folder / "000000001.safetensors"
     kept = frame.read_bytes()
     frame.write_bytes(kept[:-1] + bytes([kept[-1] ^ 1]))
     try:

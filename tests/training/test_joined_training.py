@@ -21,7 +21,7 @@ from emu_core.encoders.joined import JoinedEncoder
 from emu_core.encoders.saved import CHECKSUMS
 from emu_core.errors import CancelledError, TrainingError
 from emu_core.processes import SINGLE_PROCESS
-from emu_core.runs.run import Run, RunState, Status, create_run
+from emu_core.runs.run import Run, RunState, Status, create_run, list_runs
 from emu_core.runs.snapshots import read_film
 from emu_core.settings import JoinedSettings
 from tests.support.processes import create_and_finish, exit_code
@@ -86,7 +86,7 @@ def test_each_part_has_the_weights_of_the_part_trained_alone(
         config = configure(method, name, **changes)
         alone = train(small_set(), out=tmp_path / f"r{number}", method=method, encoder=name, config=config)
         assert_equal_weights(opened(alone), part)
-        assert joined.config().parts[number].hyperparameters == alone.config().hyperparameters
+        assert joined.part(number).config().hyperparameters == alone.config().hyperparameters
     base = load_encoder(spec)
     assert (
         any(
@@ -154,11 +154,13 @@ def test_the_log_says_which_part_and_counts_on(kept: Run) -> None:
 
 
 def test_config_and_card_hold_the_settings_of_each_part(kept: Run, specs: tuple[str, str]) -> None:
-    stored = json.loads((kept.folder / "config.json").read_text("utf-8"))
-    assert [(part["encoder"], part["method"]) for part in stored["parts"]] == [
-        (spec, "emu") for spec in specs
-    ]
-    assert all(part["hyperparameters"]["epochs"] == 2 for part in stored["parts"])
+    whole, *parts = (
+        json.loads((kept.folder / folder / "config.json").read_text("utf-8"))
+        for folder in (".", "parts/0", "parts/1")
+    )
+    assert "parts" not in whole and whole["hyperparameters"] == {}
+    assert [(part["encoder"], part["method"]) for part in parts] == [(spec, "emu") for spec in specs]
+    assert all(part["hyperparameters"]["epochs"] == 2 for part in parts)
     card = (kept.folder / "README.md").read_text("utf-8")
     assert "| epochs | 2 |" in card and "each encoder by itself" in card
 
@@ -257,9 +259,11 @@ def test_a_finished_part_is_not_trained_again(specs: tuple[str, str], tmp_path: 
 
     with pytest.raises(CancelledError):
         resume(run.folder, hooks=Hooks(checkpoint_s=0), on_progress=cancel_in_second)
-    folders = (run.training_folder / "parts").iterdir()
-    stored = {folder.name: sorted(path.name for path in folder.iterdir()) for folder in folders}
-    assert "result.json" in stored["0"] and stored["1"] == ["checkpoint.pt"]
+    first, second = run.part(0), run.part(1)
+    assert first.status().state is RunState.FINISHED and first.encoder_folder.is_dir()
+    assert second.status().state is RunState.QUEUED and not second.encoder_folder.exists()
+    assert second.checkpoint.is_file() and not first.training_folder.exists()
+    assert {listed.name for listed in list_runs(tmp_path)} == {"r", "whole"}
     trained: list[str] = []
 
     def note(status: Status) -> None:
@@ -269,22 +273,21 @@ def test_a_finished_part_is_not_trained_again(specs: tuple[str, str], tmp_path: 
     resume(run.folder, on_progress=note)
     assert trained == [f"{specs[1]} (2 of 2)"]
     assert checksums(run) == checksums(whole)
+    assert not first.encoder_folder.exists() and not second.training_folder.exists()
     assert [record.step for record in run.history()] == [record.step for record in whole.history()]
 
 
 def test_a_run_whose_joined_runs_have_changed_is_one_sentence(specs: tuple[str, str], tmp_path: Path) -> None:
     plan = short_plan(specs, "head")
     run = create_run(tmp_path / "r", *plan)
-    values = run.config().to_json()
-    values["parts"] = [*values["parts"], values["parts"][0]]  # type: ignore[misc, index]
-    run.write("config.json", values)
+    run.part(2).write_plan(run.part(0).config())
     with pytest.raises(TrainingError, match="joins other encoders than when the run was made"):
         execute(run, SINGLE_PROCESS)
 
 
 def test_a_joined_run_is_specialised_part_by_part(kept: Run, tmp_path: Path) -> None:
     run = train(small_set(), out=tmp_path / "r", method="head", encoder=f"run:{kept.folder}")
-    assert [part.encoder for part in run.config().parts] == ["hf", "hf"]
+    assert [part.encoder for part in run.plan().parts] == ["hf", "hf"]
     for part, base in zip(parts(opened(run)), parts(opened(kept)), strict=True):
         assert part.spec == "head"
         assert_equal_weights(base, part.base)  # type: ignore[arg-type]
@@ -315,5 +318,8 @@ def test_a_run_that_others_join_is_renamed_in_them_too(
     above = train(
         small_set(), out=tmp_path / "above", method="head", encoder=f"run:{first.folder}+{specs[1]}"
     )
-    renamed = first.rename("renamed")
-    assert above.config().encoder == f"run:{renamed.folder}+{specs[1]}"
+    renamed, plan = first.rename("renamed"), above.plan()
+    assert plan.encoder == f"run:{renamed.folder}+{specs[1]}" and len(plan.parts) == 2
+    moved = above.rename("moved").put_aside()
+    assert moved.plan() == plan
+    assert moved.put_back().plan() == plan

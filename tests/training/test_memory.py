@@ -17,7 +17,7 @@ from emu_core.data.texts.tasks import Tasks
 from emu_core.errors import TrainingError
 from emu_core.formats.tables.delimited import parse
 from emu_core.methods.registry import configure, parts_of_run
-from emu_core.runs.config import RunConfig
+from emu_core.runs.config import Plan
 from emu_core.runs.stored_data import StoredData
 from emu_core.training import memory
 from emu_core.training.memory import MEGABYTE, available_memory, forecast
@@ -25,7 +25,7 @@ from tests.support.pretrained_set import parallel
 from tests.support.slot_set import slot_set
 from tests.support.small import small_set
 
-PLANS: list[tuple[str, str, Callable[[], tuple[RunConfig, StoredData]]]] = [
+PLANS: list[tuple[str, str, Callable[[], tuple[Plan, StoredData]]]] = [
     ("head", "72 labelled sentences of 6 intents", lambda: plan_training(small_set())),
     (
         "emu on e5-small",
@@ -44,7 +44,7 @@ PLANS: list[tuple[str, str, Callable[[], tuple[RunConfig, StoredData]]]] = [
 
 @pytest.mark.parametrize(("learnt", "plan"), [plan[1:] for plan in PLANS], ids=[plan[0] for plan in PLANS])
 def test_what_cannot_fit_is_refused_before_anything_is_encoded(
-    monkeypatch: pytest.MonkeyPatch, learnt: str, plan: Callable[[], tuple[RunConfig, StoredData]]
+    monkeypatch: pytest.MonkeyPatch, learnt: str, plan: Callable[[], tuple[Plan, StoredData]]
 ) -> None:
     config, data = plan()
     expected = forecast(parts_of_run(config), data, config)

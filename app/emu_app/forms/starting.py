@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import TypeVar
 
 import streamlit as st
@@ -17,14 +17,14 @@ from emu_core.devices import available_devices
 from emu_core.errors import EmuError
 from emu_core.methods.presets import Preset, presets
 from emu_core.methods.registry import methods_that_need, parts_of_run
-from emu_core.runs.config import RunConfig
+from emu_core.runs.config import Plan
 from emu_core.runs.data_facts import DataFacts, LabelledFacts
 from emu_core.runs.run import RUN_NAME, Run, RunState, Storable, list_runs, new_run_name
 from emu_core.runs.stored_data import LabelledData, StoredData
 from emu_core.training.memory import forecast
 from emu_core.training.method import Method, Needs
 
-RunPlan = tuple[RunConfig, Storable]
+RunPlan = tuple[Plan, Storable]
 _Choice = TypeVar("_Choice", Method, Preset, Method | Preset)
 
 
@@ -79,7 +79,7 @@ def _started(page: str) -> Remembered[int]:
 
 def draw_forecast(token: str, plan: RunPlan) -> None:
     """Draw the memory that a run will take, if it is known; `token` identifies the plan's data."""
-    if line := _forecast(token, plan[0].to_json(), plan):
+    if line := _forecast(token, asdict(plan[0]), plan):
         st.caption(f"{line}.")
 
 
@@ -87,14 +87,14 @@ def draw_forecast(token: str, plan: RunPlan) -> None:
 def _forecast(token: str, values: object, _plan: RunPlan) -> str:
     config, data = _plan
     try:
-        dearest = config.dearest
+        dearest = config.teacher or config
         expected = forecast(parts_of_run(dearest), data, dearest) if isinstance(data, StoredData) else None
     except EmuError:  # other programs have taken memory since the plan was made: the run reports it
         return ""
     return "" if expected is None else expected.line
 
 
-def _trained_already(config: RunConfig, data: Storable) -> Run | None:
+def _trained_already(config: Plan, data: Storable) -> Run | None:
     """Return the newest run on the same data, of the same encoder, by the same method and with the same settings.
 
     A run that failed or was stopped doesn't count.
@@ -113,10 +113,10 @@ def _trained_already(config: RunConfig, data: Storable) -> Run | None:
     return next((run for run in runs if _counted(facts_of_run(run)) == facts), None)
 
 
-def _essence(config: RunConfig) -> str:
+def _essence(config: Plan) -> str:
     """Return what determines a run's result beside its data, as JSON."""
-    same = replace(config, data="", device="", snapshots=False, versions={})
-    return json.dumps(same.to_json(), sort_keys=True, default=str)
+    same = config.everywhere(data="", device="", snapshots=False, versions={})
+    return json.dumps(asdict(same), sort_keys=True, default=str)
 
 
 def _counted(facts: DataFacts) -> DataFacts:

@@ -23,7 +23,9 @@ from emu_core.api.train import plan_training
 from emu_core.data.languages import language_name
 from emu_core.errors import EmuError
 from emu_core.methods.presets import Preset
-from emu_core.training.method import Method, MethodByPart, Needs
+from emu_core.methods.registry import parts_of_run
+from emu_core.settings import settings_by_part
+from emu_core.training.method import Method, Needs
 
 TRAIN_PAGE = "train"
 
@@ -94,14 +96,14 @@ class _Wanted:
 def _wanted(method: Method | Preset, encoder: Choice) -> _Wanted | str:
     """Ask for a method's settings, and return what is to be trained, or why the settings are invalid."""
     if isinstance(method, Preset):
-        learner = method.of_labels
-        reads = learner.methods().uses_unlabelled(learner.settings())
-        return _Wanted({"preset": method.name}, learner.methods().needs, reads)
+        parts = parts_of_run(method.of_labels.plan())
+        reads = any(part.method.reads_unlabelled(part.settings) for part in parts)
+        return _Wanted({"preset": method.name}, parts[0].method.needs, reads)
     settings = draw_settings(method, encoder.spec)
     if isinstance(settings, str):
         return settings
     arguments = {"method": method.name, "encoder": encoder.spec, "config": settings}
-    reads = MethodByPart((method,)).uses_unlabelled(settings)
+    reads = any(map(method.reads_unlabelled, settings_by_part(settings)))
     return _Wanted(arguments, method.needs, reads, method.reads_tokens)
 
 

@@ -16,7 +16,7 @@ from emu_app.shell.wording import label_of, literal
 from emu_core.data.wording import counted
 from emu_core.evaluation.run_metrics import Metrics
 from emu_core.reports import figures
-from emu_core.runs.config import RunConfig
+from emu_core.runs.config import Plan
 from emu_core.runs.run import Run
 from emu_core.settings import value_text
 
@@ -141,10 +141,11 @@ def choose_baseline(runs: Sequence[Run], param: str) -> Run | None:
     return by_name.get(name)
 
 
-def _settings(config: RunConfig) -> dict[str, Any]:
+def _settings(config: Plan) -> dict[str, Any]:
     """Return the settings of the method, of each part's, and of the teacher's, by label."""
     facts: dict[str, Any] = {}
-    for prefix, parts in (("", config.parts), ("Teacher ", config.teacher)):
+    teacher = () if config.teacher is None else config.teacher.by_part()
+    for prefix, parts in (("", config.parts), ("Teacher ", teacher)):
         for part in parts:
             name = f"{prefix}{plain_name(part.encoder)}"
             facts[f"{name}: method"] = part.method

@@ -13,7 +13,7 @@ from emu_core.bench.papers import PAPERS
 from emu_core.data.wording import counted
 from emu_core.methods.registry import method_title
 from emu_core.reports import figures
-from emu_core.runs.config import RunConfig, RunTask
+from emu_core.runs.config import Plan, RunConfig, RunTask
 from emu_core.runs.run import Run, Status
 
 STARTED, MINUTES = "Started", "Minutes"
@@ -32,7 +32,7 @@ PHASES = {
 }
 
 
-def progress_line(status: Status, config: RunConfig | None = None) -> str:
+def progress_line(status: Status, config: Plan | None = None) -> str:
     """Return a running run's progress in words, as markdown."""
     left = status.seconds_left
     if config is not None and config.task is RunTask.BENCH:

@@ -14,7 +14,7 @@ from emu_app.shell.users import runs_root, server
 from emu_core.encoders.registry import BASE, PARTS
 from emu_core.errors import RunError
 from emu_core.evaluation.run_metrics import Metrics
-from emu_core.runs.config import RunConfig, RunTask
+from emu_core.runs.config import Plan, RunTask
 from emu_core.runs.data_facts import DataFacts
 from emu_core.runs.run import Run, RunState, Status, list_runs
 
@@ -105,9 +105,9 @@ def metrics_of(run: Run) -> Metrics:
     return _read(run.metrics, Metrics())
 
 
-def config_of(run: Run) -> RunConfig | None:
-    """Return a run's configuration; None if it can't be read."""
-    return _read(run.config, None)
+def config_of(run: Run) -> Plan | None:
+    """Return a run's configuration, with those of the runs in its folder; None if it can't be read."""
+    return _read(run.plan, None)
 
 
 def data_sha_of(run: Run) -> str:

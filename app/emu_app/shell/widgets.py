@@ -16,7 +16,7 @@ from emu_core.data.export_csv import safe_csv
 from emu_core.data.languages import language_name
 from emu_core.errors import EmuError
 from emu_core.notebook.builder import make_notebook
-from emu_core.runs.config import RunConfig
+from emu_core.runs.config import Plan
 
 KEPT: dict[str, Any] = {"persist_state": "session"}  # the session remembers the widget's value on other pages
 ADDRESSED: dict[str, Any] = {**KEPT, "bind": "query-params"}  # and so does the page's address
@@ -165,7 +165,7 @@ def _csv(table: pd.DataFrame) -> bytes:
     return safe_csv(table)
 
 
-def draw_notebook_button(name: str, config: RunConfig, folder: Path, **about: Any) -> None:
+def draw_notebook_button(name: str, config: Plan, folder: Path, **about: Any) -> None:
     """Draw a button that downloads what the page shows as a notebook; the options are those of `make_notebook`."""
     draw_download(
         "Make a notebook of this",

@@ -43,7 +43,7 @@ def draw_take_away(space: Space, subject: Subject, now: Context) -> None:
             )
         if run is not None and run.config().encoder:
             about = {"is_demo": now.chosen.is_demo, "split": now.on}
-            draw_notebook_button(run.name, run.config(), run.folder, **about)
+            draw_notebook_button(run.name, run.plan(), run.folder, **about)
         for name, vectors in space.vectors.items():
             draw_download(
                 f"Vectors of {name}",

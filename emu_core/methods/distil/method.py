@@ -22,14 +22,13 @@ def _train(job: "Job", config: DistilConfig) -> "Outcome":
     from emu_core.methods.distil.trainer import DistilTrainer
     from emu_core.training.job import Outcome
 
-    if job.teacher is None:
-        check_teacher(config.teacher, job.config.encoder)  # which may be gone since the run was planned
+    check_teacher(config.teacher, job.config.encoder)  # which may be gone since the run was planned
     texts = _sentences(job.labelled_data)
     encode = job.encode_with(job.encoder)
     job.measure_base(encode)
     job.progress.phase("encoding")
     vectors = teacher_vectors(
-        job.teacher or load_encoder(str(config.teacher), device=job.config.device),
+        load_encoder(str(config.teacher), device=job.config.device),
         texts,
         job.processes,
         cache=job.cache,
@@ -56,8 +55,7 @@ def _sentences(data: "LabelledData") -> list[str]:
 def _check(data: "LabelledData", config: "RunConfig", settings: DistilConfig) -> None:
     from emu_core.methods.distil.teacher import check_teacher
 
-    if not config.teacher:
-        check_teacher(settings.teacher, config.encoder)
+    check_teacher(settings.teacher, config.encoder)
     if (count := len(_sentences(data))) < settings.batch_size:
         raise TrainingError(
             f"{count} sentences are fewer than one batch of {settings.batch_size}, too few to learn similarities from; "

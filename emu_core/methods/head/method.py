@@ -49,7 +49,7 @@ def _train(job: "Job", config: HeadConfig) -> "Outcome":
     fitted = as_functions(head)
     if job.snapshots is not None:
         job.snapshots.take(1, "after the map", lambda texts: fitted.mapped(encode(texts)))
-    if job.is_part or not job.measures:
+    if not job.measures:
         return Outcome(specialised, fitted.encode_with(encode), Fitted(0, cautions))
     job.progress.phase("leaving intents out")
     new = head_fit.new_intents(examples, languages, strength.settings, penalty)

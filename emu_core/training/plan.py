@@ -1,27 +1,30 @@
-"""The training of a joined encoder: each part by itself, with the weights of a run of its own, then joined again."""
+"""A run that is a plan of runs: those in its folder are trained first, to be joined, or for it to learn from."""
 
 import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from emu_core.data.repeats import sentence_groups
-from emu_core.encoders.base import Encoder, FloatArray
+from emu_core.encoders.base import FloatArray
 from emu_core.encoders.encode import cached_encode
 from emu_core.encoders.joined import JoinedEncoder
-from emu_core.encoders.registry import open_encoder
-from emu_core.errors import RunError, TrainingError
+from emu_core.encoders.registry import load_encoder, open_encoder
+from emu_core.encoders.saved import write_checksums
+from emu_core.encoders.specs import RUN_SPEC
+from emu_core.errors import TrainingError
 from emu_core.evaluation.arrays import Encode
 from emu_core.evaluation.guard import cross_validation, new_intent_guard
 from emu_core.evaluation.intent_regression import sampled_rows
 from emu_core.evaluation.run_metrics import Metrics, NewIntentMetrics
-from emu_core.files import read_json, whole_folder, write_json
+from emu_core.files import whole_folder
 from emu_core.runs.checkpoint import Checkpoint
+from emu_core.runs.config import RunConfig
+from emu_core.runs.run import Run, RunState, Status
+from emu_core.runs.trained_on import TrainedOn
 from emu_core.training.fit import Fitted
 from emu_core.training.frozen import FrozenFit
 from emu_core.training.job import Job, Outcome
@@ -33,9 +36,9 @@ LEFT_OUT_QUERIES = 1_500
 
 
 def train_parts(job: Job, parts: Sequence[Part]) -> Outcome:
-    """Train every part of the job's encoder in turn, which is the whole encoder if it isn't joined.
+    """Train the run of each part of the job's encoder in turn, or the whole encoder if it isn't joined.
 
-    A part that is finished is stored in the run's training folder, so that a resumed run does not train it again.
+    A part that is finished is stored in its run, so that a resumed run does not train it again.
 
     Raises:
         EmuError: as the methods of the parts; or the encoders that the run joins are others than when it was made.
@@ -59,85 +62,101 @@ def train_parts(job: Job, parts: Sequence[Part]) -> Outcome:
     # Then train each part as in a run of its own; snapshots are of the whole encoder.
     encodes, outcomes = list(base), list[Outcome]()
     for number, (part, encoder) in enumerate(zip(parts, joined.parts, strict=True)):
-        outcome = _trained_part(job, part, encoder, number, joined, encodes)
-        outcomes.append(outcome)
-        encodes[number] = outcome.encode
+        title = f"{part.config.encoder} ({number + 1} of {len(parts)})"
+        job.progress.part(title)
+        of_whole = partial(_with_part, joined, encodes, number)
+        snapshots = job.snapshots and job.snapshots.of_part(title, len(parts), of_whole)
+        of_part = replace(
+            _inside(job, job.run.part(number), part.config),
+            base=encoder,
+            snapshots=snapshots,
+            part_encode=None if part.method.fit_frozen is None else encodes[number],
+        )
+        outcomes.append(_opened(of_part) or _stored(of_part, part.method.train(of_part, part.settings)))
+        encodes[number] = outcomes[-1].encode
     job.progress.part("")
     # Then join the parts again, and measure what every part's method can be fitted for in seconds.
-    fits = [part.method.fit_frozen for part in parts]
     metrics = Metrics(others=_selected_epochs(outcomes))
-    if None not in fits:
+    if job.measures and all(part.method.fit_frozen for part in parts):
         metrics = _measure_left_out(job, joined, parts, base, metrics)
     specialised = joined.with_parts([outcome.encoder for outcome in outcomes])
     fitted = Fitted(0, _warnings(parts, outcomes))
     return Outcome(specialised, _joined_encode(joined, encodes), fitted, metrics)
 
 
-@dataclass(frozen=True)
-class _Result:
-    """The facts of a finished part, stored beside its encoder; `frames` is the number of its snapshots."""
+def taught(
+    job: Job, parts: tuple[Part, ...], teacher: Sequence[Part], config: RunConfig
+) -> tuple[Job, tuple[Part, ...]]:
+    """Train the teacher's run unless it is finished; return job and parts of its student, which reads no labels.
 
-    selected_epoch: int
-    warnings: tuple[str, ...]
-    frames: int = 0
+    Args:
+        job: of the whole run.
+        parts: those of the run's encoder.
+        teacher: those of the encoder that it learns from.
+        config: of the teacher's run.
+
+    Raises:
+        EmuError: as `train_parts`.
+    """
+    of_teacher = _inside(job, job.run.teacher, config)
+    if not _is_finished(of_teacher):
+        of_teacher = replace(of_teacher, base=load_encoder(config.encoder, device=config.device))
+        _stored(of_teacher, train_parts(of_teacher, teacher))
+    job.progress.part("student")
+    spec = f"{RUN_SPEC}{of_teacher.run.folder}"
+    parts = tuple(replace(part, settings=part.method.learning_from(part.settings, spec)) for part in parts)
+    data, unlabelled = job.labelled_data.for_student(job.config), replace(job.config, train_languages=())
+    return replace(job, data=data, config=unlabelled), parts
 
 
-def _trained_part(
-    job: Job, part: Part, encoder: Encoder, number: int, joined: JoinedEncoder, encodes: Sequence[Encode]
-) -> Outcome:
-    """Train a part, or open it if it is finished already."""
-    count, folder = len(joined.parts), job.run.training_folder / "parts" / str(number)
-    title = f"{part.config.encoder} ({number + 1} of {count})"
-    job.progress.part(title)
-    if (result := _read_result(folder)) is not None:
-        trained = open_encoder(folder / "encoder").to(job.config.device)
-        outcome = Outcome(trained, job.encode_with(trained), Fitted(result.selected_epoch, result.warnings))
-    else:
-        snapshots = job.snapshots and job.snapshots.of_part(
-            title, count, partial(_with_part, joined, encodes, number)
-        )
-        if job.processes.main:
-            folder.mkdir(parents=True, exist_ok=True)
-        of_part = replace(
-            job,
-            config=part.config,
-            base=encoder,
-            checkpoint=Checkpoint(folder / "checkpoint.pt", job.checkpoint.every_s),
-            measure_base=lambda _: None,
-            snapshots=snapshots,
-            is_part=True,
-            part_encode=None if part.method.fit_frozen is None else encodes[number],
-        )
-        outcome = part.method.train(of_part, part.settings)
-        job.progress.phase("saving")
+def _inside(job: Job, run: Run, config: RunConfig) -> Job:
+    """Return the job of a run in the job's folder, which is not measured by itself."""
+    return replace(
+        job,
+        run=run,
+        config=config,
+        base=None,
+        checkpoint=Checkpoint(run.checkpoint, job.checkpoint.every_s),
+        measure_base=lambda _: None,
+        snapshots=None,
+        measures=False,
+    )
+
+
+def _is_finished(job: Job) -> bool:
+    return job.processes.agree(job.run.status().state is RunState.FINISHED)
+
+
+def _opened(job: Job) -> Outcome | None:
+    """Return the outcome of a run inside another; None if it isn't finished."""
+    if not _is_finished(job):
+        return None
+    trained, metrics = open_encoder(job.run.encoder_folder).to(job.config.device), job.run.metrics()
+    return Outcome(trained, job.encode_with(trained), Fitted(metrics.selected_epoch, metrics.warnings))
+
+
+def _stored(job: Job, outcome: Outcome) -> Outcome:
+    """Store the outcome of a run inside another; its status is written last."""
+    job.progress.phase("saving")
+    if job.processes.main:
         fitted = outcome.fitted
-        result = _Result(fitted.selected_epoch, fitted.warnings, 0 if snapshots is None else snapshots.last)
-        if job.processes.main:
-            _store(folder, outcome.encoder, result)
+        store_outcome(job.run, outcome, Metrics(fitted.selected_epoch, warnings=fitted.warnings))
+        job.run.write_status(Status(RunState.FINISHED))
+        job.run.delete_training()
     job.processes.wait()
-    if job.snapshots is not None:
-        job.snapshots.last += result.frames
     return outcome
 
 
-def _store(folder: Path, encoder: Encoder, result: _Result) -> None:
-    """Write a finished part; its result is written last."""
-    shutil.rmtree(folder / "encoder", ignore_errors=True)  # of a process that was killed before the result
-    with whole_folder(folder / "encoder") as whole:
-        encoder.save(whole)
-    write_json(folder / "result.json", asdict(result))
-
-
-def _read_result(folder: Path) -> _Result | None:
-    """Return the result of a part that is finished; None if it is not. Raises RunError if it is damaged."""
-    try:
-        return msgspec.convert(read_json(folder / "result.json"), _Result)
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError, msgspec.ValidationError):
-        raise RunError(
-            f"{folder / 'result.json'} is damaged; delete it to train this part of the encoder again"
-        ) from None
+def store_outcome(run: Run, outcome: Outcome, metrics: Metrics, known: TrainedOn | None = None) -> None:
+    """Write a run's metrics and its encoder, with the sentences it was trained on, if they are given."""
+    run.write("metrics.json", metrics.to_json())
+    if run.encoder_folder.exists():  # left by a process that was killed before the final status
+        shutil.rmtree(run.encoder_folder)
+    with whole_folder(run.encoder_folder) as partial:
+        outcome.encoder.save(partial)
+        if known is not None:
+            known.save(partial)
+        write_checksums(partial)
 
 
 def _joined_encode(joined: JoinedEncoder, encodes: Sequence[Encode]) -> Encode:
