@@ -144,7 +144,7 @@ def _measured(
     warnings = outcome.fitted.warnings
     if isinstance(data, ParallelData):
         return replace(
-            parallel_metrics(outcome.metrics, outcome.encode, data.test or data.dev),
+            parallel_metrics(outcome.encode, data.test or data.dev, outcome.metrics),
             warnings=tuple(dict.fromkeys([*data.tasks.notes, *warnings])),
             measured_on="the test pairs" if data.test else "pairs held out, which chose the epoch",
         )

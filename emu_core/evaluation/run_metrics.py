@@ -262,8 +262,10 @@ def labelled_metrics(known: Metrics, base: HeldOut | None, specialised: HeldOut 
 _LEAST_FOR_EIGEN = 10  # pairs: the sample size of the paper
 
 
-def parallel_metrics(known: Metrics, encode: Encode, held_out: Sequence[ParallelText]) -> Metrics:
-    """Return the figures that are known, and translation ranking and eigen-similarity of each held-out language pair.
+def parallel_metrics(
+    encode: Encode, held_out: Sequence[ParallelText], known: Metrics | None = None
+) -> Metrics:
+    """Return translation ranking and eigen-similarity of each held-out language pair, with the figures that are known.
 
     The ranking is by cosine, in both directions. Two languages whose sentences are translations of the same sentences
     in a third are measured, too: an encoder may align them without having been trained on pairs of the two.
@@ -289,7 +291,7 @@ def parallel_metrics(known: Metrics, encode: Encode, held_out: Sequence[Parallel
             eigen[pair_name(*text.languages)] = EigenMetrics(
                 spectra.mean, spectra.variance, spectra.standard_error, trained
             )
-    return replace(known, translation=translation, eigen_similarity=eigen)
+    return replace(known or Metrics(), translation=translation, eigen_similarity=eigen)
 
 
 def mean_p_at_1(encode: Encode, held_out: Sequence[ParallelText]) -> float:
