@@ -103,6 +103,7 @@ def python(folder: str, words: Sequence[str], out: str) -> None:
 
 def full_disk(most_bytes: int) -> None:
     """Let no file become longer in this process from now on, which is what a full disk does to writers."""
+    sys.dont_write_bytecode = True  # or modules that are imported from now on would be stored in part
     resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, most_bytes))
 
 
