@@ -30,7 +30,7 @@ from emu_core.training.plan import store_outcome, taught, train_parts
 
 @dataclass(frozen=True)
 class Hooks:
-    """What a program that trains for its users asks for: the command, the app, a benchmark, an estimator.
+    """Options for a program that trains for its users, such as the command, the app, a benchmark or an estimator.
 
     Attributes:
         checkpoint_s: seconds between two checkpoints for `resume`; 0 writes one after each step.

@@ -40,7 +40,7 @@ VERBS = {
     "export": Verb("encoders", "write an encoder for sentence-transformers, or as ONNX"),
     "encoders": Verb("encoders", "list the encoders, or fetch one's files"),
     "generate": Verb("generate", "generate commands in several languages, with annotated slots"),
-    "bench": Verb("bench", "run the paper's experiments and today's peers on a labelled set"),
+    "bench": Verb("bench", "run a paper's experiments and today's peers on your own data"),
     "app": Verb("serve", "serve the app, on this machine or to others"),
     "doctor": Verb("doctor", "check packages, device and encoders, and tell how to install what is missing"),
 }

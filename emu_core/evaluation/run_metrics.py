@@ -144,7 +144,7 @@ class Metrics:
 
     @property
     def score(self) -> float | None:
-        """What a run is judged by: accuracy, or the translations found of an encoder trained from scratch."""
+        """The figure that ranks runs: accuracy, or the translations found of an encoder trained from scratch."""
         return self.mean_specialised if self.is_measured else self.trained_p_at_1
 
     def with_figures(self, values: Mapping[str, Any]) -> Self:

@@ -28,8 +28,8 @@ _OF_INPUTS = "in"  # in "seq.in", and not Indonesian, whose code it was until 19
 
 
 LANGUAGE_ORDER = ("name", "sibling", "folder", "project", "given", "around", "archive")
-"""What states the language of the sentences of a file, in the order in which it is believed; each is a field of
-`Statement`. The cell of a row, which is of this sentence alone, is believed before all of them."""
+"""The sources that state the language of a file's sentences, the most trusted first; each is a field of `Statement`.
+The language in a row's own cell comes before all of them."""
 
 TEXT_LANGUAGE_ORDER = ("given", "name")
 """The same for texts that are read in one language each, such as dialogues: one that is given is that of all."""
@@ -37,7 +37,7 @@ TEXT_LANGUAGE_ORDER = ("given", "name")
 
 @dataclass(frozen=True)
 class Statement:
-    """What is known of all sentences of a file without reading them.
+    """The language and split that hold for all sentences of a file, known without reading them.
 
     Attributes:
         name: the language at the end of the file's name: `tickets.de.csv`.

@@ -32,7 +32,7 @@ def _no_figures(comparison: Comparison) -> Figures:
 
 
 class Group(StrEnum):
-    """What a view shows; the workbench has its tabs in these groups."""
+    """A group of views; the workbench has its tabs in these groups."""
 
     RESULTS = "Results"
     ERRORS = "Errors"

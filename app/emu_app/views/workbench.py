@@ -35,7 +35,7 @@ _LAST = Remembered[tuple[tuple[str, ...], Space] | None]("last-space", None)
 
 @dataclass(frozen=True)
 class Choices:
-    """What the page shows: what is chosen in the bar, and on the page itself."""
+    """The choices of the page: those of the bar, and its own."""
 
     now: Context
     languages: tuple[str, ...]  # that are measured; none for all

@@ -56,7 +56,7 @@ class Found:
 
 @dataclass(frozen=True, eq=False)
 class Inspection:
-    """What is picked, and the sentence that the inspector shows with what is found for it."""
+    """The picked rows, and the sentence that the inspector shows with its neighbours and predictions."""
 
     picked: tuple[int, ...]  # rows of the set
     row: int | None  # the one of them that is selected, or the only one

@@ -47,7 +47,7 @@ _FIRST = Remembered[tuple[Hashable, _Look] | None]("explore-first", None)
 
 @dataclass(frozen=True, eq=False)
 class MapChoices:
-    """What is chosen above the maps."""
+    """The choices above the maps."""
 
     method: Projection
     drag: maps.Drag
