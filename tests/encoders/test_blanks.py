@@ -46,13 +46,12 @@ def encoder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     return E5SmallEncoder(sentence_transformer(bert(file), e5_tokenizer(file)))
 
 
-def test_the_vector_is_that_of_the_sentence_to_the_bit(encoder: Encoder) -> None:
-    (vector,) = encoder.encode([TEXT])
+def test_the_vector_is_that_of_the_sentence(encoder: Encoder) -> None:
+    wanted = np.tile(encoder.encode([TEXT]), (len(BLANKS), 1))
     for texts in ([TEXT + blank for blank in BLANKS], [blank + TEXT for blank in BLANKS]):
-        np.testing.assert_array_equal(encoder.encode(texts), np.tile(vector, (len(BLANKS), 1)))
-        np.testing.assert_array_equal(
-            shared_encode(encoder, Processes())(texts), np.tile(vector, (len(BLANKS), 1))
-        )
+        # A sum over a batch of another size, or elsewhere in memory, may round otherwise; the tokens are the same.
+        np.testing.assert_allclose(encoder.encode(texts), wanted, atol=1e-6)
+        np.testing.assert_allclose(shared_encode(encoder, Processes())(texts), wanted, atol=1e-6)
         features = EmuModule(encoder).preprocess(texts)
         assert {tuple(row) for row in features["input_ids"].tolist()} == {tuple(encoder.ids_of([TEXT])[0])}
 
