@@ -49,6 +49,8 @@ _OF_READING = (
     "merge_intents",
     "no_intents",
     "real_intents",
+    "missing",
+    "intents",
 )  # in Python, fields of `Reading`
 _Words = Callable[[Named], str]
 _Part = Union[str, Fix, Call, "Message", "EmuError"]
@@ -103,6 +105,14 @@ class EmuError(Exception):
     """Base of every error that is the input's or the machine's fault and not a bug in emu_core.
 
     It is made of the parts of its message: texts, `Fix` and `Call`, and other errors or messages.
+
+    Examples:
+        >>> import emu_core
+        >>> try:
+        ...     emu_core.train("demo", out="runs/other", method="emu", learning_rate=-1)
+        ... except emu_core.EmuError as error:
+        ...     print(f"{error} ({error.fix})")
+        learning_rate must be a number above 0, not -1 (Fix(option='learning_rate', value=None))
     """
 
     def __init__(self, *parts: _Part) -> None:
@@ -124,27 +134,83 @@ class EmuError(Exception):
 
 
 class DataError(EmuError):
-    """A file, a column or a labelled set can't be used as it is."""
+    """A file, a column or a labelled set can't be used as it is.
+
+    Examples:
+        >>> import emu_core
+        >>> try:
+        ...     emu_core.read_labelled("missing.csv")
+        ... except emu_core.DataError as error:
+        ...     print(error)
+        missing.csv: no such file; check the path
+    """
 
 
 class InputError(DataError, ValueError):
-    """An argument can't be used: a `ValueError`, as libraries such as scikit-learn expect."""
+    """An argument can't be used: a `ValueError`, as libraries such as scikit-learn expect.
+
+    Examples:
+        >>> import emu_core
+        >>> try:
+        ...     emu_core.IntentClassifier(threshold=2).fit(["Where is the pool?"], ["pool"])
+        ... except ValueError as error:
+        ...     print(type(error).__name__, error)
+        InputError the threshold 2 is no cosine; choose one from -1 (never) to 1
+    """
 
 
 class EncoderError(EmuError):
-    """An encoder is unknown, not installed, or its files are not what they should be."""
+    """An encoder is unknown, not installed, or its files are not what they should be.
+
+    Examples:
+        >>> import emu_core
+        >>> try:
+        ...     emu_core.load_encoder("hf:no/such/folder")
+        ... except emu_core.EncoderError as error:
+        ...     print(error)
+        'no/such/folder' is neither a folder here nor a public model of the hub; see https://huggingface.co/models
+    """
 
 
 class TrainingError(EmuError):
-    """Training can't start or go on: too little data, a loss that is not a number."""
+    """Training can't start or go on: too little data, a loss that is not a number.
+
+    Examples:
+        >>> import emu_core
+        >>> try:
+        ...     emu_core.configure("emu", epochs=0)
+        ... except emu_core.TrainingError as error:
+        ...     print(error)
+        epochs must be a whole number, 1 or more, not 0
+    """
 
 
 class RunError(EmuError):
-    """A run folder is missing, unfinished, or not one that emu_core wrote."""
+    """A run folder is missing, unfinished, or not one that emu_core wrote.
+
+    Examples:
+        >>> import emu_core
+        >>> try:
+        ...     emu_core.export("runs/none", "encoder")
+        ... except emu_core.RunError as error:
+        ...     print(error)
+        runs/none is not a run: it has no status.json
+    """
 
 
 class CancelledError(EmuError):
-    """The user stopped the run."""
+    """The user stopped the run.
+
+    Examples:
+        >>> import emu_core
+        >>> def stop(status):
+        ...     raise KeyboardInterrupt
+        >>> try:
+        ...     emu_core.train("demo", out="runs/stopped", on_progress=stop)
+        ... except emu_core.CancelledError as error:
+        ...     print(error.fix)
+        Call(function='resume', argument='runs/stopped')
+    """
 
 
 def in_python(named: Named) -> str:

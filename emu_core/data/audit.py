@@ -1,6 +1,8 @@
 """The audit of labelled rows before training: which rows are dropped, why, and what looks wrong."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from html import escape
 
 import numpy as np
 import pandas as pd
@@ -8,22 +10,25 @@ import pandas as pd
 from emu_core.data.cleaning import stripped
 from emu_core.data.column_names import listed_names
 from emu_core.data.ids import MOST_CONTRADICTING, comparable_ids, contradicting_ids
-from emu_core.data.intent_lists import SEVERAL_INTENTS, single_intents
+from emu_core.data.intent_lists import single_intents
 from emu_core.data.intent_names import (
     as_seen_intents,
     merge_intents,
     names_with_language,
     occurs_in_several,
     rarer_spellings,
+    seen_names,
     without_language,
 )
 from emu_core.data.languages import (
     SCRIPTS_OF,
+    UNDETERMINED,
     language_code,
     language_codes,
     language_meant,
     language_name,
 )
+from emu_core.data.missing import missing_words, without_missing
 from emu_core.data.none_of_these import absent_names, names_of_none
 from emu_core.data.reading import AS_GUESSED, Reading, checked_reading
 from emu_core.data.repeats import sentence_numbers
@@ -107,7 +112,10 @@ def _script_misfits(rows: pd.DataFrame) -> pd.Series:
     return explained
 
 
-@dataclass(frozen=True, eq=False)
+_MOST_LINES = 8  # of a summary where there is little room
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Audit:
     """The findings of an audit.
 
@@ -127,10 +135,12 @@ class Audit:
         language_variants: rows whose intent ends in their language, where it would be one of several languages without;
             `merge_intents` joins these, too.
         script_misfits: texts whose script does not fit their language.
+        missing_words: rows with a word that may stand for a missing value, such as nan; `Reading.missing` makes it one.
         thin: sentences that are their intent's only one in a language.
         long_texts: texts of more than 2,000 characters.
         counts: kept sentences, intents by languages, without those of no intent.
         none_of_these: the intents that stand for "none of these": their rows are kept, and have no intent.
+        descriptions: what a column says of each intent, the first of several.
         remarks: what else was done about intents and ids, and how languages and intents go together.
         notes: what was known about the files before, such as an encoding.
     """
@@ -146,12 +156,24 @@ class Audit:
     case_variants: pd.DataFrame
     language_variants: pd.DataFrame
     script_misfits: pd.DataFrame
+    missing_words: pd.DataFrame
     thin: pd.DataFrame
     long_texts: pd.DataFrame
     counts: pd.DataFrame
     none_of_these: tuple[str, ...] = ()
+    descriptions: Mapping[str, str] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        """Return the first sentences of the summary, and not every row."""
+        lines = self.summary()
+        more = [f"and {len(lines) - _MOST_LINES} more in summary()"] if len(lines) > _MOST_LINES else []
+        return "\n".join([f"<audit: {lines[0]}", *lines[1:_MOST_LINES], *more]) + ">"
+
+    def _repr_html_(self) -> str:
+        """Return the summary, for the last line of a notebook's cell."""
+        return "".join(f"<p>{escape(line)}</p>" for line in self.summary())
 
     def summary(self, *, learns_intents: bool = True) -> list[str]:
         """Return the audit in sentences: the rows kept, then one for each kind of finding.
@@ -173,6 +195,7 @@ class Audit:
             ("An intent that ends in its language, and is the same without", self.language_variants),
             ("Text in a script that does not fit its language", self.script_misfits),
             ("Repeats of a sentence but for case, spacing, id or split", self.duplicates),
+            ("A word such as nan or NULL, which may stand for a missing value", self.missing_words),
             ("An intent's only sentence in a language", self.thin),
             (f"Text of more than {LONG_TEXT_CHARACTERS:,} characters", self.long_texts),
         ):
@@ -190,9 +213,9 @@ class Audit:
         count = self.rows_kept - int(self.counts.to_numpy().sum())
         if not self.none_of_these:
             return []
-        has, they_are = ("has", "it is") if count == 1 else ("have", "they are")
+        has, they_are, show = ("has", "it is", "shows") if count == 1 else ("have", "they are", "show")
         rest = (
-            "neither learnt as an intent nor retrieved, and show where the known intents end"
+            f"neither learnt as an intent nor retrieved, and {show} where the known intents end"
             if learns_intents
             else "learnt from like every other row, since this method learns no intents"
         )
@@ -204,8 +227,57 @@ def _no_language(value: str) -> str:
     """Return why a row with this value as its language is dropped; "" if it is a language."""
     if language_code(value):
         return ""
-    meant = language_meant(value)
+    meant = "undetermined" if value == UNDETERMINED else language_meant(value)
     return f"not a language: '{shown(value)}'" + (f" ({meant})" if meant else "")
+
+
+def _clean_rows(rows: pd.DataFrame, reading: Reading) -> tuple[pd.DataFrame, list[str]]:
+    """Return rows stripped, with languages, splits, ids and intents as they are compared, and intents that look alike.
+
+    Of the other columns, `doubt` says which cells may be missing values, or is missing; `intent_read` is the intent
+    before any are merged; `description` describes it, or is ""; and `reason` says why a row is dropped, or is "".
+    """
+    clean = pd.DataFrame(
+        {
+            column: without_missing(stripped(rows[column]), column, reading.missing, reading.named_intents)
+            for column in LABELLED_COLUMNS
+        }
+    ).reset_index(drop=True)
+    clean["doubt"] = _doubts(clean)
+    clean["language"] = language_codes(clean["language"])
+    clean["split"], clean["id"] = split_codes(clean["split"]), comparable_ids(clean["id"])
+    clean["intent"], no_single = single_intents(clean["intent"])
+    clean["intent"], looked_alike = as_seen_intents(clean["intent"])
+    clean["intent_read"], clean["intent"] = clean["intent"], merge_intents(clean, reading.merge_intents)
+    clean["description"] = stripped(rows["description"]).to_numpy() if "description" in rows else ""
+    clean["row"], clean["source"] = rows["row"].to_numpy(), rows["source"].to_numpy()
+    reasons = {value: _no_language(value) for value in clean["language"].unique()}
+    clean["reason"] = clean["language"].map(reasons).astype("str")
+    clean["reason"] = clean["reason"].mask(no_single != "", no_single)
+    for column in ("language", "intent", "text"):
+        clean["reason"] = clean["reason"].where(clean[column] != "", f"no {column}")
+    return clean, looked_alike
+
+
+def _doubts(rows: pd.DataFrame) -> pd.Series:
+    """Return which cells of each row hold a word that may stand for a missing value; a missing value for none."""
+    doubts = _nothing(rows)
+    for column in ("text", "intent", "language", "id", "split"):
+        if words := missing_words(rows[column], column):
+            doubtful = rows.loc[rows[column].isin(words), column]
+            said = f"the {column} '" + doubtful + "' may stand for a missing value"
+            before = doubts[doubtful.index]
+            doubts[doubtful.index] = (before + "; " + said).where(before.notna(), said)
+    return doubts
+
+
+def _spelt_as_read(reading: Reading, intents: "pd.Series[str]") -> Reading:
+    """Return a reading with the names of intents as those that were read are compared."""
+    names = seen_names([*intents.unique(), *reading.no_intents, *reading.real_intents])
+    no_intents, real_intents = (
+        [names[name] for name in given] for given in (reading.no_intents, reading.real_intents)
+    )
+    return replace(reading, no_intents=no_intents, real_intents=real_intents)
 
 
 def audit_rows(
@@ -216,27 +288,16 @@ def audit_rows(
     """Audit labelled rows.
 
     Args:
-        rows: the columns of LABELLED_COLUMNS, and row (int) and source (str), the place of each row.
+        rows: the columns of LABELLED_COLUMNS, row (int) and source (str), the place of each row, and, if there are
+            any, description (str), of its intent.
         notes: what is already known about the files.
         reading: what is said of the intents.
 
     Returns:
         The kept rows as a labelled set's frame (stripped, languages and splits as codes), and the audit.
     """
-    clean = pd.DataFrame({column: stripped(rows[column]) for column in LABELLED_COLUMNS}).reset_index(
-        drop=True
-    )
-    clean["language"] = language_codes(clean["language"])
-    clean["split"], clean["id"] = split_codes(clean["split"]), comparable_ids(clean["id"])
-    clean["intent"], has_several = single_intents(clean["intent"])
-    clean["intent"], looked_alike = as_seen_intents(clean["intent"])
-    intents_read, clean["intent"] = clean["intent"], merge_intents(clean, reading.merge_intents)
-    clean["row"], clean["source"] = rows["row"].to_numpy(), rows["source"].to_numpy()
-    reasons = {value: _no_language(value) for value in clean["language"].unique()}
-    clean["reason"] = clean["language"].map(reasons).astype("str")
-    clean["reason"] = clean["reason"].mask(has_several, SEVERAL_INTENTS)
-    for column in ("language", "intent", "text"):
-        clean["reason"] = clean["reason"].where(clean[column] != "", f"no {column}")
+    clean, looked_alike = _clean_rows(rows, reading)
+    intents_read, reading = clean["intent_read"], _spelt_as_read(reading, clean["intent_read"])
     whole = clean[clean["reason"] == ""]
     # Rows that are the same sentence have the same number.
     whole = whole.assign(same=sentence_numbers(whole), stated_id=whole["id"])
@@ -254,7 +315,9 @@ def audit_rows(
         rows = among[is_explained].assign(explanation=explained[is_explained].astype("str"))
         return rows[["row", "source", "text", "language", "explanation"]].reset_index(drop=True)
 
-    none_of_these = names_of_none(kept, reading.no_intents, reading.real_intents)
+    none_of_these = names_of_none(
+        kept, reading.no_intents, reading.real_intents, missing_words(kept["intent"], "intent")
+    )
     is_none = kept["intent"].isin(none_of_these)
     labelled = kept[~is_none]
     thin = labelled[~labelled.duplicated(["intent", "language"], keep=False)]
@@ -264,11 +327,14 @@ def audit_rows(
     cased, named = rarer_spellings(labelled["intent"]), names_with_language(labelled)
     in_case = labelled[labelled["intent"].isin(cased)]
     in_language = labelled[without_language(labelled) != labelled["intent"]] if named else kept.head(0)
+    described = labelled[labelled["description"] != ""].drop_duplicates(["intent", "description"])
     has_split = (kept["split"] != "").any()
     unused = kept[~kept["split"].isin(SPLITS)] if has_split else kept.head(0)
     long = kept[kept["text"].str.len() > LONG_TEXT_CHARACTERS]
     dropped = clean.loc[clean["reason"] != "", ["row", "source", "reason", "text"]]
-    absent = absent_names([*intents_read, *clean["intent"]], [*reading.no_intents, *reading.real_intents])
+    absent = absent_names(
+        [*intents_read.unique(), *clean["intent"].unique()], [*reading.no_intents, *reading.real_intents]
+    )
     remarks = [f"No row has the intent {listed(absent, 5)}, which was named."] if absent else []
     if looked_alike:
         remarks.append(f"Intents that look the same in several spellings are one: {listed(looked_alike, 5)}.")
@@ -280,6 +346,10 @@ def audit_rows(
             f"{len(contradicting):,} of {counted(shared_ids, 'id')} that several rows have are of different intents: "
             "ids number rows here, and are not used as translations."
         )
+    if len(described):
+        remarks.append(f"Described in words: {counted(described['intent'].nunique(), 'intent')}.")
+    if several := sorted(described["intent"][described["intent"].duplicated()].unique()):
+        remarks.append(f"Of several descriptions, the first counts: {listed(several, 5)}.")
     if labelled["language"].nunique() > 1 and not occurs_in_several(labelled):
         without = (
             f"; without the language at the end of {counted(len(named), 'name')}, some do" if named else ""
@@ -309,6 +379,7 @@ def audit_rows(
             in_language,
         ),
         script_misfits=findings(_script_misfits(kept)),
+        missing_words=findings(clean["doubt"], clean),
         thin=findings(
             "the only " + thin["language"].map(language_name) + " sentence of " + thin["intent"], thin
         ),
@@ -317,6 +388,7 @@ def audit_rows(
         ),
         counts=count_table(labelled),
         none_of_these=none_of_these,
+        descriptions=described.drop_duplicates("intent").set_index("intent")["description"].to_dict(),
         remarks=tuple(remarks),
         notes=notes,
     )
@@ -374,7 +446,7 @@ def audited_set(
             f"{shown(name)} has {len(usable)} usable of {len(rows):,} rows{reason}; two or more sentences "
             "with text, intent and language are needed"
         )
-    labelled = LabelledSet.divided(usable, name, audit.none_of_these)
+    labelled = LabelledSet.divided(usable, name, audit.none_of_these).described(audit.descriptions)
     if not labelled.intents:
         raise DataError(
             f"{shown(name)} has none but intents that stand for none of these ({listed(audit.none_of_these, 4)}); "

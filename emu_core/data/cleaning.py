@@ -8,6 +8,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from datetime import date, time
 from decimal import Decimal
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -80,6 +81,26 @@ def as_seen(name: str) -> str:
     return " ".join(_INVISIBLE_IN_NAMES.sub("", unicodedata.normalize("NFC", name)).split())
 
 
+def whole_numbers(names: Iterable[str]) -> dict[str, str]:
+    """Return the names that are whole numbers with a decimal point, each with the number as an integer: 1.0 is 1.
+
+    A column of numbers with gaps is often read as 1.0, 2.0, or written as 1,0 in languages with a decimal comma. Where
+    there is 1.1, they are numbers of sections, and none is returned.
+    """
+    plain = {name: name if name.isascii() else unicodedata.normalize("NFKC", name) for name in names}
+    numbers = {
+        name: found
+        for name, number in plain.items()
+        if ("." in number or "," in number) and (found := _DECIMAL.fullmatch(number))
+    }
+    whole = {name: found["whole"] for name, found in numbers.items() if _NO_FRACTION.fullmatch(found["rest"])}
+    return whole if len(whole) == len(numbers) else {}
+
+
+_DECIMAL = re.compile(r"(?P<whole>-?[0-9]+)(?P<rest>[.,][0-9]+)")
+_NO_FRACTION = re.compile(r"\.0+|,0")  # 1,000 is a thousand
+
+
 def texts_hash(prefix: bytes, *columns: Sequence[str]) -> str:
     """Return the SHA-256 of a prefix and columns of texts, the same on every machine."""
     digest = hashlib.sha256(prefix)
@@ -88,6 +109,11 @@ def texts_hash(prefix: bytes, *columns: Sequence[str]) -> str:
         digest.update(np.fromiter(map(len, texts), dtype="<i8", count=len(texts)).tobytes())
         digest.update("".join(texts).encode("utf-8", "surrogatepass"))
     return digest.hexdigest()
+
+
+def _plain(value: Any) -> Any:
+    """Return a value within a list or an object as one that JSON has: NumPy's as Python's, others as text."""
+    return value.tolist() if hasattr(value, "tolist") else str(value)
 
 
 _MAX_WHOLE_NUMBER = 1e16  # a larger float is not exact
@@ -107,7 +133,7 @@ def cell_text(value: object) -> str:
     if value is None or (isinstance(value, float | Decimal) and math.isnan(value)):
         return ""
     if isinstance(value, bool | dict | list):
-        return json.dumps(value, ensure_ascii=False)
+        return json.dumps(value, ensure_ascii=False, default=_plain)
     if isinstance(value, Decimal):
         return str(int(value) if value == value.to_integral_value() else value.normalize())
     if isinstance(value, float) and value.is_integer() and abs(value) < _MAX_WHOLE_NUMBER:

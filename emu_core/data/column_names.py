@@ -21,6 +21,15 @@ def folded_name(name: str) -> str:
     return re.sub(r"[\W_]", "", "".join(char for char in decomposed if not unicodedata.combining(char)))
 
 
+DESCRIPTION_NAMES = frozenset(
+    (
+        *("description", "intentdescription", "labeldescription", "categorydescription"),
+        *("beschreibung", "descripcion", "descricao", "descrizione", "説明", "描述", "说明"),
+    )
+)
+"""The usual names, folded, of a column that describes each intent. In a table of tickets it holds the sentences: so it
+is one only if each intent has a single description."""
+
 _ROLES: dict[str, str] = {}
 for _role, _names in COLUMN_NAMES.items():
     for _name in _names.split():

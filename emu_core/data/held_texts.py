@@ -8,9 +8,10 @@ from typing import Any, TypeAlias
 import pandas as pd
 
 from emu_core.data.column_names import column_name, listed_names
+from emu_core.data.languages import UNDETERMINED, checked_language
 from emu_core.data.sets import SentenceSet
 from emu_core.data.wording import kind_of, shown
-from emu_core.errors import InputError
+from emu_core.errors import DataError, InputError
 
 Texts: TypeAlias = Sequence[str] | Iterable[str]
 """Sentences: a list, a Series or an array of strings."""
@@ -31,9 +32,7 @@ def texts_of(texts: Texts) -> list[str]:
         raise InputError(
             f"{kind_of(texts)} is no list of sentences; give one of its columns: {listed_names(column_names_of(texts))}"
         )
-    if not (is_column(texts) or isinstance(texts, Iterable)) or isinstance(
-        texts, bytes | dict | set | frozenset | SentenceSet
-    ):
+    if not _is_list(texts):
         raise InputError(f"{kind_of(texts)} holds no sentences; give a list, a Series or an array of strings")
     values = values_of(texts)
     for number, value in enumerate(values, 1):
@@ -43,6 +42,55 @@ def texts_of(texts: Texts) -> list[str]:
                 raise InputError(f"{where} is missing; leave it out")
             raise InputError(f"{where} is {kind_of(value)} and no string; give strings")
     return values
+
+
+def _is_list(value: object) -> bool:
+    """Return whether a value has others one after another: a column, or what can be iterated once."""
+    is_other = isinstance(value, bytes | dict | set | frozenset | SentenceSet) or is_frame(value)
+    return not is_other and (is_column(value) or isinstance(value, Iterable))
+
+
+def check_as_many(values: Sequence[Any], texts: Sequence[Any], name: str) -> None:
+    """Raise an InputError unless there are as many values, which `name` names, as sentences."""
+    if len(values) != len(texts):
+        raise InputError(
+            f"there are {len(texts):,} sentences and {len(values):,} {name}; give each sentence its own"
+        )
+
+
+def spoken_codes(languages: str | Sequence[str] | None, count: int) -> list[str]:
+    """Return the code of the language of each of `count` sentences, "" for an unknown one; [] for no languages.
+
+    Raises:
+        InputError: there are languages, but not as many, or one is none.
+    """
+    named = languages_named(languages, count)
+    try:
+        codes = {name: "" if name in ("", UNDETERMINED) else checked_language(name) for name in set(named)}
+    except DataError as error:
+        raise InputError(error) from None
+    return [codes[name] for name in named]
+
+
+def languages_named(languages: str | Sequence[str] | None, count: int) -> list[str]:
+    """Return the given language of each of `count` sentences, "" where it is missing; [] for no languages.
+
+    Raises:
+        InputError: there are languages, but not as many.
+    """
+    if languages is None or isinstance(languages, str):
+        return [languages or ""] * count
+    if not _is_list(languages):
+        raise InputError(
+            f"{kind_of(languages)} names no languages; give a code, such as 'en', or a list of codes"
+        )
+    named = ["" if _is_missing(name) else name for name in values_of(languages)]
+    if named:
+        check_as_many(named, range(count), "languages")
+    for name in named:
+        if not isinstance(name, str):
+            checked_language(name)  # says what it is
+    return named
 
 
 def _is_missing(value: object) -> bool:

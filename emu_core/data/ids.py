@@ -1,32 +1,32 @@
 """Ids: the same in several spellings, and those that only number rows."""
 
-import re
 import unicodedata
 
 import pandas as pd
 
-from emu_core.data.cleaning import as_seen, normal_form
+from emu_core.data.cleaning import as_seen, normal_form, whole_numbers
 from emu_core.data.intent_names import without_language
+from emu_core.data.missing import missing_words
 
 MOST_CONTRADICTING = 0.05
 """Share of the ids that several rows have. If more of them have different intents, ids are no translations."""
 
-_DECIMAL = re.compile(r"[0-9]+\.[0-9]+")
-
 
 def comparable_ids(ids: "pd.Series[str]") -> "pd.Series[str]":
-    """Return ids that are equal if they look the same, whatever their composition, width and number format (1, 1.0)."""
+    """Return ids that are equal if they look the same, whatever their composition, width and number format (1, 1.0).
+
+    Words that may stand for a missing value, such as nan, join nothing: they are "".
+    """
+    if words := missing_words(ids, "id"):
+        ids = ids.mask(ids.isin(words), "")
     spelt = {
         value: value
         if value.isascii() and value.isprintable()
         else as_seen(unicodedata.normalize("NFKC", value))
         for value in ids.unique()
     }
-    numbers = [value for value in spelt.values() if "." in value and _DECIMAL.fullmatch(value)]
-    # A column of numbers with gaps is often read as 1.0, 2.0; where there is 1.1, they are numbers of sections.
-    if all(not number.partition(".")[2].strip("0") for number in numbers):
-        whole = {number: number.partition(".")[0] for number in numbers}
-        spelt = {value: whole.get(seen, seen) for value, seen in spelt.items()}
+    whole = whole_numbers(spelt.values())
+    spelt = {value: whole.get(seen, seen) for value, seen in spelt.items()}
     return ids if all(map(str.__eq__, spelt, spelt.values())) else ids.map(spelt).astype("str")
 
 

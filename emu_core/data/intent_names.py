@@ -7,7 +7,7 @@ from enum import StrEnum
 
 import pandas as pd
 
-from emu_core.data.cleaning import as_seen, normal_form
+from emu_core.data.cleaning import as_seen, normal_form, whole_numbers
 from emu_core.data.languages import stated_code
 from emu_core.data.wording import listed
 from emu_core.errors import DataError
@@ -48,9 +48,16 @@ def merge_intents(rows: pd.DataFrame, differences: Iterable[Difference | str]) -
     return intents
 
 
+def seen_names(names: Iterable[str]) -> dict[str, str]:
+    """Return each name of an intent without differences that no one sees, or that only numbers have: 1.0 is 1."""
+    seen = {name: as_seen(name) for name in names}
+    whole = whole_numbers(seen.values())
+    return {name: whole.get(spelt, spelt) for name, spelt in seen.items()}
+
+
 def as_seen_intents(intents: "pd.Series[str]") -> tuple["pd.Series[str]", list[str]]:
-    """Return intents without differences that no one sees, and the names that were written in several such ways."""
-    seen = {name: as_seen(name) for name in intents.unique()}
+    """Return intents as `seen_names` spells them, and the names that were written in several such ways."""
+    seen = seen_names(intents.unique())
     names = Counter(seen.values())
     several = sorted(name for name, spellings in names.items() if spellings > 1)
     return intents.map(seen).astype("str"), several

@@ -10,6 +10,8 @@ import pandas as pd
 from emu_core.data.wording import kind_of, shown
 from emu_core.errors import DataError, InputError
 
+UNDETERMINED = "und"
+"""ISO 639-2's code for an unknown language."""
 _TABLE = files("emu_core.data").joinpath("languages.csv").read_text(encoding="utf-8")
 # code, other codes for the same language, English name, the language's own name, scripts in use
 _ROWS = tuple(tuple(line.split(",")) for line in _TABLE.splitlines()[1:])

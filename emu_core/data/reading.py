@@ -1,7 +1,8 @@
 """How data is to be read: what a user says of files and tables that they don't say themselves."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
+from pathlib import Path
 
 from emu_core.data.column_names import column_name
 from emu_core.data.wording import kind_of
@@ -28,6 +29,7 @@ class ColumnMapping:
     id: str | None = None
     split: str | None = None
     annotated: str | None = None
+    description: str | None = None  # of the intent, which counts instead of its name
 
     def __post_init__(self) -> None:
         for role, name in asdict(self).items():  # the names of a frame's columns may be numbers or tuples
@@ -35,7 +37,10 @@ class ColumnMapping:
                 object.__setattr__(self, role, column_name(name))
 
 
+DescribedIntents = str | Path | Sequence[str] | Mapping[str, str]
+"""Names of intents in a list; descriptions by name; or a file of either, see `read_intents`."""
 OF_INTENTS = ("merge_intents", "no_intents", "real_intents")
+ABOUT_INTENTS = (*OF_INTENTS, "intents")
 
 
 @dataclass(frozen=True)
@@ -50,6 +55,10 @@ class Reading:
         no_intents: intents that stand for "none of these", beside those with a usual name such as out_of_scope or
             None: their sentences become `LabelledSet.none_of_these`.
         real_intents: intents that don't, though they have a usual name.
+        missing: words that stand for a missing value, such as "nan" and "NULL", in any case; "usual" for all usual
+            ones. By default they are data, and findings of the audit. An intent that is called None is no such word by
+            "usual", since that is usual for "none of these".
+        intents: what the intents are about, as `read_intents` takes it; it counts instead of their names.
 
     Raises:
         InputError: the mapping is no `ColumnMapping`.
@@ -69,15 +78,22 @@ class Reading:
     merge_intents: Sequence[str] = ()
     no_intents: Sequence[str] = ()
     real_intents: Sequence[str] = ()
+    missing: Sequence[str] = ()
+    intents: DescribedIntents | None = None
 
     def __post_init__(self) -> None:
         if self.mapping is not None and not isinstance(self.mapping, ColumnMapping):
             raise InputError(
                 f"{kind_of(self.mapping)} is no mapping of columns; give emu_core.ColumnMapping(text=...)"
             )
-        for name in OF_INTENTS:
+        for name in (*OF_INTENTS, "missing"):
             names = getattr(self, name)
             object.__setattr__(self, name, (names,) if isinstance(names, str) else tuple(names))
+
+    @property
+    def named_intents(self) -> tuple[str, ...]:
+        """The intents of which something is said."""
+        return (*self.no_intents, *self.real_intents)
 
     def says(self, *names: str) -> tuple[str, ...]:
         """Return which of the named options are given."""
@@ -91,7 +107,7 @@ class Reading:
 
     def of_sentences(self) -> "Reading":
         """Return how sentences are read whose intents, if they have some, are not."""
-        return Reading(self.mapping, self.language)
+        return Reading(self.mapping, self.language, missing=self.missing)
 
 
 READING_OPTIONS = tuple(field.name for field in fields(Reading))

@@ -1,6 +1,6 @@
 """Sets of sentences, labelled with intents or not."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Self
 
@@ -8,18 +8,20 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from emu_core.data.cleaning import as_seen, normal_form, texts_hash
+from emu_core.data.cleaning import normal_form, texts_hash
+from emu_core.data.intent_names import seen_names
 from emu_core.data.languages import language_code, ordered
+from emu_core.data.none_of_these import usual_names
 from emu_core.data.repeats import is_repeat, sentence_groups, without_repeats
 from emu_core.data.splits import split_code
-from emu_core.data.wording import kind_of, listed, shown
+from emu_core.data.wording import counted, kind_of, listed, shown
 from emu_core.errors import DataError, InputError
 
 LABELLED_COLUMNS = ("id", "text", "intent", "language", "split", "annotated")
 """The columns of a labelled set, all of strings."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SentenceSet:
     """A table of sentences, made by `read_labelled`, `labelled_from_frame` or `read_unlabelled`.
 
@@ -56,6 +58,11 @@ class SentenceSet:
     def __len__(self) -> int:
         return len(self.frame)
 
+    def __repr__(self) -> str:
+        """Return name and counts, and not the rows."""
+        what = f"{counted(len(self), 'sentence')} in {listed(self.languages)}"
+        return f"<{type(self).__name__} {shown(self.name)}: {what}>"
+
     @property
     def languages(self) -> tuple[str, ...]:
         """The language codes, sorted, English first."""
@@ -81,7 +88,7 @@ def _no_rows() -> pd.DataFrame:
     return pd.DataFrame({column: pd.Series(dtype="str") for column in LABELLED_COLUMNS})
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LabelledSet(SentenceSet):
     """Sentences with an intent: the columns of LABELLED_COLUMNS.
 
@@ -91,11 +98,14 @@ class LabelledSet(SentenceSet):
     Attributes:
         none_of_these: sentences with none of the intents, in the same columns: their intent is the name under which
             they were labelled, such as out_of_scope. Length, intents, languages and splits are those of `frame`.
+        descriptions: what some intents are about, in words of any language, which count instead of their names; ""
+            for one whose name counts. Of intents without a sentence they are all that is known.
     """
 
     columns = LABELLED_COLUMNS
     never_empty = ("text", "intent", "language")
     none_of_these: pd.DataFrame = field(default_factory=_no_rows)
+    descriptions: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -112,6 +122,22 @@ class LabelledSet(SentenceSet):
         is_none = rows["intent"].isin(none_of_these)
         return cls(rows[~is_none].reset_index(drop=True), name, rows[is_none].reset_index(drop=True))
 
+    def described(self, descriptions: Mapping[str, str]) -> "LabelledSet":
+        """Return the set with descriptions of intents, instead of those that it has of the same ones.
+
+        They are found by name, whatever its case. Those of what stands for "none of these" are left out: it is no
+        intent.
+        """
+        known = self.intents
+        spelt, seen = {normal_form(name): name for name in known}, seen_names(descriptions)
+        none = {*map(normal_form, self.none_of_these["intent"]), *map(normal_form, usual_names(descriptions))}
+        texts = dict(self.descriptions)
+        for given, text in descriptions.items():
+            name = seen[given] if seen[given] in known else spelt.get(normal_form(given), seen[given])
+            if name in known or normal_form(name) not in none:
+                texts[name] = text
+        return replace(self, descriptions=texts)
+
     def with_no_intents(self, no_intents: Sequence[str], real_intents: Sequence[str] = ()) -> "LabelledSet":
         """Return the set with some intents standing for "none of these", and others no longer.
 
@@ -122,6 +148,8 @@ class LabelledSet(SentenceSet):
             return self
         rows = self.all_rows()
         known = {normal_form(name): name for name in rows["intent"].unique()}
+        spelt = seen_names([*known.values(), *no_intents, *real_intents])
+        no_intents, real_intents = ([spelt[name] for name in names] for names in (no_intents, real_intents))
         if absent := [name for name in (*no_intents, *real_intents) if normal_form(name) not in known]:
             raise DataError(
                 f"no row has the intent '{shown(absent[0])}'; there are: {listed(known.values(), 8)}"
@@ -249,7 +277,7 @@ class LabelledSet(SentenceSet):
         Raises:
             DataError: there is no such row, the intent has no name, or a single intent is left.
         """
-        if not (intent := as_seen(intent)):
+        if not (intent := seen_names([*self.intents, intent])[intent]):
             raise DataError("the intent has no name; give it one")
         frame = self.frame.copy()
         frame.loc[self._checked(rows), "intent"] = intent

@@ -9,6 +9,7 @@ from emu_core.data.cleaning import cleaned
 from emu_core.data.wording import shown
 from emu_core.errors import DataError
 from emu_core.formats.limits import check_lengths, opened
+from emu_core.formats.lines import lines_of, without_marks
 from emu_core.formats.tables.formats import TABLE_FORMATS, XLSX
 
 _NOT_TABLES = (
@@ -90,22 +91,32 @@ def checked_text(payload: bytes, name: str) -> tuple[str, str]:
         raise DataError(
             f"{shown(name)} is empty; it needs a line of column names and a row for each sentence"
         )
-    return text, encoding.removesuffix("-sig")
+    return without_marks(text), encoding.removesuffix("-sig")
 
 
-def read_lines(source: Path | bytes, name: str) -> tuple[list[str], tuple[str, ...]]:
+def read_lines(
+    source: Path | bytes, name: str, *, are_aligned: bool = False
+) -> tuple[list[str], tuple[str, ...]]:
     """Return the lines of a text file, gzipped or not, in any encoding, and a note if the file is not UTF-8.
 
-    Only line ends separate lines, not U+2028 and its like (as in `str.splitlines`), which would misalign parallel
-    files. Blank lines at the end are ignored.
+    Blank lines at the end are ignored.
+
+    Args:
+        source: a path, or the content.
+        name: the file's name.
+        are_aligned: whether the numbers of lines matter, as in parallel files. The tools that write these count line
+            feeds, if there are any: a carriage return may be in the middle of a sentence.
 
     Raises:
         DataError: the file is missing, too large, empty or not text.
     """
     text, encoding = read_text(source, name)
     text = text.rstrip("\r\n")
-    lines = text.split("\n") if "\n" in text else text.split("\r")
-    lines = [line.removesuffix("\r") for line in lines]
+    lines = (
+        [line.removesuffix("\r") for line in text.split("\n")]
+        if are_aligned and "\n" in text
+        else lines_of(text)
+    )
     while not cleaned(lines[-1]):  # a file without text has been refused
         lines.pop()
     check_lengths(lines, name, "line")

@@ -143,11 +143,12 @@ def _split_in(words: Iterable[str]) -> str:
 def statements(paths: Sequence[str], around: Sequence[str]) -> list[Statement]:
     """Return what the names of files that are read together state.
 
-    A split counts only where the files state two or more: `test.csv` alone is no test set, but a set. A doubtful code
-    counts where a file of the same name states another language: `nlu_it.yml` beside `nlu_de.yml`.
+    A split counts only where the files state two or more: `test.csv` alone is no test set, but a set. Beside those of
+    dev and test, the others are train. A doubtful code counts where a file of the same name states another language:
+    `nlu_it.yml` beside `nlu_de.yml`.
 
     Args:
-        paths: of the files, with the folders within what was named.
+        paths: of the files that hold data, with the folders within what was named.
         around: the folder around each file that was named, or that was named itself; "" if it is unknown.
     """
     splits, endings = [], []
@@ -158,6 +159,8 @@ def statements(paths: Sequence[str], around: Sequence[str]) -> list[Statement]:
         endings.append(_ending_of(path))
     if len(set(splits) - {""}) < 2:
         splits = [""] * len(paths)
+    elif "train" not in splits:
+        splits = [split or "train" for split in splits]
     certain = {end.rest for end in endings if end.language}
     stated = []
     for path, outside, split, end in zip(paths, around, splits, endings, strict=True):

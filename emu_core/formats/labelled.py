@@ -8,15 +8,16 @@ from emu_core.data.audit import Audit, audited_set
 from emu_core.data.cleaning import stripped
 from emu_core.data.ids import comparable_ids
 from emu_core.data.languages import checked_language, is_known
-from emu_core.data.reading import OF_INTENTS, Reading, checked_reading
+from emu_core.data.reading import ABOUT_INTENTS, OF_INTENTS, Reading, checked_reading
 from emu_core.data.repeats import without_repeats
 from emu_core.data.sets import LABELLED_COLUMNS, LabelledSet, UnlabelledSet
 from emu_core.data.wording import counted, listed, shown
 from emu_core.errors import DataError, in_words
+from emu_core.formats.descriptions import read_intents
 from emu_core.formats.in_memory import PARTLY_LABELLED, SENTENCES, Sources, check_labelled
 from emu_core.formats.read import files_of, read
 from emu_core.formats.source_tables import read_tables
-from emu_core.formats.tables.columns import guess_columns
+from emu_core.formats.tables.columns import guess_columns_of
 
 _TRANSLATED = ("translation", "machine_translation", "mt")  # names of a column of machine translations
 
@@ -51,7 +52,15 @@ def read_labelled(sources: Sources, *, reading: Reading | None = None) -> tuple[
         named = [*sources.none_of_these["intent"].unique(), *reading.no_intents]
         reading = replace(reading, no_intents=named)
     data = read(sources, reading=reading)
-    return audited_set(data.rows, data.name, data.notes, reading)
+    labelled, audit = audited_set(data.rows, data.name, data.notes, reading)
+    return with_descriptions(labelled, reading), audit
+
+
+def with_descriptions(labelled: LabelledSet, reading: Reading) -> LabelledSet:
+    """Return the set with what the reading says of its intents. Raises DataError if that can't be read."""
+    if reading.intents is None:
+        return labelled
+    return labelled.described(read_intents(reading.intents, fewest=1))
 
 
 def read_partly_labelled(
@@ -79,6 +88,7 @@ def read_partly_labelled(
     if is_labelled.any() or reading.says("no_intents", "real_intents"):
         try:
             labelled, audit = audited_set(rows[is_labelled].reset_index(drop=True), name, notes, reading)
+            labelled = with_descriptions(labelled, reading)
             findings = tuple(audit.summary(learns_intents=False))
         except DataError as error:
             if reading.says(*OF_INTENTS):
@@ -128,7 +138,7 @@ def read_unlabelled(paths: Sources, *, reading: Reading | None = None) -> Unlabe
         [['Wo ist der Pool?', 'de']]
     """
     reading = checked_reading(reading)
-    reading.refuse("these sentences are read without intents", *OF_INTENTS)
+    reading.refuse("these sentences are read without intents", *ABOUT_INTENTS)
     data = read(paths, SENTENCES, reading=reading)
     frame = data.rows[list(UnlabelledSet.columns)].apply(stripped)
     frame = frame[(frame["text"] != "") & (frame["language"] != "")]
@@ -143,8 +153,9 @@ def read_unlabelled(paths: Sources, *, reading: Reading | None = None) -> Unlabe
 def read_machine_translations(sources: Sources, reading: Reading | None = None) -> dict[str, str]:
     """Return the translations in a column `translation` of a labelled set's files or folders, by text."""
     mapping, translation_by_text = checked_reading(reading).mapping, dict[str, str]()
-    for table in read_tables(files_of(sources)[0])[0]:
-        translation_by_text |= translations_by_text(table.frame, guess_columns(table.frame, mapping).text)
+    frames = [table.frame for table in read_tables(files_of(sources)[0])[0]]
+    for frame, columns in zip(frames, guess_columns_of(frames, [mapping] * len(frames)), strict=True):
+        translation_by_text |= translations_by_text(frame, columns.text)
     return translation_by_text
 
 

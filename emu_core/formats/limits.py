@@ -1,7 +1,7 @@
 """The limits of every reader.
 
 All bytes come through `opened`, which unpacks gzip and counts them, all cells of tables through `build_table`, and
-plain text through `text.read_lines`. Readers call `check_rows` while they read.
+plain text through `encodings.read_lines`. Readers call `check_rows` while they read.
 """
 
 import gzip

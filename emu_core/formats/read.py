@@ -9,7 +9,7 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import chain, compress, islice
+from itertools import chain, islice
 from pathlib import Path
 
 import numpy as np
@@ -18,13 +18,13 @@ import pandas as pd
 from emu_core.data.column_names import role_of_name
 from emu_core.data.demo import DEMO, demo_paths
 from emu_core.data.languages import checked_language, language_name
-from emu_core.data.reading import ColumnMapping, Reading, checked_reading
+from emu_core.data.reading import AS_GUESSED, ColumnMapping, Reading, checked_reading
 from emu_core.data.wording import listed, shown
 from emu_core.errors import DataError, Fix
 from emu_core.formats.in_memory import LABELLED, Expected, Intents, Sources, as_sources
 from emu_core.formats.source_files import SourceFile, source_files
-from emu_core.formats.source_tables import SourceTable, read_tables
-from emu_core.formats.tables.columns import apply_columns, guess_columns, guess_notes
+from emu_core.formats.source_tables import SourceTable, is_json, read_tables, unread
+from emu_core.formats.tables.columns import apply_columns, guess_columns, guess_columns_of, guess_notes
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +32,8 @@ class Frame:
     """The rows of data.
 
     Attributes:
-        rows: the columns of LABELLED_COLUMNS, row (from 1 in each file) and source (the file's path).
+        rows: the columns of LABELLED_COLUMNS, row (from 1 in each file), source (the file's path) and, if a file has
+            one, description.
         notes: what was noticed, for the audit: formats, files left out, guessed columns, languages.
         name: the name of the set that the files make.
     """
@@ -76,27 +77,38 @@ def read_files(
     """Read files that are opened already, such as uploads; see `read`."""
     reading = checked_reading(reading)
     mapping = reading.mapping
-    tables: Sequence[SourceTable]
-    tables, notes = read_tables(files, plain=expected.intents is not Intents.NEEDED)
-    if expected.intents is Intents.NEEDED:
-        tables, notes = data_tables(tables, notes, mapping)
+    wanted = {
+        Intents.NEEDED: lambda tables: labelled_tables(tables, mapping),
+        Intents.SOME: lambda tables: _with_sentences(tables, mapping),
+        Intents.UNREAD: None,
+    }
+    plain = expected.intents is not Intents.NEEDED
+    tables, notes = read_tables(files, plain=plain, wanted=wanted[expected.intents])
     fixed = [mapping] * len(tables)
-    are_labelled = tables
     if expected.intents is Intents.SOME:
-        are_labelled, _ = data_tables(tables, (), mapping)
-        tables = [table for table in tables if table in are_labelled or _has_usual_text(table, mapping)]
         fixed = [_known_in(table, tables, mapping) for table in tables]
-    columns = [guess_columns(table.frame, known) for table, known in zip(tables, fixed, strict=True)]
+    columns = guess_columns_of([table.frame for table in tables], fixed)
     if expected.intents is Intents.SOME:
+        are_labelled = labelled_tables(tables, mapping)
         columns = [
             known if table in are_labelled else replace(known, intent=None)
             for table, known in zip(tables, columns, strict=True)
         ]
+    if all(is_json(table) and not table.is_named for table in tables) and not any(
+        known.text for known in columns
+    ):
+        raise unread(files)  # they are settings, as far as one can see
     guesses = map(guess_notes, columns, fixed, (table.path for table in tables))
     notes = (*notes, *chain.from_iterable(guesses))
     roles = expected.required if required is None else required
-    rows, notes = rows_of_tables(tables, columns, reading.language, notes, required=roles)
+    rows, notes = rows_of_tables(tables, columns, reading, notes, required=roles)
     return Frame(rows, notes, name)
+
+
+def _with_sentences(tables: Sequence[SourceTable], mapping: ColumnMapping | None) -> list[SourceTable]:
+    """Return the tables that hold labelled sentences, or that have a column of sentences that isn't a guess."""
+    are_labelled = labelled_tables(tables, mapping)
+    return [table for table in tables if table in are_labelled or _has_usual_text(table, mapping)]
 
 
 def _has_usual_text(table: SourceTable, mapping: ColumnMapping | None) -> bool:
@@ -142,46 +154,55 @@ def _title(files: Sequence[SourceFile], named: Sequence[Path | SourceFile]) -> s
     return listed(dict.fromkeys(names), 4)
 
 
-def data_tables(
-    tables: Sequence[SourceTable], notes: tuple[str, ...], mapping: ColumnMapping | None = None
-) -> tuple[Sequence[SourceTable], tuple[str, ...]]:
-    """Return the tables that hold labelled sentences, and the notes with those that were left out.
+def labelled_tables(tables: Sequence[SourceTable], mapping: ColumnMapping | None = None) -> list[SourceTable]:
+    """Return the tables that hold labelled sentences.
 
-    In a folder or an archive, a table without a column of sentences or of intents is something else, such as a list of
+    In a folder or an archive, a table without sentences or a column of intents is something else, such as a list of
     names, if another one has both; so is one whose columns are a guess, if those of another one are not.
     """
-    guessed = [guess_columns(table.frame, mapping) for table in tables]
-    whole = [bool(columns.text and columns.intent) for columns in guessed]
+    guessed = guess_columns_of([table.frame for table in tables], [mapping] * len(tables))
+    whole = [
+        bool(columns.intent) and _has_texts(table, columns.text)
+        for table, columns in zip(tables, guessed, strict=True)
+    ]
     if not any(whole):
-        return tables, notes
+        has_text = [bool(columns.text) for columns in guessed]
+        likely = has_text if any(has_text) else [not is_json(table) for table in tables]
+        kept = [table for table, is_kept in zip(tables, likely, strict=True) if table.is_named or is_kept]
+        return kept or list(tables)
     sure = [
         is_whole and not guess_notes(columns, mapping, "")
         for is_whole, columns in zip(whole, guessed, strict=True)
     ]
     whole = sure if any(sure) else whole
-    kept = [table.is_named or is_whole for table, is_whole in zip(tables, whole, strict=True)]
-    left = [table.path for table, is_kept in zip(tables, kept, strict=True) if not is_kept]
-    note = f"Not read, since they lack a column of sentences or of intents: {listed(left, 6)}."
-    return list(compress(tables, kept)), (*notes, note) if left else notes
+    return [table for table, is_whole in zip(tables, whole, strict=True) if table.is_named or is_whole]
+
+
+def _has_texts(table: SourceTable, column: str | None) -> bool:
+    """Return whether a column is there and not blank."""
+    return column in table.frame and bool((table.frame[column].str.strip() != "").any())
 
 
 def rows_of_tables(
     tables: Sequence[SourceTable],
     mappings: Sequence[ColumnMapping],
-    language: str | None,
+    reading: Reading = AS_GUESSED,
     notes: Sequence[str] = (),
     *,
     required: Sequence[str] = ("text", "intent", "language"),
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """Return the rows of tables in the six columns with row and source, and the notes with those on languages.
+    """Return the rows of tables in the six columns with row, source and, if any has one, description; and the notes.
 
-    A language in a file's name is believed rather than `language`, which is that of the other files; the audit says
-    where they differ.
+    The notes are with those on languages.
+
+    A language in a file's name is believed rather than that of the reading, which is that of the other files; the audit
+    says where they differ.
 
     Args:
         tables: as `read_tables` returns them.
         mappings: the columns of each.
-        language: the language of sentences for which neither a column nor the name of their file states one.
+        reading: the language of sentences for which neither a column nor the name of their file states one, and which
+            words stand for missing values.
         notes: what is known already.
         required: roles that need a column.
 
@@ -189,7 +210,7 @@ def rows_of_tables(
         DataError: see `apply_columns`.
     """
     sources = iter(_told_apart(tables))
-    code = None if language is None else checked_language(language)
+    code = None if reading.language is None else checked_language(reading.language)
     parts = []
     for table, mapping in zip(tables, mappings, strict=True):
         stated = table.states.language(code)
@@ -200,7 +221,9 @@ def rows_of_tables(
                 Fix("language", "en"),
                 "), or add a column of languages, as emu_core.detect_languages returns them",
             )
-        part = apply_columns(table.frame, mapping, language=stated, name=table.path, required=required)
+        part = apply_columns(
+            table.frame, mapping, language=stated, name=table.path, required=required, reading=reading
+        )
         if mapping.split is None:
             part["split"] = table.states.split
         counts = [count for _, count in table.files]
@@ -211,7 +234,10 @@ def rows_of_tables(
             )
         )
     unstated = [table for table, mapping in zip(tables, mappings, strict=True) if mapping.language is None]
-    return pd.concat(parts, ignore_index=True), (*notes, *_language_notes(unstated, code))
+    rows = pd.concat(parts, ignore_index=True)
+    if "description" in rows:  # of some tables
+        rows["description"] = rows["description"].astype("str").fillna("")
+    return rows, (*notes, *_language_notes(unstated, code))
 
 
 def _told_apart(tables: Sequence[SourceTable]) -> list[str]:

@@ -1,12 +1,14 @@
 """The way from files that are named to tables of sentences: one for each file that holds data, or for each export."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import compress
 
 import pandas as pd
 
-from emu_core.data.none_of_these import is_usual_name
+from emu_core.data.intent_names import seen_names
+from emu_core.data.none_of_these import usual_names
 from emu_core.data.wording import counted, listed, shown
 from emu_core.errors import DataError
 from emu_core.formats.collections.document import Document
@@ -18,7 +20,7 @@ from emu_core.formats.file_names import Statement, language_of_file, statements
 from emu_core.formats.limits import check_rows
 from emu_core.formats.source_files import SourceFile
 from emu_core.formats.tables.cells import Cells
-from emu_core.formats.tables.columns import guess_columns
+from emu_core.formats.tables.columns import guess_columns_of
 from emu_core.formats.tables.delimited import has_tabs
 from emu_core.formats.tables.formats import (
     FORMAT_TITLES,
@@ -32,6 +34,11 @@ from emu_core.formats.tables.formats import (
 from emu_core.formats.tables.read import read_table
 from emu_core.formats.tables.shapes import shaped
 
+_OF_PROGRAMS = frozenset(
+    ("package.json", "package-lock.json", "tsconfig.json", "composer.json", "jsconfig.json", "firebase.json")
+)
+"""Names of files in folders of programs, which never hold data."""
+
 
 @dataclass(frozen=True, eq=False)
 class SourceTable:
@@ -43,7 +50,7 @@ class SourceTable:
         is_named: whether it was named itself.
         frame: strings, in the columns of the file or, of a collection, some of LABELLED_COLUMNS.
         recognised: the title of the collection's format; "" for an ordinary table.
-        states: what its name and those of its folders state.
+        states: what its name and those of its folders state, among those of all files that hold data.
         notes: what is said about the file in the audit.
         is_collection: whether it is in a format of COLLECTION_FORMATS.
         stands_alone: whether JSON files beside it may be tables, too.
@@ -56,8 +63,8 @@ class SourceTable:
     around: str
     is_named: bool
     frame: pd.DataFrame
-    recognised: str
-    states: Statement
+    recognised: str = ""
+    states: Statement = field(default_factory=Statement)
     notes: tuple[str, ...] = ()
     is_collection: bool = False
     stands_alone: bool = True
@@ -74,13 +81,17 @@ class SourceTable:
 
 
 def read_tables(
-    files: Sequence[SourceFile], *, plain: bool = False
+    files: Sequence[SourceFile],
+    *,
+    plain: bool = False,
+    wanted: Callable[[list[SourceTable]], list[SourceTable]] | None = None,
 ) -> tuple[list[SourceTable], tuple[str, ...]]:
-    """Read files; those in a folder or an archive that hold no data are left out.
+    """Read files; those in a folder or an archive that hold no data are left out, and their names state nothing.
 
     Args:
         files: as `source_files` returns them.
         plain: whether sentences without an intent are data, too, such as the lines of a text file that is no table.
+        wanted: returns those of the tables that hold what is looked for; by default all.
 
     Returns:
         The tables, and sentences about all files together: what was recognised, and which files were left out.
@@ -88,70 +99,85 @@ def read_tables(
     Raises:
         DataError: a file can't be read, or none holds data.
     """
-    tables: list[tuple[SourceFile, SourceTable]] = []
-    exports: dict[tuple[object, ...], list[_Part]] = {}
+    found: list[tuple[SourceFile, _Part | SourceTable]] = []
     left: list[str] = []
     reason: DataError | None = None
     rows = 0
-    states = statements([file.path for file in files], [file.around for file in files])
-    for file, stated in zip(files, states, strict=True):
-        collection = part = table = None
+    for file in files:
+        collection: CollectionFormat | None = None
+        content: _Part | SourceTable | None = None
+        if file.name in _OF_PROGRAMS and not file.is_named:
+            left.append(file.path)
+            continue
         try:
             if isinstance(file.source, Cells):
-                tables.append((file, _held(file, file.source, stated)))
-                rows += len(tables[-1][1])
-                continue
-            document = Document(file)
-            collection = format_of_collection(document)
-            if collection:
-                part = _part(document, stated, collection, plain)
+                content = _held(file, file.source)
             else:
-                table = _in_table(document, stated, plain)
+                document = Document(file)
+                collection = format_of_collection(document)
+                content = _part(document, collection, plain) if collection else _in_table(document, plain)
         except _NoSentencesError as error:
             reason = reason or error
         except DataError as error:
-            if collection or file.is_named or (is_table(file.path) and not _is_json(file)):
+            if collection or file.is_named or (is_table(file.path) and not is_json(file)):
                 raise
             reason = reason or error
-        if part and part.can_be_joined:
-            exports.setdefault(part.export, []).append(part)
-        elif part:
-            tables.append((file, _joined([part])))
-        elif table is not None:
-            tables.append((file, table))
-        else:
+        if content is None:
             left.append(file.path)
             continue
-        rows += len(part.rows if part else table or ())
+        found.append((file, content))
+        rows += len(content)
         check_rows(rows, "the data in all files together")
-    tables += [(parts[0].file, _joined(parts)) for parts in exports.values()]
-    if not tables:
-        raise reason or DataError(
-            f"{listed(left, 4)}: no {FORMAT_TITLES} file (their names end in {any_of(TABLE_ENDINGS)}) and no export of "
-            "another tool that Emu knows; name the files to read, or save the data as CSV"
+    if not found:
+        raise unread(files, reason)
+    exports = {id(file.tree) for file, content in found if not content.stands_alone}
+    is_setting = [_is_setting(file, content, exports) for file, content in found]
+    left += [file.path for file, _ in compress(found, is_setting)]
+    tables = _tables([pair for pair, is_left in zip(found, is_setting, strict=True) if not is_left])
+    kept = tables if wanted is None else wanted(tables)
+    lacking = [table.path for table in tables if table not in kept]
+    kept = _stating(kept) if lacking else kept
+    notes = _notes(kept, sorted(left))
+    if lacking:
+        notes.append(f"Not read, since they lack a column of sentences or of intents: {listed(lacking, 6)}.")
+    return kept, tuple(notes)
+
+
+def unread(files: Sequence[SourceFile], reason: DataError | None = None) -> DataError:
+    """Return the error for files of which none holds data, by what was named: a folder, or the files.
+
+    Args:
+        files: one or more.
+        reason: what the first that might be data lacks.
+    """
+    if reason and len(files) == 1:
+        return reason
+    named = listed((_end_of(file.path) for file in files), 4)
+    fix = "name the files to read, or save the data as CSV"
+    kinds = f"{FORMAT_TITLES} file (their names end in {any_of(TABLE_ENDINGS)})"
+    if files[0].around and not any(file.is_named for file in files):
+        return DataError(
+            f"{shown(files[0].around)}: none of its files ({named}) is a {kinds} with sentences, or an export of "
+            "another tool that Emu knows",
+            *((" (", reason, ")") if reason else ()),
+            f"; the guide 'Prepare your data' has the way in from other tools; {fix}",
         )
-    settings = _settings(tables)
-    left += [table.path for table in settings]
-    kept = [table for _, table in tables if table not in settings]
-    return kept, tuple(_notes(kept, sorted(left)))
+    return DataError(f"{named}: no {kinds} and no export of another tool that Emu knows; {fix}")
 
 
 class _NoSentencesError(DataError):
     """A file is in a known format, but holds no sentences, as some files of an export."""
 
 
-def _is_json(file: SourceFile) -> bool:
+def is_json(file: SourceFile | SourceTable) -> bool:
+    """Return whether a file's name is that of a JSON file, which may hold settings."""
     return unpacked_name(file.path).lower().endswith(".json")
 
 
-def _settings(tables: Sequence[tuple[SourceFile, SourceTable]]) -> set[SourceTable]:
-    """Return the tables of JSON files that are no data: the settings of a chatbot, or lists beside a data set."""
-    exports = {id(file.tree) for file, table in tables if not table.stands_alone}
-    return {
-        table
-        for file, table in tables
-        if not file.is_named and not table.is_collection and _is_json(file) and id(file.tree) in exports
-    }
+def _is_setting(file: SourceFile, content: "_Part | SourceTable", exports: Container[int]) -> bool:
+    """Return whether a JSON file is no data: a setting of a chatbot, or a list beside a data set."""
+    is_table_of_json = isinstance(content, SourceTable) and is_json(file)
+    return is_table_of_json and not file.is_named and id(file.tree) in exports
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,8 +187,25 @@ class _Part:
     file: SourceFile
     rows: Rows
     collection: CollectionFormat
-    states: Statement
     notes: tuple[str, ...]
+    states: Statement = field(default_factory=Statement)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def stands_alone(self) -> bool:
+        """Whether JSON files beside it may be tables, too."""
+        return self.collection.stands_alone
+
+    def stating(self, states: Statement) -> "_Part":
+        """Return the part with what its name states; its project may state the language of its rows."""
+        states = replace(states, project=self.rows.project or None)
+        if self.collection.names_intents:
+            states = replace(states, name=None, sibling=None, doubtful=None, split="")
+        if states.project and states.believed()[0] == "project":
+            self.rows.fill_language(states.project)
+        return replace(self, states=states)
 
     @property
     def export(self) -> tuple[object, ...]:
@@ -208,19 +251,48 @@ def _joined(parts: Sequence[_Part]) -> SourceTable:
         else first.states,
         notes=tuple(note for part in parts for note in part.notes),
         is_collection=True,
-        stands_alone=first.collection.stands_alone,
+        stands_alone=first.stands_alone,
         left_out=sum((Counter(part.rows.left_out) for part in parts), Counter()),
-        files=tuple((part.file.path, len(part.rows)) for part in parts),
+        files=tuple((part.file.path, len(part)) for part in parts),
     )
 
 
-def _part(document: Document, states: Statement, collection: CollectionFormat, plain: bool) -> _Part:
+def _tables(found: Sequence[tuple[SourceFile, _Part | SourceTable]]) -> list[SourceTable]:
+    """Return a table for each file or, of exports whose files can be joined, for each export."""
+    tables: list[SourceTable] = []
+    exports: dict[tuple[object, ...], list[_Part]] = {}
+    stated = statements([_stating_path(file) for file, _ in found], [file.around for file, _ in found])
+    for (_, content), states in zip(found, stated, strict=True):
+        if isinstance(content, SourceTable):
+            tables.append(replace(content, states=states))
+        elif (part := content.stating(states)).can_be_joined:
+            exports.setdefault(part.export, []).append(part)
+        else:
+            tables.append(_joined([part]))
+    return [*tables, *map(_joined, exports.values())]
+
+
+def _stating(tables: Sequence[SourceTable]) -> list[SourceTable]:
+    """Return tables with what the names of their files alone state; a joined one has nothing of the kind."""
+    paths = [_stating_path(table) if len(table.files) == 1 else "" for table in tables]
+    stated = statements(paths, [table.around for table in tables])
+    return [
+        replace(table, states=replace(states, project=table.states.project))
+        if len(table.files) == 1
+        else table
+        for table, states in zip(tables, stated, strict=True)
+    ]
+
+
+def _stating_path(file: SourceFile | SourceTable) -> str:
+    """Return the path that may state a language or a split; "" for a table that nobody gave a name."""
+    return "" if file.is_held and file.is_named else file.path
+
+
+def _part(document: Document, collection: CollectionFormat, plain: bool) -> _Part:
     """Return a collection's file with its rows. Raises DataError if it is damaged or holds no sentences."""
     file, rows = document.file, Rows(document.path, unlabelled=plain)
     collection.read(document, rows)
-    states = replace(states, project=rows.project or None)
-    if states.project and states.believed()[0] == "project":
-        rows.fill_language(states.project)
     if not len(rows):
         left = f" ({listed(rows.left_out)})" if rows.left_out else ""
         raise _NoSentencesError(
@@ -228,10 +300,10 @@ def _part(document: Document, states: Statement, collection: CollectionFormat, p
             "or name the whole export, as a folder or a zip archive"
         )
     notes = (*rows.notes, *encoding_notes(file.path, document.encoding))
-    return _Part(file, rows, collection, states, notes)
+    return _Part(file, rows, collection, notes)
 
 
-def _in_table(document: Document, states: Statement, plain: bool) -> SourceTable | None:
+def _in_table(document: Document, plain: bool) -> SourceTable | None:
     """Return another file as a table; None if it is in a folder and no table. Raises DataError if it can't be read."""
     file = document.file
     about = file.path, file.around, file.is_named
@@ -242,16 +314,16 @@ def _in_table(document: Document, states: Statement, plain: bool) -> SourceTable
         return None
     if is_plain:
         lines, notes = read_lines(document.payload, file.path)
-        return SourceTable(*about, pd.DataFrame({"text": lines}, dtype="str"), "", states, notes)
+        return SourceTable(*about, pd.DataFrame({"text": lines}, dtype="str"), notes=notes)
     if not is_table(file.path) and unpacked_name(file.path).lower().endswith(STRUCTURED_ENDINGS):
         raise _unknown(document)
     frame = read_table(document.payload, unpacked_name(file.path), _shaped, document.json)
     notes = (*frame.attrs.get("notes", ()), *encoding_notes(file.path, frame.attrs.get("encoding", "utf-8")))
-    return SourceTable(*about, frame, str(frame.attrs.get("recognised", "")), states, notes)
+    return SourceTable(*about, frame, str(frame.attrs.get("recognised", "")), notes=notes)
 
 
-def _held(file: SourceFile, cells: Cells, stated: Statement) -> SourceTable:
-    """Return a table that Python holds; a name that nobody gave it states nothing."""
+def _held(file: SourceFile, cells: Cells) -> SourceTable:
+    """Return a table that Python holds."""
     frame = read_table(cells, file.path, _shaped)
     return SourceTable(
         file.path,
@@ -259,8 +331,7 @@ def _held(file: SourceFile, cells: Cells, stated: Statement) -> SourceTable:
         file.is_named,
         frame,
         str(frame.attrs.get("recognised", "")),
-        Statement() if file.is_named else stated,
-        frame.attrs.get("notes", ()),
+        notes=frame.attrs.get("notes", ()),
         is_held=True,
     )
 
@@ -293,15 +364,16 @@ def _notes(tables: Sequence[SourceTable], left: Sequence[str]) -> list[str]:
     notes = []
     for title in dict.fromkeys(table.recognised for table in tables if table.recognised):
         parts = [table for table in tables if table.recognised == title]
-        columns = [guess_columns(part.frame).intent for part in parts]
+        guessed = guess_columns_of([part.frame for part in parts], [None] * len(parts))
         intents = {
             intent
-            for part, column in zip(parts, columns, strict=True)
-            if column
-            for intent in part.frame[column]
+            for part, columns in zip(parts, guessed, strict=True)
+            if columns.intent
+            for intent in part.frame[columns.intent]
         }
         size = counted(sum(map(len, parts)), "example")
-        if intents := {name for name in intents if name and not is_usual_name(name)}:
+        names = set(seen_names(intents).values()) - {""}
+        if intents := names - usual_names(names):
             size += f", {counted(len(intents), 'intent')}"
         files = sum(len(part.files) for part in parts)
         where = f" in {files:,} files" if files > 1 else ""

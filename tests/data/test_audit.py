@@ -3,7 +3,7 @@ import random
 import pandas as pd
 import pytest
 
-from emu_core.data.audit import Audit, audit_rows, located
+from emu_core.data.audit import Audit, audit_rows, labelled_from_frame, located
 from emu_core.data.reading import Reading
 from emu_core.data.sets import LABELLED_COLUMNS
 from emu_core.errors import DataError
@@ -283,6 +283,38 @@ def test_intents_that_look_the_same_are_one_and_it_is_said() -> None:
     assert kept["intent"].tolist() == ["réserver une table"] * 3 + ["other one"]
     assert audit.remarks == ("Intents that look the same in several spellings are one: réserver une table.",)
     assert audit.case_variants.empty
+
+
+@pytest.mark.parametrize(
+    ("read", "compared"),
+    [
+        ("1.0 1 2.0 2", "1 1 2 2"),
+        ("1.0 2.0 book", "1 2 book"),
+        ("-1.0 -1 ０.０ 0", "-1 -1 0 0"),
+        ("1.00 10.0 010.0", "1 10 010"),
+        ("1.0 1 1.1", "1.0 1 1.1"),  # numbers of sections
+        ("v1.0 v1 1.0.0 1.", "v1.0 v1 1.0.0 1."),
+        ("1,0 1 2,0 2", "1 1 2 2"),  # with a decimal comma
+        ("1,000 1 2,000", "1,000 1 2,000"),  # thousands
+        ("1,0 1 0,1", "1,0 1 0,1"),  # lists of two numbers
+    ],
+)
+def test_intents_that_are_numbers_compare_as_ids_do(read: str, compared: str) -> None:
+    rows = [("", f"text {at}", intent, "en", "") for at, intent in enumerate(read.split())]
+    kept, audit = audited(*rows)
+    assert kept["intent"].tolist() == compared.split()
+    assert bool(audit.remarks) is (len(set(compared.split())) < len(read.split()))
+
+
+def test_intents_that_are_numbers_are_named_in_either_way() -> None:
+    rows = [("", f"text {at}", intent, "en", "") for at, intent in enumerate(["1.0", "1", "2.0", "3", "3.0"])]
+    frame = pd.DataFrame([[*row, ""] for row in rows], columns=list(LABELLED_COLUMNS), dtype="str")
+    for name in ("3", "3.0"):
+        _, audit = audit_rows(located(frame, "x.csv"), (), Reading(no_intents=[name]))
+        assert audit.none_of_these == ("3",) and not any("was named" in remark for remark in audit.remarks)
+    labelled, _ = labelled_from_frame(frame, "numbers")
+    assert labelled.with_no_intents(["3.0"]).intents == ("1", "2")
+    assert labelled.relabel([0], "2.0").frame["intent"].tolist()[0] == "2"
 
 
 CASED = [

@@ -39,6 +39,7 @@ def _slots(frame: pd.DataFrame) -> pd.Series:
     return frame["annotated"].map(lambda text: {slot.name: slot.value for slot in parse_annotated(text)[1]})
 
 
+@pytest.mark.slow
 def test_every_meaning_stands_once_in_each_language(commands: LabelledSet) -> None:
     """Ids are distinct and complete; the intent and split belong to the id."""
     frame = commands.frame
@@ -49,6 +50,7 @@ def test_every_meaning_stands_once_in_each_language(commands: LabelledSet) -> No
     assert not frame.assign(folded=frame["text"].str.casefold()).duplicated(["folded", "language"]).any()
 
 
+@pytest.mark.slow
 def test_annotations_give_the_text_and_the_same_slots_in_each_language(commands: LabelledSet) -> None:
     """What is in brackets is in the text, and an id has the same slots everywhere."""
     frame = commands.frame
@@ -82,6 +84,7 @@ def test_numbers_are_told_apart_by_direction_and_kind() -> None:
     assert set(NUMBERS_BY_KIND["kelvin"]).isdisjoint(language_groups("en").words["color_temperature_names"])
 
 
+@pytest.mark.slow
 def test_splits_are_by_meaning_and_test_has_unseen_wordings(commands: LabelledSet) -> None:
     """About a tenth each for dev and test; what is kept for test is in no train role."""
     shares = commands.frame["split"].value_counts(normalize=True)
@@ -101,6 +104,7 @@ def test_splits_are_by_meaning_and_test_has_unseen_wordings(commands: LabelledSe
         assert parts["train"].isdisjoint(parts["dev"])
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_set_in_another_process(commands: LabelledSet) -> None:
     """Nothing depends on the process or on Python's hash seed; another seed gives another set."""
     code = (
@@ -162,12 +166,14 @@ def test_vocabularies_are_sound(language: str) -> None:
         assert all(text == text.strip() and text and not set(text) & set("[]|~:") for text in texts)
 
 
+@pytest.mark.slow
 def test_each_language_pairs_with_english() -> None:
     """Every language gives paired commands."""
     for language in vocabulary_languages():
         assert len(generate_commands(["en", language], 60)) == 60 * len({"en", language})
 
 
+@pytest.mark.slow
 def test_report_counts_what_languages_share(monkeypatch: pytest.MonkeyPatch) -> None:
     """Shares are of the larger language; weak pairs are said in a sentence."""
     # Of three pairs, two are weak now.
@@ -184,6 +190,7 @@ def test_report_counts_what_languages_share(monkeypatch: pytest.MonkeyPatch) -> 
     assert weak and all(words in said for words, said in zip(weak, report["weak"], strict=True))
 
 
+@pytest.mark.slow
 def test_files_are_read_back_to_the_same_set(tmp_path: Path) -> None:
     """One CSV a language, with the licence; nothing is written over."""
     said = generate(["en", "de"], 300, 0, tmp_path / "out")

@@ -54,17 +54,49 @@ def test_edited_rows_say_what_is_changed() -> None:
     assert found.equals(expected.drop(index=9).reset_index(drop=True))
 
 
+@pytest.mark.slow
 def test_languages_of_short_sentences_are_detected() -> None:
     demo = load_demo().frame
     found = np.array(detection.detect_languages(demo["text"].tolist()))
     assert (found == demo["language"]).mean() > 0.995
     assert detection.detect_languages([]) == []
-    assert len(detection.detect_languages(["", "123"])) == 2
+
+
+SIGNS = ["", "123", "?", "12:30", "👋", "7 + 7", "..."]
+GREETINGS = [
+    "hi",
+    "hola",
+    "bonjour",
+    "hallo",
+    "ciao",
+    "olá",
+    "hej",
+    "salut",
+    "merhaba",
+    "ahoj",
+    "hei",
+    "привет",
+    "你好",
+]
+
+
+def test_what_its_letters_don_t_tell_is_undetermined() -> None:
+    assert set(detection.detect_languages(SIGNS)) == {"und"}
+    assert [detection.detect_languages([text]) for text in SIGNS] == [["und"]] * len(SIGNS)
+    assert set(detection.detect_languages(GREETINGS)) == {"und"}
+    assert [detection.detect_languages([text]) for text in GREETINGS] == [["und"]] * len(GREETINGS)
+    among = ["Where is the pool?", *SIGNS, "Wo ist hier bitte der Pool?", "プールはどこですか？"]
+    assert detection.detect_languages(among) == ["en", *["und"] * len(SIGNS), "de", "ja"]
+
+
+def test_greetings_among_many_sentences_of_a_language_are_in_it() -> None:
+    english = load_demo().frame.query("language == 'en'")["text"].tolist()[:40]
+    assert detection.detect_languages([*english, "hello there", "good evening"]) == ["en"] * 42
 
 
 def test_a_doubtful_sentence_is_in_a_language_that_others_are_in(monkeypatch: pytest.MonkeyPatch) -> None:
     alone = {"sure": {"de": 0.9, "en": 0.05, "nl": 0.05}, "doubtful": {"de": 0.4, "en": 0.1, "nl": 0.5}}
     fake = SimpleNamespace(labels=["nl", "de", "en"], rank=lambda text: list(alone[text].items()))
     monkeypatch.setattr(detection, "_identifier", lambda: fake)
-    assert detection.detect_languages(["doubtful"]) == ["nl"]
-    assert detection.detect_languages([*["sure"] * 9, "doubtful"]) == ["de"] * 10
+    assert detection.detect_languages(["doubtful"]) == ["und"]
+    assert detection.detect_languages([*["sure"] * 19, "doubtful"]) == ["de"] * 20

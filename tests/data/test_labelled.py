@@ -8,8 +8,9 @@ import pytest
 
 from emu_core.data.reading import Reading
 from emu_core.data.sets import LABELLED_COLUMNS, LabelledSet, UnlabelledSet, unlabelled_from
-from emu_core.errors import DataError
+from emu_core.errors import DataError, InputError
 from emu_core.formats.labelled import read_unlabelled
+from tests.support.raises import raises
 
 
 def labelled(*rows: str) -> LabelledSet:
@@ -155,7 +156,7 @@ def test_read_unlabelled_refuses(tmp_path: Path) -> None:
     ):
         with pytest.raises(DataError, match=words):
             read_unlabelled([tmp_path / name])
-    with pytest.raises(DataError, match="the list is empty; give sentences as a list"):
+    with raises(InputError, fix=None):
         read_unlabelled([])
 
 

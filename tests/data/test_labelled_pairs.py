@@ -12,6 +12,7 @@ from emu_core.data.texts.labelled_pairs import labelled_pairs
 from emu_core.errors import DataError
 from emu_core.evaluation.eigen_similarity import eigen_similarity
 from emu_core.methods.bicvm.vocabulary import words
+from tests.support.raises import raises
 
 
 def labelled(rows: list[tuple[str, str, str]]) -> LabelledSet:
@@ -71,7 +72,7 @@ def test_spectra_are_those_that_the_similarity_is_made_of() -> None:
 @pytest.mark.parametrize(("size", "samples"), [(1, 10), (31, 10), (5, 1)])
 def test_what_can_not_be_drawn_is_said(size: int, samples: int) -> None:
     points = np.eye(30, dtype=np.float32)
-    with pytest.raises(DataError, match="sample"):
+    with raises(DataError, fix=None, match="samples?"):
         eigen_similarity(points, points, size=size, samples=samples)
-    with pytest.raises(DataError, match="can't be paired"):
+    with raises(DataError, fix=None, match="30 and 9"):
         eigen_similarity(points, points[:9])

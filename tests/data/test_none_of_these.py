@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from emu_core.data.audit import labelled_from_frame
-from emu_core.data.none_of_these import is_usual_name
+from emu_core.data.none_of_these import is_usual_name, names_of_none, usual_names
 from emu_core.data.reading import Reading
 from emu_core.data.sets import LABELLED_COLUMNS, LabelledSet
 from emu_core.errors import DataError
@@ -31,7 +31,7 @@ USUAL = (
 )
 UNUSUAL = (
     "pool;SelectNone;none_of_your_business;fallback_flight;Q_OutOfDomain_LiveStatus;unknown_charge;scope;oosterhout;"
-    "other;greet;default;negative;no;nonebot_help;/;"
+    "other;greet;default;negative;no;nonebot_help;AMAZON.NoIntent;/;"
 )
 
 
@@ -51,6 +51,16 @@ def labelled() -> LabelledSet:
 @pytest.mark.parametrize("name", USUAL.split(";"))
 def test_usual_names_mean_none_of_these(name: str) -> None:
     assert is_usual_name(name)
+
+
+@pytest.mark.parametrize("yes", ["YesIntent", "AMAZON.YesIntent", "app.yes_intent"])
+def test_an_intent_for_no_beside_one_for_yes_is_an_answer(yes: str) -> None:
+    assert usual_names(["NoIntent", "no.match", yes, "pool"]) == {"no.match"}
+    assert usual_names(["NoIntent", "no.match", "pool"]) == {"NoIntent", "no.match"}
+    rows = rows_of(("no", "NoIntent", ""), ("yes", yes, ""), ("where is the pool", "pool", ""))
+    assert names_of_none(rows) == ()
+    assert names_of_none(rows[rows["intent"] != yes]) == ()  # a single intent would be left
+    assert names_of_none(rows.replace(yes, "table")) == ("NoIntent",)
 
 
 @pytest.mark.parametrize("name", UNUSUAL.split(";"))
@@ -206,6 +216,7 @@ EXPORTS: dict[str, dict[str, object]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tool", EXPORTS)
 def test_what_a_tool_exports_as_none_of_the_intents_is_read_so(tool: str, tmp_path: Path) -> None:
     labelled, audit = read_labelled(

@@ -1,11 +1,15 @@
+from pathlib import Path
+
 import pandas as pd
 import pytest
 
+from emu_app.data.tables import read_upload
 from emu_core.data.reading import ColumnMapping, Reading
 from emu_core.errors import DataError
 from emu_core.formats.read import read_files
 from emu_core.formats.source_files import source_files
-from emu_core.formats.tables.columns import apply_columns, guess_columns, guess_notes
+from emu_core.formats.tables.columns import apply_columns, guess_columns, guess_columns_of, guess_notes
+from tests.support.exports import folder_of
 
 
 def table(*columns: str) -> pd.DataFrame:
@@ -191,3 +195,53 @@ def test_splits_get_their_usual_names_and_missing_values_are_empty() -> None:
     assert plain["text"].tolist() == ["a", "", "c"]
     assert plain["id"].tolist() == [""] * 3
     assert plain.index.equals(pd.RangeIndex(3))
+
+
+def two_files(first: pd.DataFrame, second: pd.DataFrame) -> list[ColumnMapping]:
+    """Return the columns of two tables of one set, which must not depend on their order."""
+    columns = guess_columns_of([first, second], [None, None])
+    assert guess_columns_of([second, first], [None, None]) == columns[::-1]
+    return columns
+
+
+def test_a_choice_of_column_is_made_once_for_all_files_of_a_set() -> None:
+    large = cells(mail=SENTENCES, concern=TOPICS, floor=[f"floor {row % 5}" for row in range(10)])
+    small = cells(mail=SENTENCES[:3], concern=TOPICS[:3], floor=["floor 1", "floor 1", "floor 2"])
+    tiny = cells(mail=SENTENCES[:2], concern=["late", "lost"], floor=["floor 1", "floor 1"])
+    for other in (small, tiny, small.assign(more="x"), small.drop(columns="floor")):
+        together = two_files(large, other)
+        assert {columns.intent for columns in together} == {guess_columns(large).intent} == {"concern"}
+        assert {columns.text for columns in together} == {"mail"}
+
+
+def test_without_names_it_is_made_once_for_tables_of_one_width() -> None:
+    names = ["column 1", "column 2", "column 3"]
+    large = cells(a=SENTENCES, b=TOPICS, c=["x", "x", "y", "z", "x"] * 2).set_axis(names, axis=1)
+    small = cells(a=SENTENCES[:3], b=["late", "lost", "torn"], c=["x", "x", "y"]).set_axis(names, axis=1)
+    assert guess_columns(small).intent == "column 3"
+    assert {columns.intent for columns in two_files(large, small)} == {guess_columns(large).intent}
+
+
+def test_tables_of_several_tools_have_their_own_columns() -> None:
+    first = cells(mail=SENTENCES, concern=TOPICS)
+    second = cells(wording=[f"please tell me about it {row}" for row in range(10)], desk=TOPICS)
+    assert two_files(first, second) == [
+        ColumnMapping(text="mail", intent="concern"),
+        ColumnMapping(text="wording", intent="desk"),
+    ]
+    usual = cells(text=SENTENCES, intent=TOPICS, concern=["x", "x", "y", "y", "z"] * 2)
+    assert two_files(usual, first) == [
+        ColumnMapping(text="text", intent="intent"),
+        ColumnMapping(text="mail", intent="concern"),
+    ]
+
+
+def test_a_folder_and_an_upload_are_read_by_the_same_columns(tmp_path: Path) -> None:
+    large = cells(mail=SENTENCES, concern=TOPICS, floor=[f"floor {row % 5}" for row in range(10)])
+    small = cells(mail=SENTENCES[:3], concern=TOPICS[:3], floor=["floor 1", "floor 1", "floor 2"])
+    files = {"a.en.csv": large.to_csv(index=False), "b.en.csv": small.to_csv(index=False)}
+    rows = read_files(source_files([folder_of(tmp_path, files)])).rows
+    assert set(rows["intent"]) == {"late", "lost"} and len(rows) == 13
+    upload = read_upload("key", [(name, content.encode()) for name, content in files.items()])
+    mappings, notes = upload.mappings(upload.guess())
+    assert {columns.intent for columns in mappings} == {"concern"} and len(notes) == 2

@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from emu_app.data.tables import read_texts, read_triples, read_upload
+from emu_app.data.tables import read_sentences, read_triples, read_upload
 from emu_app.data.tables import unlabelled_from_upload as read_unlabelled_box
 from emu_core.api.embed import read_inputs
 from emu_core.api.inputs import labelled_set
@@ -63,6 +63,7 @@ def test_no_ending_belongs_to_two_formats() -> None:
     assert all(format_of(f"x{ending}") is table_format for ending, table_format in ENDINGS.items())
 
 
+@pytest.mark.slow
 @every_ending
 def test_labelled_data_as_a_file_and_as_a_folder(file: Path) -> None:
     for source in (file, file.parent, str(file.parent)):
@@ -70,6 +71,7 @@ def test_labelled_data_as_a_file_and_as_a_folder(file: Path) -> None:
             assert labelled.frame[["text", "intent"]].equals(FRAME[["text", "intent"]].astype("str"))
 
 
+@pytest.mark.slow
 @every_ending
 def test_unlabelled_sentences_as_a_file_and_as_a_folder(file: Path) -> None:
     for source in (file, file.parent):
@@ -81,6 +83,7 @@ def test_unlabelled_sentences_as_a_file_and_as_a_folder(file: Path) -> None:
         )
 
 
+@pytest.mark.slow
 @every_ending
 def test_a_folder_of_unlabelled_sentences_to_train_on(tmp_path: Path, ending: str) -> None:
     (tmp_path / f"mails.de{ending}").write_bytes(written(FRAME[["text"]], ending))
@@ -94,11 +97,12 @@ def test_a_name_of_a_file_is_never_a_sentence(ending: str) -> None:
         sentences_of(f"missing{ending}")
 
 
+@pytest.mark.slow
 @every_ending
 def test_the_boxes_of_the_app(ending: str) -> None:
     name, payload = f"hotel{ending}", written(FRAME, ending)
     assert read_upload("key", [(name, payload)]).tables[0].frame["intent"].tolist() == ["pool", "shop"]
-    assert read_texts(name, payload) == FRAME["text"].tolist()
+    assert read_sentences(name, payload)["text"].tolist() == FRAME["text"].tolist()
     assert read_unlabelled_box(name, payload, "de")["language"].tolist() == ["en", "en"]
     triples = pd.DataFrame({"s1": ["a"], "s2": ["b"], "s3": ["c"]})
     assert read_triples(name, written(triples, ending)).to_numpy().tolist() == [["a", "b", "c"]]
@@ -129,6 +133,7 @@ def test_machine_translations_in_a_folder(tmp_path: Path, ending: str) -> None:
     assert read_machine_translations([tmp_path]) == {"eins": "one"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", [*WRITTEN_ENDINGS, ".xlsx", ".csv.gz"])
 def test_the_command_takes_folders_as_data_pool_and_sentences(
     file: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
@@ -144,6 +149,7 @@ def test_the_command_takes_folders_as_data_pool_and_sentences(
     assert [row["intent"] for row in predictions] == ["pool", "shop"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", WRITTEN_ENDINGS)
 def test_what_is_written_can_be_read(
     file: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path, ending: str
@@ -199,7 +205,7 @@ def test_a_plain_file_has_a_sentence_a_line_in_the_boxes_as_in_the_command(tmp_p
         expected = ["where is the pool", "where, please, is the shop"]
         (tmp_path / name).write_bytes(payload)
         assert [line.strip() for line in sentences_of(tmp_path / name)["text"]] == expected
-        assert read_texts(name, payload) == expected
+        assert read_sentences(name, payload)["text"].tolist() == expected
         assert read_unlabelled_box(name, payload, "en")["text"].tolist() == expected
 
 

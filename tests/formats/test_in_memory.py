@@ -21,8 +21,9 @@ from emu_core.data.detection import detect_languages
 from emu_core.data.held_texts import texts_of
 from emu_core.data.reading import ColumnMapping, Reading
 from emu_core.data.sets import unlabelled_from
-from emu_core.errors import DataError
+from emu_core.errors import DataError, InputError
 from emu_core.formats.labelled import read_labelled, read_unlabelled
+from tests.support.raises import raises
 
 ROWS = {
     "utterance": ["Where is the pool?", "Wo ist der Pool?", "Call a taxi", "Ruf ein Taxi", "", "Call a taxi"],
@@ -72,6 +73,7 @@ FORMS: dict[str, Callable[[], Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 def test_a_table_in_memory_is_as_one_in_a_file(form: str, tmp_path: Path) -> None:
     FRAME.to_csv(tmp_path / "rows.csv", index=False)
@@ -106,6 +108,7 @@ def test_the_splits_and_languages_of_a_data_set_are_kept() -> None:
     assert len(named) == 2 and any("unsupervised" in line for line in audit.summary())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "make",
     [list, tuple, np.array, pd.Series, pl.Series, pa.array],
@@ -313,18 +316,18 @@ def test_columns_are_mapped_by_the_names_that_a_frame_has() -> None:
 
 def test_what_is_no_language_mapping_or_set_is_refused() -> None:
     columns = {"text": "utterance"}
-    with pytest.raises(DataError, match=r"a dict is no mapping of columns; give emu_core.ColumnMapping"):
+    with raises(InputError, fix=None, match=r"emu_core\.ColumnMapping"):
         read_labelled(FRAME, reading=Reading(mapping=columns))  # type: ignore[arg-type]
-    with pytest.raises(DataError, match=r"a dict is no mapping of columns"):
+    with raises(InputError, fix=None, match=r"emu_core\.ColumnMapping"):
         predict(FRAME, pool=FRAME, reading=Reading(mapping=columns))  # type: ignore[arg-type]
     for languages in (["en"] * 6, FRAME["lang"]):
         with pytest.raises(
             DataError, match=r"a (list|Series) is no language; give one, such as 'en', or a column"
         ):
             read_labelled(FRAME.drop(columns="lang"), reading=Reading(language=languages))  # type: ignore[arg-type]
-    with pytest.raises(DataError, match=r"a DataFrame is no labelled set; emu_core.read_labelled makes one"):
+    with raises(InputError, fix=None, match="DataFrame"):
         unlabelled_from(FRAME, ["de"])  # type: ignore[arg-type]
-    with pytest.raises(DataError, match=r"a dict is no pandas DataFrame"):
+    with raises(InputError, fix=None, match="dict"):
         labelled_from_frame({}, "rows")  # type: ignore[arg-type]
-    with pytest.raises(DataError, match=r"no column 'id'.*Read the frame by emu_core.read_labelled"):
+    with raises(DataError, fix=None, match=r"'id'.*emu_core\.read_labelled"):
         labelled_from_frame(FRAME, "rows")

@@ -22,6 +22,11 @@ def rows(value: Any, indent: int | None = None) -> list[dict[str, str]]:
     return read_table(payload, "x.json").to_dict("records")
 
 
+def sentences(value: Any, text: str = "text", intent: str = "intent") -> list[tuple[str, str]]:
+    """Return the sentences that are read of a value, with their intents."""
+    return [(row[text], row.get(intent) or row["tag"]) for row in rows(value)]
+
+
 @pytest.mark.parametrize("orient", ["records", "columns", "index", "split", "table"])
 @pytest.mark.parametrize("indent", [0, 2])
 def test_what_pandas_writes(orient: Any, indent: int) -> None:
@@ -84,3 +89,136 @@ def test_no_sentence_is_in_a_message() -> None:
         with pytest.raises(DataError) as caught:
             rows(value)
         assert "secret" not in str(caught.value)
+
+
+CITY = {"city": {"type": {"alexa": "AMAZON.City", "dialogflow": "@sys.geo-city"}}}
+GREET, PART = [("hi there", "greet"), ("hello you", "greet")], [("good bye", "part")]
+BOTH = GREET + PART
+
+
+@pytest.mark.parametrize(
+    "key", ["text", "phrases", "patterns", "utterances", "samples", "examples", "Phrases"]
+)
+@pytest.mark.parametrize("bye", [BYE, *BYE])
+def test_sentences_of_an_intent_are_at_a_usual_name_and_nowhere_else(key: str, bye: object) -> None:
+    greet = {key: HI, "entities": CITY, "responses": ["what is up", "good day"], "description": "a greeting"}
+    intents = {"greet": greet, "part": {key: bye, "answer": "see you soon"}}
+    assert sentences(intents) == BOTH
+    assert sentences({"version": "4.0", "intents": intents, "entityTypes": CITY}) == BOTH
+    assert sentences([{name: intent} for name, intent in intents.items()]) == BOTH
+    assert sentences([{"tag": name, **intent} for name, intent in intents.items()]) == BOTH
+    assert sentences({"intents": {**intents, "stop": {"entities": CITY}, "none": {}}}) == BOTH
+    assert sentences({"intents": {"greet": greet}}) == GREET
+    nested = {"chat": intents, "shop": {"message": {key: ["a parcel"]}, "label": {key: ["a stamp"]}}}
+    assert sentences(nested) == [(text, f"chat/{name}") for text, name in BOTH] + [
+        ("a parcel", "shop/message"),
+        ("a stamp", "shop/label"),
+    ]
+
+
+@pytest.mark.parametrize("split", ["train", "test"])
+@pytest.mark.parametrize("language", ["de", "en-GB"])
+def test_keys_around_the_objects_of_intents(split: str, language: str) -> None:
+    intents = {"greet": {"phrases": HI, "entities": CITY}, "part": {"phrases": BYE[0]}}
+    by_language = rows({language: intents, "fr": intents})
+    assert {row["language"] for row in by_language} == {language, "fr"}
+    assert [(row["text"], row["intent"]) for row in by_language] == BOTH * 2
+    by_split = rows({split: intents, "dev": intents})
+    assert [(row["text"], row["intent"], row["split"]) for row in by_split] == [
+        (text, intent, name) for name in (split, "dev") for text, intent in BOTH
+    ]
+
+
+@pytest.mark.parametrize("texts", ["hallo", ["hallo"]])
+def test_sentences_of_an_intent_by_language(texts: object) -> None:
+    expected = [("hi there", "greet", "en"), ("hallo", "greet", "de")]
+    for value in (
+        {"greet": {"phrases": {"en": ["hi there"], "de": texts}, "entities": CITY}},
+        {
+            "greet": {"en": ["hi there"], "de": texts}
+            if isinstance(texts, list)
+            else {"en": "hi there", "de": texts}
+        },
+        [{"intent": "greet", "phrases": {"en": ["hi there"], "de": texts}}],
+    ):
+        assert [(row["text"], row["intent"], row["language"]) for row in rows(value)] == expected
+    assert rows([{"intent": "greet", "phrases": {"en": "hi there", "de": "hallo"}}]) == [
+        {"intent": "greet", "text_en": "hi there", "text_de": "hallo"}
+    ]
+
+
+def test_what_has_no_sentences_at_a_usual_name_is_said() -> None:
+    value = {
+        "greet": {"phrases": HI},
+        "stop": {"type": "AMAZON.Stop"},
+        "part": BYE,
+        "owner": {"a": {"b": "Ann Lee"}},
+    }
+    table = read_table(json.dumps(value).encode(), "x.json")
+    assert list(zip(table["text"], table["intent"], strict=True)) == BOTH
+    assert table.attrs["notes"] == ("x.json, not read, since no sentences are at a usual name: stop, owner.",)
+    assert "Ann Lee" not in str(rows({"greet": HI, "part": BYE, "owner": {"a": {"b": "Ann Lee"}}}))
+
+
+def test_a_text_beside_lists_of_sentences() -> None:
+    assert sentences({"intents": {"greet": HI, "part": BYE[0]}}) == BOTH
+    with pytest.raises(
+        DataError, match="has a text beside its lists of sentences; write it as a list of one"
+    ):
+        rows({"greet": HI, "part": BYE[0]})
+
+
+def test_sentences_beside_answers_have_no_intent_without_its_name() -> None:
+    for value in ({"patterns": HI, "responses": BYE}, {"phrases": HI}, {"utterances": HI, "slots": CITY}):
+        assert rows(value) == [{"text": text} for text in HI]
+    assert (
+        sentences({"patterns": [*HI, *BYE], "tags": ["greet", "greet", "part"]}, "patterns", "tags") == BOTH
+    )
+    both = {"questions": HI, "greetings": BYE}
+    assert {row["intent"] for row in rows(both)} == set(both)  # which may be intents
+
+
+def test_a_sentence_beside_longer_lists_is_read_wherever_it_is() -> None:
+    many = [{"tag": str(number), "patterns": f"sentence {number}"} for number in range(60)]
+    assert len([row for row in rows([*many, {"tag": "60", "patterns": HI}]) if row["text"]]) == 62
+
+
+def test_words_of_a_sentence_that_have_tags_are_no_sentences() -> None:
+    tokens = {"text": ["book", "it"], "tags": ["O", "O"], "intent": "book"}
+    assert rows([tokens]) == [{"text": '["book", "it"]', "tags": '["O", "O"]', "intent": "book"}]
+    assert sentences([{"text": ["Hi", "Hey"], "responses": ["a", "b"], "intent": "greet"}]) == [
+        ("Hi", "greet"),
+        ("Hey", "greet"),
+    ]
+
+
+def test_an_id_of_several_sentences_is_the_id_of_none() -> None:
+    values = ({"id": 7, "tag": "a", "patterns": HI}, {"id": 8, "tag": "b", "patterns": BYE})
+    assert [row.get("id") for row in rows([*values])] == ["", "", "8"]
+    by_language = [
+        {"id": 7, "intent": "a", "utterances": {"en": texts, "de": ["hallo"]}} for texts in (HI, BYE)
+    ]
+    assert [row.get("id") for row in rows(by_language)] == ["", "", "", "7", "7"]
+
+
+def test_objects_of_intents_with_single_sentences() -> None:
+    intents = {
+        "greet": {"text": "hi there", "response": "yo"},
+        "part": {"text": "good bye", "response": "ok"},
+    }
+    expected = [("hi there", "greet"), ("good bye", "part")]
+    assert sentences(intents) == sentences({"version": 2, "intents": intents}) == expected
+    texts = {name: {"text": intent["text"]} for name, intent in intents.items()}
+    assert sentences({"intents": texts}) == expected
+    assert [row["id"] for row in rows(texts)] == ["greet", "part"]  # which may be ids
+
+
+def test_answers_are_no_sentences_beside_lists_at_other_names() -> None:
+    greet = {"training": HI, "answers": ["what is up", "good day"]}
+    with pytest.raises(DataError, match="no rows of sentences"):
+        rows({"greet": greet, "part": {"training": BYE, "answers": HI}})
+    table = read_table(json.dumps({"greet": greet, "part": {"phrases": BYE}}).encode(), "x.json")
+    assert list(zip(table["text"], table["intent"], strict=True)) == PART
+    assert "not read, since no sentences are at a usual name: greet" in table.attrs["notes"][0]
+    phone = {"phone": {"answer": HI, "settings": BYE}, "chat": {"greet": HI}}  # which may be intents
+    assert {row["intent"] for row in rows(phone)} == {"phone/answer", "phone/settings", "chat/greet"}

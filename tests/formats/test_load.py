@@ -8,7 +8,8 @@ import pytest
 from emu_core.data.audit import labelled_from_frame
 from emu_core.data.reading import ColumnMapping, Reading
 from emu_core.errors import DataError
-from emu_core.formats.labelled import read_labelled
+from emu_core.formats.labelled import read_labelled, read_unlabelled
+from tests.support.exports import folder_of, zip_of
 
 
 def saved(folder: Path, name: str, text: str, encoding: str = "utf-8") -> Path:
@@ -194,8 +195,61 @@ def test_settings_and_results_in_json_are_no_sentences(tmp_path: Path) -> None:
     assert audit.notes[-1] == "Not read, since they hold no labelled sentences: config.json."
 
 
+BOT = {"package.json": {"name": "bot", "keywords": ["a bot", "hotel"]}, "src/index.js": "say('hi')"}
+
+
+@pytest.mark.parametrize(
+    ("files", "reason"),
+    [
+        ({}, ""),
+        ({"settings.json": {"name": "bot", "port": 8080}}, ""),
+        ({"notes.txt": "Hello.\n", "domain.yml": "intents:\n- a\n"}, ""),
+        ({"a.json": [1, 2]}, "a.json: value 1 is not an object"),
+    ],
+)
+def test_a_folder_without_data_is_refused_as_a_folder(
+    files: dict[str, object], reason: str, tmp_path: Path
+) -> None:
+    folder = folder_of(tmp_path / "bot", {**BOT, **files})
+    (tmp_path / "bot.zip").write_bytes(zip_of({**BOT, **files}))
+    for source in (folder, tmp_path / "bot.zip"):
+        for read in (read_labelled, read_unlabelled) if "notes.txt" not in files else (read_labelled,):
+            with pytest.raises(DataError) as caught:
+                read(source, reading=Reading(language="en"))
+            message = str(caught.value)
+            assert message.startswith(f"{source.name}: none of its files (") and reason in message
+            assert "column" not in message
+
+
+def test_of_a_folder_without_intents_the_file_with_sentences_is_named(tmp_path: Path) -> None:
+    tables = {
+        "a.csv": "city,inhabitants\nRome,3\nOslo,1\n",
+        "b.csv": "text,nr\nWhere is it?,1\nAnd when?,2\n",
+    }
+    folder = folder_of(tmp_path / "data", {**BOT, **tables})
+    with pytest.raises(DataError, match=r"b\.csv: no column 'intent'"):
+        read_labelled(folder, reading=Reading(language="en"))
+    alone = folder_of(tmp_path / "alone", {**BOT, "b.csv": tables["b.csv"]})
+    assert len(read_unlabelled(alone, reading=Reading(language="en"))) == 2
+
+
 def test_no_sentence_of_a_table_is_in_a_message(tmp_path: Path) -> None:
     for text in ("my secret is this?,pool\n5,6\n", "my secret is this?,my secret is this?\na,b\n"):
         with pytest.raises(DataError) as caught:
             read_labelled(saved(tmp_path, "hotel.en.csv", text))
         assert "secret" not in str(caught.value)
+
+
+def test_numbers_as_intents_are_the_same_in_every_file(tmp_path: Path) -> None:
+    whole = saved(tmp_path, "a.en.csv", "text,intent\na,1\nb,2\n")
+    with_gap = pd.DataFrame({"text": ["c", "d", "e"], "intent": [1, None, 2]})
+    with_gap.to_csv(tmp_path / "b.en.csv", index=False)
+    with_gap.to_parquet(tmp_path / "c.en.parquet")
+    assert "1.0" in (tmp_path / "b.en.csv").read_text("utf-8")
+    for other in ("b.en.csv", "c.en.parquet"):
+        labelled, audit = read_labelled([whole, tmp_path / other])
+        assert labelled.intents == ("1", "2")
+        assert audit.dropped["reason"].tolist() == ["no intent"]
+    assert read_labelled(tmp_path / "b.en.csv")[0].intents == ("1", "2")  # as another set, which is compared
+    classes = read_labelled((["a", "b", "c"], [1.0, 2.0, 1]), reading=Reading(language="en"))[0].intents
+    assert classes == ("1", "2")

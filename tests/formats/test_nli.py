@@ -11,6 +11,7 @@ from emu_core.data.texts.nli import LABELS, Nli
 from emu_core.errors import DataError
 from emu_core.formats.texts import nli
 from emu_core.formats.texts.nli import read_nli
+from tests.support.raises import raises
 
 
 def row(label: str, first: str = "A man sleeps.", second: str = "A man rests.", **more: object) -> str:
@@ -83,6 +84,7 @@ def test_what_is_no_inference_data(tmp_path: Path, content: str | bytes, message
         read_nli([write(tmp_path, content)])
 
 
+@pytest.mark.slow
 def test_bombs_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     long = write(tmp_path, gzip.compress(b" " * 2**22, mtime=0))
     with pytest.raises(DataError, match="line 1 is longer than 1 MB"):
@@ -101,12 +103,12 @@ def test_no_file_a_missing_one_and_no_language(tmp_path: Path) -> None:
         read_nli([])
     with pytest.raises(DataError, match="no such file"):
         read_nli([tmp_path / "train.jsonl"])
-    with pytest.raises(DataError, match="'Klingon!' is not a language"):
+    with raises(DataError, fix=None, match="'Klingon!'"):
         read_nli([tmp_path], "Klingon!")
 
 
 def test_sides_and_labels_must_fit() -> None:
-    with pytest.raises(DataError, match="has 1 premise, 2 hypotheses and 1 label"):
+    with raises(DataError, fix=None, match="1 premise"):
         Nli(("a",), ("b", "c"), np.array([0]), "en", "x")
-    with pytest.raises(DataError, match="labels are 0, 1 and 2"):
+    with raises(DataError, fix=None, match="0, 1 and 2"):
         Nli(("a",), ("b",), np.array([3]), "en", "x")

@@ -54,7 +54,9 @@ def test_a_folder_and_a_file_in_it_are_read(export: Path) -> None:
 
 
 def test_without_the_package_it_is_no_export(export: Path) -> None:
-    with pytest.raises(DataError, match="no export of another tool that Emu knows"):
+    with pytest.raises(
+        DataError, match=r"desk: none of its files \(.*\) is .* an export of another tool that Emu knows"
+    ):
         read_labelled(export, reading=Reading(language="en"))
 
 

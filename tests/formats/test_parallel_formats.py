@@ -274,6 +274,7 @@ DAMAGED = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "text"), DAMAGED)
 def test_damaged_files_raise_nothing_but_a_data_error(tmp_path: Path, name: str, text: str) -> None:
     rng = random.Random(0)

@@ -8,6 +8,7 @@ from tests.support.exports import NOTES, SAMPLES, expected_in, name_of_sample, r
 NAMES = sorted(path.name for path in SAMPLES.iterdir())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_a_sample_is_read_as_is_expected(name: str) -> None:
     expected = expected_in(SAMPLES / name)

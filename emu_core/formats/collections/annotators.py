@@ -1,4 +1,4 @@
-"""Sentences that people labelled in an annotation tool; those on which they agree become rows."""
+"""Sentences that people labelled in an annotation tool; the label of most of them counts."""
 
 import re
 from collections import Counter
@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from emu_core.data.column_names import COLUMN_NAMES, folded_name, role_of_name
+from emu_core.data.intent_lists import majority_of
 from emu_core.data.wording import listed, shown
 from emu_core.formats.collections.rows import Rows, marked_text
 from emu_core.formats.collections.values import listing, text_of
 
-_DISAGREEMENT = "annotators disagree"
 _SAMPLE = 200  # tasks that show which of their texts is the sentence
 _ADDRESS = re.compile(r"(?:[a-z\d]+:/|/data)/\S*", re.IGNORECASE)
 _STATED_ROLES = ("language", "split", "id")
@@ -27,7 +27,7 @@ class _Task:
     columns: Mapping[str, str]
     spans: Sequence[Span] = ()
     labels: dict[str, dict[str, None]] = field(default_factory=dict)
-    denied: set[str] = field(default_factory=set)
+    denied: Counter[str] = field(default_factory=Counter)
     reason: str = "without an annotation"
 
 
@@ -54,16 +54,15 @@ class Annotations:
         task.denied.update(labels)
 
     def add_to(self, rows: Rows) -> None:
-        """Add a row for each sentence with agreed labels, and count the others by the reason."""
+        """Add a row for each sentence with the labels that most annotators give, and count the others by the reason."""
         for task in self._tasks.values():
             columns = {**task.columns, "annotated": marked_text(task.text, task.spans)}
-            answers = {frozenset(labels) for labels in task.labels.values()}
-            if not answers:
-                rows.add_uncertain(task.reason, task.text, **columns)
-            elif len(answers) > 1 or task.denied & next(iter(answers)):
-                rows.add_uncertain(_DISAGREEMENT, task.text, **columns)
+            labels, reason = majority_of(task.labels.values(), task.denied)
+            reason = reason if task.labels else task.reason
+            if reason:
+                rows.add_uncertain(reason, task.text, **columns)
             else:
-                rows.add(task.text, list(next(iter(task.labels.values()))), **columns)
+                rows.add(task.text, labels, **columns)
 
 
 def labels_of(value: object) -> list[str]:

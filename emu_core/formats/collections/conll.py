@@ -6,11 +6,14 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from statistics import mode
 
+from emu_core.data.cleaning import cleaned
 from emu_core.data.splits import SPLIT_NAMES
 from emu_core.formats.collections.document import Document
 from emu_core.formats.collections.rows import Rows, marked_text, slot_spans
+from emu_core.formats.lines import lines_of
 
 _COMMENT = re.compile(r"#\s*([\w-]+)\s*[=:](.*)")
+_OF_SENTENCE = ("intent", "text")  # the comments that every sentence has of its own
 _SLOT = re.compile(r"O|[BIESLU]-.+")
 _SAMPLE, _SAMPLE_CHARACTERS = 50, 50_000  # sentences at the start that show which column is which
 
@@ -51,8 +54,13 @@ def read_conll(document: Document, rows: Rows) -> None:
     """
     layout = _layout(_sample(document))
     splits = [word for word in re.split(r"[\W_]+", document.path.casefold()) if word in SPLIT_NAMES]
-    for number, sentence in enumerate(_sentences(document.lines()), start=1):
+    number = 0
+    for sentence in _sentences(document.lines()):
         comments, tokens = sentence.comments, sentence.tokens
+        if not tokens and "text" not in comments:
+            rows.leave_out("comments without a sentence")
+            continue
+        number += 1
         intent = comments.get("intent", "")
         if layout.is_intent_last and len(tokens) > 1 and len(tokens[-1]) == 1:
             *tokens, [intent] = tokens
@@ -74,23 +82,28 @@ def _sample(document: Document) -> list[_Sentence]:
     """Return the first sentences; a file of another kind may be a single one with all of its lines."""
     start = document.text[:_SAMPLE_CHARACTERS]
     is_cut = len(start) < len(document.text)
-    sample = list(islice(_sentences(line.removesuffix("\r") for line in start.split("\n")), _SAMPLE))
+    sample = list(islice(_sentences(lines_of(start)), _SAMPLE))
     return sample[:-1] if is_cut and 1 < len(sample) < _SAMPLE else sample
 
 
 def _sentences(lines: Iterable[str]) -> Iterator[_Sentence]:
     comments: dict[str, str] = {}
     tokens: list[list[str]] = []
+    have_tabs = False
     for line in chain(lines, [""]):
-        if not line.strip():
-            if tokens or "text" in comments:
+        is_comment = line.startswith("#") and "\t" not in line and (not tokens or have_tabs)
+        comment = _COMMENT.match(line) if is_comment else None
+        # Where no blank line is before a sentence, its comments begin it.
+        begins = bool(tokens) and comment is not None and comment[1] in (*comments, *_OF_SENTENCE)
+        if begins or not cleaned(line):
+            if tokens or any(key in comments for key in _OF_SENTENCE):
                 yield _Sentence(comments, tokens)
             comments, tokens = {}, []
-        elif not tokens and line.startswith("#") and "\t" not in line.rstrip():
-            if comment := _COMMENT.match(line):
-                comments.setdefault(comment[1], comment[2].strip())
-        else:
-            tokens.append(line.split("\t") if "\t" in line else line.split())
+        if comment and not tokens:
+            comments.setdefault(comment[1], comment[2].strip())
+        elif cleaned(line) and not is_comment:
+            have_tabs = "\t" in line
+            tokens.append(line.split("\t") if have_tabs else line.split())
 
 
 def _layout(sample: Sequence[_Sentence]) -> _Layout:

@@ -5,16 +5,20 @@ from collections.abc import Mapping
 from itertools import islice
 from typing import Any
 
+from emu_core.data.cleaning import cleaned
 from emu_core.data.column_names import role_of_name
+from emu_core.data.intent_lists import named_intents
 from emu_core.formats.collections.annotators import Span, labels_of, spans_of, stated
 from emu_core.formats.collections.document import Document
 from emu_core.formats.collections.rows import Rows, marked_text
 from emu_core.formats.collections.values import listing, mapping, objects, position, text_of
 from emu_core.formats.tables import delimited
+from emu_core.formats.tables.shapes import without_headers
 
 _TEXTS = ("text", "data")
 _LABELS = ("cats", "label", "labels")
-_ENTITIES = ("entities", "label", "labels")
+_ANNOTATIONS, _START = "annotations", "start_offset"
+_ENTITIES = ("entities", "label", "labels", _ANNOTATIONS)
 _BETWEEN = "#"  # several labels in a cell
 _FASTTEXT_LABEL = re.compile(r"(?:^|(?<=\s))__label__(\S+)\s*")
 _LIKELY = 0.5  # the score from which a category of spaCy's holds
@@ -24,7 +28,8 @@ _SAMPLE = 50
 def is_json(document: Document) -> bool:
     """Return whether it has sentences with lists of labels."""
     records = list(islice(document.json_objects, _SAMPLE))
-    return bool(records) and all(map(_is_labelled, records)) and any(map(_has_label, records))
+    are_labelled = all(map(_is_labelled, records)) or all(map(_is_annotated, records))
+    return bool(records) and are_labelled and any(map(_has_label, records))
 
 
 def _is_labelled(record: Mapping[str, Any]) -> bool:
@@ -34,16 +39,36 @@ def _is_labelled(record: Mapping[str, Any]) -> bool:
     )
 
 
+def _is_annotated(record: Mapping[str, Any]) -> bool:
+    """Return whether it has what annotators say of a sentence, as doccano exported it until version 1.4."""
+    annotations = record.get(_ANNOTATIONS)
+    is_plain = not any(role_of_name(key) == "intent" for key in record)
+    return (
+        is_plain
+        and _text(record) is not None
+        and isinstance(annotations, list)
+        and all(isinstance(annotation, dict) and "label" in annotation for annotation in annotations)
+    )
+
+
 def _has_label(record: Mapping[str, Any]) -> bool:
-    return bool(_labels(record) or _spans(record))
+    return bool(_labels(record) or _spans(record) or record.get(_ANNOTATIONS))
 
 
 def read_json(document: Document, rows: Rows) -> None:
-    """Read the labels of every sentence, with its entities."""
+    """Read the labels of every sentence, with its entities; of several annotators, that of most of them."""
     for record in document.json_objects:
         if text := _text(record):
             columns = stated(record, mapping(record.get("meta")), mapping(record.get("metadata")))
-            rows.add(text, _labels(record), annotated=marked_text(text, _spans(record)), **columns)
+            columns["annotated"] = marked_text(text, _spans(record))
+            labels, reason = _labels(record), ""
+            if not labels:
+                given = (item for item in objects(record.get(_ANNOTATIONS)) if _START not in item)
+                labels, reason = named_intents(list(given))
+            if reason:
+                rows.add_uncertain(reason, text, **columns)
+            else:
+                rows.add(text, labels, **columns)
 
 
 def _text(record: Mapping[str, Any]) -> str | None:
@@ -57,12 +82,12 @@ def _labels(record: Mapping[str, Any]) -> list[str]:
 def _spans(record: Mapping[str, Any]) -> list[Span]:
     """Return the entities, which are lists of start, end and label, or objects."""
     values = [value for key in _ENTITIES for value in listing(record.get(key))]
-    return [*spans_of(values), *map(_span, objects(values))]
+    return [*spans_of(values), *(_span(value) for value in objects(values) if _START in value)]
 
 
 def _span(entity: Mapping[str, Any]) -> Span:
     return (
-        position(entity.get("start_offset")),
+        position(entity.get(_START)),
         position(entity.get("end_offset")),
         text_of(entity.get("label")),
     )
@@ -76,7 +101,8 @@ def is_csv(document: Document) -> bool:
 
 def read_csv(document: Document, rows: Rows) -> None:
     """Read the labels, of which a cell may join several that also occur alone."""
-    cells = delimited.parse(document.text, document.path)
+    cells = without_headers(delimited.parse(document.text, document.path), document.path)
+    rows.note(*cells.notes)
     known = set(cells.columns[2])
     for id, text, label in zip(*cells.columns[:3], strict=True):
         parts = label.split(_BETWEEN)
@@ -90,7 +116,7 @@ def is_fasttext(document: Document) -> bool:
 
 def read_fasttext(document: Document, rows: Rows) -> None:
     """Read the labels of every line, and the rest of it as the sentence."""
-    for line in filter(str.strip, document.lines()):
+    for line in filter(cleaned, document.lines()):
         if labels := _FASTTEXT_LABEL.findall(line):
             rows.add(_FASTTEXT_LABEL.sub("", line).strip(), labels)
         else:

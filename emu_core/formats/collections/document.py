@@ -1,16 +1,18 @@
 """The content of a file, decoded as far as a format asks for it."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import yaml
 
+from emu_core.data.cleaning import cleaned
 from emu_core.data.wording import shown
 from emu_core.errors import DataError
 from emu_core.formats.collections.values import objects
 from emu_core.formats.encodings import checked_text
+from emu_core.formats.lines import lines_of, with_line_feeds
 from emu_core.formats.source_files import SourceFile
 from emu_core.formats.tables.formats import unpacked_name
 from emu_core.formats.tables.json_tables import decoded_json
@@ -80,7 +82,7 @@ class Document:
 
     @cached_property
     def text(self) -> str:
-        """The text; "" if the file is not text."""
+        r"""The text, whose lines end in "\n"; "" if the file is not text."""
         return self._decoded[0]
 
     @property
@@ -96,9 +98,10 @@ class Document:
     @cached_property
     def _decoded(self) -> tuple[str, str]:
         try:
-            return checked_text(self.payload, self.path)
+            text, encoding = checked_text(self.payload, self.path)
         except DataError:
             return "", "utf-8"
+        return with_line_feeds(text), encoding
 
     @cached_property
     def json(self) -> Any:
@@ -183,16 +186,16 @@ class Document:
     @cached_property
     def first_lines(self) -> list[str]:
         """Lines at the start of the text that are not blank: enough of them to see what they are."""
-        lines = self.text[:_SAMPLE_CHARACTERS].split("\n")
+        lines = lines_of(self.text[:_SAMPLE_CHARACTERS])
         if len(self.text) > _SAMPLE_CHARACTERS and len(lines) > 1:
             lines.pop()  # it is cut
-        return [line.removesuffix("\r") for line in lines if line.strip()][:_SAMPLE_LINES]
+        return list(filter(cleaned, lines))[:_SAMPLE_LINES]
 
     def is_mostly(self, is_line: Callable[[str], object]) -> bool:
         """Return whether the first lines, but for a fifth that may be broken, are as a format has them."""
         fitting = sum(bool(is_line(line)) for line in self.first_lines)
         return fitting > 0 and fitting >= _LEAST_FITTING * len(self.first_lines)
 
-    def lines(self) -> Iterator[str]:
-        """Yield the lines of the text without their ends."""
-        return (line.removesuffix("\r") for line in self.text.split("\n"))
+    def lines(self) -> list[str]:
+        """Return the lines of the text, as `lines_of` does."""
+        return lines_of(self.text)

@@ -13,16 +13,22 @@ from importlib.metadata import entry_points
 
 from emu_core.errors import DataError
 from emu_core.formats.collections import (
+    actions_sdk,
+    alexa,
     argilla,
+    botpress,
+    chatterbot,
     clinc,
     conll,
     dialogflow,
     doccano,
     huggingface,
+    jovo,
     label_studio,
     lex,
     microsoft,
     nlpjs,
+    ovos,
     prodigy,
     rasa,
     slot_lines,
@@ -45,6 +51,8 @@ class CollectionFormat:
         recognises: whether a file is in this format; it looks at the content, and at the name only beside it.
         read: adds the rows of such a file; it may also count rows as left out.
         stands_alone: whether other JSON files beside such a file may be tables; otherwise they are settings.
+        names_intents: whether its files, or the folders around them, are named after intents: such a name states no
+            split, and that of a file no language.
     """
 
     title: str
@@ -53,6 +61,7 @@ class CollectionFormat:
     recognises: Callable[[Document], bool]
     read: Callable[[Document, Rows], None]
     stands_alone: bool = False
+    names_intents: bool = False
 
 
 _ENTRY_POINTS = "emu.formats"
@@ -86,6 +95,7 @@ COLLECTION_FORMATS = (
         "the phrases of every intent, with parameters; in templates `@sys.date:date` stays as text",
         dialogflow.is_es,
         dialogflow.read_es,
+        names_intents=True,
     ),
     CollectionFormat(
         "Dialogflow CX",
@@ -94,6 +104,7 @@ COLLECTION_FORMATS = (
         "returns them, too",
         dialogflow.is_training_phrases,
         dialogflow.read_training_phrases,
+        names_intents=True,
     ),
     CollectionFormat(
         "Amazon Lex",
@@ -102,6 +113,80 @@ COLLECTION_FORMATS = (
         "intents in version 1",
         lex.is_intent,
         lex.read_intent,
+        names_intents=True,
+    ),
+    CollectionFormat(
+        "Amazon Alexa",
+        "interactionModels/custom/LOCALE.json",
+        "the samples of every intent, of a whole skill in all locales; slots stay as text, `{city}`; what fills a slot "
+        "is left out and counted",
+        alexa.is_model,
+        alexa.read_model,
+    ),
+    CollectionFormat(
+        "Amazon Alexa (utterances)",
+        "SampleUtterances.txt",
+        "the sample of each line behind its intent, as skills had it before interaction models; of slots with "
+        "an example, the example",
+        alexa.is_lines,
+        alexa.read_lines,
+    ),
+    CollectionFormat(
+        "Jovo",
+        "models/LOCALE.json",
+        "the phrases of every intent, in versions 3 and 4; entities stay as text, `{city}`; phrases of one platform "
+        "alone are left out and counted",
+        jovo.is_model,
+        jovo.read_model,
+    ),
+    CollectionFormat(
+        "OVOS",
+        "locale/LANG/NAME.intent",
+        "the lines of every intent, of Mycroft's skills, too; alternatives and `[optional]` words are expanded to "
+        "sentences, of which those beyond 50 of a line are left out and counted; slots stay as text",
+        ovos.is_intent,
+        ovos.read_intent,
+        names_intents=True,
+    ),
+    CollectionFormat(
+        "Botpress",
+        "intents/NAME.json",
+        "the utterances of every intent in all languages, with slots",
+        botpress.is_intent,
+        botpress.read_intent,
+        names_intents=True,
+    ),
+    CollectionFormat(
+        "Botpress (version 10)",
+        "intents/NAME.utterances.txt",
+        "the lines beside every intent's `NAME.json`, with slots",
+        botpress.is_lines,
+        botpress.read_lines,
+        names_intents=True,
+    ),
+    CollectionFormat(
+        "Botpress QnA",
+        "qna/ID.json",
+        "the questions in all languages, with the id as intent; answers are no sentences, and questions that are "
+        "switched off are left out and counted",
+        botpress.is_question,
+        botpress.read_question,
+        names_intents=True,
+    ),
+    CollectionFormat(
+        "Google Actions SDK",
+        "custom/intents/NAME.yaml",
+        "the training phrases with their parameters; the locale is the folder, else that of `settings.yaml`",
+        actions_sdk.is_intent,
+        actions_sdk.read_intent,
+        names_intents=True,
+    ),
+    CollectionFormat(
+        "ChatterBot",
+        "data/english/greetings.yml",
+        "what begins every conversation, with the first category as intent; answers are left out and counted",
+        chatterbot.is_corpus,
+        chatterbot.read_corpus,
     ),
     CollectionFormat(
         "LUIS",
@@ -177,8 +262,8 @@ COLLECTION_FORMATS = (
     CollectionFormat(
         "Label Studio",
         "project-1.json",
-        "the choices of every task; left out and counted: cancelled annotations, tasks without one, and those "
-        "whose annotators disagree",
+        "the choices of every task; left out and counted: cancelled annotations, tasks without one, and ties "
+        "of annotators",
         label_studio.is_export,
         label_studio.read_export,
         stands_alone=True,
@@ -202,8 +287,8 @@ COLLECTION_FORMATS = (
     CollectionFormat(
         "Prodigy",
         "annotations.jsonl",
-        "the accepted label or options, with spans; rejected and ignored sentences are left out and counted, and those "
-        "whose annotators disagree",
+        "the accepted label or options, with spans; rejected and ignored sentences are left out and counted, and "
+        "ties of annotators",
         prodigy.is_prodigy,
         prodigy.read_prodigy,
         stands_alone=True,
@@ -211,8 +296,8 @@ COLLECTION_FORMATS = (
     CollectionFormat(
         "Argilla",
         "records.json",
-        "the submitted responses, or else the suggestions; discarded records are left out and counted, and those "
-        "whose annotators disagree",
+        "the submitted responses, or else the suggestions; discarded records are left out and counted, and ties of "
+        "annotators",
         argilla.is_new,
         argilla.read_new,
         stands_alone=True,
@@ -236,7 +321,7 @@ COLLECTION_FORMATS = (
     CollectionFormat(
         "doccano",
         "all.jsonl",
-        "the labels of every sentence, with entities",
+        "the labels of every sentence, with entities; of several annotators, the label of most",
         doccano.is_json,
         doccano.read_json,
         stands_alone=True,

@@ -19,6 +19,7 @@ from emu_core.formats.collections.document import Document
 from emu_core.formats.collections.rows import Rows
 from emu_core.formats.collections.values import listing, mapping, objects, position, text_of
 from emu_core.formats.tables import delimited
+from emu_core.formats.tables.shapes import without_headers
 
 _CANCELLED = "cancelled"
 _TELLING = frozenset(("annotation_id", "annotator", "lead_time"))
@@ -112,7 +113,8 @@ def is_csv(document: Document) -> bool:
 
 def read_csv(document: Document, rows: Rows) -> None:
     """Read the choices of every annotation, of which those of a task must agree."""
-    cells = delimited.parse(document.text, document.path)
+    cells = without_headers(delimited.parse(document.text, document.path), document.path)
+    rows.note(*cells.notes)
     _read_flat([dict(zip(cells.header, row, strict=True)) for row in zip(*cells.columns, strict=True)], rows)
 
 

@@ -4,26 +4,32 @@ import io
 import re
 from collections.abc import Iterator
 
+from emu_core.data.cleaning import BLANKS
 from emu_core.data.languages import is_known, stated_code
+from emu_core.formats.collections.bullets import NO_BULLET, NO_INTENT, bullet, is_ruler
 from emu_core.formats.collections.document import Document
-from emu_core.formats.collections.rasa import bullet
 from emu_core.formats.collections.rows import Rows, marked_text
 from emu_core.formats.collections.values import mapping, objects, position, text_of
+from emu_core.formats.lines import BLANK, seen_lines_of, without_blocks, without_comments
 from emu_core.formats.tables.formats import unpacked_name
 
-_HEADING = re.compile(r"^#+[ \t]*([^#\s].*)", re.MULTILINE)
 # What no other file with headings and bullets has: metadata, definitions, labelled entities.
 _TELLING = re.compile(
-    r"^>[ \t]*!#[ \t]*@|^@[ \t]*(?:ml|prebuilt|list|composite|regex|patternany|phraselist|intent)\b"
-    r"|^\$\w+[ \t]*:|^[ \t]*[-*+].*\{@?[\w:.]+[ \t]*=[^{}\n]+\}",
+    rf"^{BLANK}*(?:>{BLANK}*!#{BLANK}*@|\$\w+{BLANK}*:|[-*+].*\{{@?[\w:.]+{BLANK}*=[^{{}}\n]+\}}"
+    rf"|@{BLANK}*(?:ml|prebuilt|list|composite|regex|patternany|phraselist|intent)\b)",
     re.MULTILINE | re.IGNORECASE,
 )
-_CULTURE = re.compile(r"^>[ \t]*!#[ \t]*@app\.culture[ \t]*=[ \t]*([\w-]+)", re.MULTILINE)
+_CULTURE = re.compile(rf"^{BLANK}*>{BLANK}*!#{BLANK}*@app\.culture{BLANK}*={BLANK}*([\w-]+)", re.MULTILINE)
 _LOCALE = re.compile(r"[a-z]{2,3}-[a-z]{2,4}", re.IGNORECASE)
 _DEFINITION = ("@", "$")
-_REFERENCE = re.compile(r"\[[^\[\]]*\]\([^()]*\)")
+_COMMENT = (">", "<a ")  # and the numbers of questions
+_FENCE = "```"
+_ANSWER = (_FENCE, "**")  # of a question: a block of text, and what filters it
+_LINK = re.compile(r"\[[^\[\]]*\]\([^()]*\)")
+# The sections of a file, as the audit names what is left out of them.
+_UTTERANCES, _QUESTIONS, _VALUES = "utterances", "questions of a knowledge base", "values of entities"
 # An opening brace with the name of an entity, a closing one, or a character that is escaped.
-_BRACE = re.compile(r"\{[ \t]*@?([^{}=@\s]+)[ \t]*=[ \t]*|\}|\\([{}\[\]()\\@])")
+_BRACE = re.compile(rf"\{{{BLANK}*@?([^{{}}=@\s]+){BLANK}*={BLANK}*|\}}|" r"\\([{}\[\]()\\@])")
 
 
 def is_luis(document: Document) -> bool:
@@ -92,24 +98,18 @@ def _utf16_span(text: str, start: int, end: int, name: object) -> tuple[int, int
 
 def is_lu(document: Document) -> bool:
     """Return whether it has headings with bullets, and an ending or a notation that Markdown does not have."""
-    text = document.beginning
     is_named = unpacked_name(document.path).lower().endswith(".lu")
-    return (
-        bool(_HEADING.search(text))
-        and (is_named or bool(_TELLING.search(text)))
-        and any(_utterances(document))
+    return (is_named or bool(_TELLING.search(document.beginning))) and any(
+        intent for intent, _ in _utterances(document, Rows(document.path))
     )
 
 
 def read_lu(document: Document, rows: Rows) -> None:
     """Read the bullets below each heading; those of definitions are values of entities, and links lead elsewhere."""
     language = _culture(document)
-    for intent, utterance in _utterances(document):
-        if _REFERENCE.fullmatch(utterance):
-            rows.leave_out("links to other files")
-        else:
-            text, spans = _with_entities(utterance)
-            rows.add(text, intent, language=language, annotated=marked_text(text, spans))
+    for intent, utterance in _utterances(document, rows):
+        text, spans = _with_entities(utterance)
+        rows.add(text, intent, language=language, annotated=marked_text(text, spans))
 
 
 def _culture(document: Document) -> str:
@@ -120,16 +120,31 @@ def _culture(document: Document) -> str:
     return next((name for name in names if _LOCALE.fullmatch(name) and is_known(stated_code(name) or "")), "")
 
 
-def _utterances(document: Document) -> Iterator[tuple[str, str]]:
-    intent = ""
-    for line in document.lines():
-        if heading := _HEADING.match(line):
-            name = heading[1].strip()
-            intent = "" if name.startswith("?") else name  # a question of a knowledge base
-        elif line.startswith(_DEFINITION):
-            intent = ""
-        elif intent and (utterance := bullet(line)):
+def _utterances(document: Document, rows: Rows) -> Iterator[tuple[str, str]]:
+    """Yield the bullets below the headings of intents, with the name of each; `rows` counts the other lines.
+
+    As in Microsoft's grammar, every line may be indented, also by a no-break space or a byte order mark.
+    """
+    section, intent = _UTTERANCES, ""
+    text = "\n".join(seen_lines_of(without_comments(document.text)))
+    for line in without_blocks(text, f"\n{_FENCE}", _FENCE, f"\n{_FENCE}\n").split("\n"):
+        utterance = bullet(line)
+        if line.startswith("#"):
+            intent = line.lstrip("#").strip(BLANKS)
+            section = _QUESTIONS if intent.startswith("?") else _UTTERANCES
+            rows.leave_out(_QUESTIONS, count=section is _QUESTIONS)
+        elif line.startswith(_DEFINITION) or (line.startswith(_ANSWER) and section is not _UTTERANCES):
+            section = _VALUES
+        elif is_ruler(line) or line.startswith(_COMMENT) or (utterance and section is _VALUES):
+            continue
+        elif _LINK.fullmatch(utterance) or line.startswith("["):
+            rows.leave_out("links to other files")
+        elif utterance and intent and section is _UTTERANCES:
             yield intent, utterance
+        else:
+            rows.leave_out(
+                section if utterance and section is _QUESTIONS else NO_INTENT if utterance else NO_BULLET
+            )
 
 
 def _with_entities(utterance: str) -> tuple[str, list[tuple[int, int, str]]]:

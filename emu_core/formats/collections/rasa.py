@@ -4,16 +4,21 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from emu_core.data.cleaning import BLANKS
+from emu_core.formats.collections.bullets import NO_BULLET, NO_INTENT, bullet, is_ruler
 from emu_core.formats.collections.document import Document
 from emu_core.formats.collections.rows import Rows, marked_text
 from emu_core.formats.collections.values import listing, mapping, objects, position, text_of
+from emu_core.formats.lines import BLANK, seen_lines_of, without_comments
 
 # [tomorrow](date), [tomorrow](date:value), [tomorrow]{"entity": "date", "role": "start"}, [tomorrow][{...}, {...}]
 _ENTITY = re.compile(r"\[([^\[\]]*)\](?:\(([^():]*)(?::[^()]*)?\)|\{([^{}]*)\}|\[(\{[^\[\]]*\})\])")
 _ENTITY_KEY = re.compile(r"""["']?entity["']?[ \t]*:[ \t]*["']?([^"',{}]*)""")
 _YAML_START = re.compile(r"^(?:[ \t]*-)?[ \t]*[\"']?(?:nlu|intent)[\"']?[ \t]*:", re.MULTILINE)
 _YAML_NLU = re.compile(r"^nlu[ \t]*:", re.MULTILINE)
-_MARKDOWN_INTENT = re.compile(r"^##[ \t]*intent[ \t]*:(.*)", re.IGNORECASE | re.MULTILINE)
+_MARKDOWN_INTENT = re.compile(rf"^{BLANK}*##+{BLANK}*intent{BLANK}*:(.*)", re.IGNORECASE | re.MULTILINE)
+_CLOSED = re.compile(rf"{BLANK}#+{BLANK}*$")  # a heading may end as it begins
+_MARKDOWN_OTHER = re.compile(rf"##+{BLANK}*(?:synonym|regex|lookup){BLANK}*:", re.IGNORECASE)
 
 
 def is_yaml(document: Document) -> bool:
@@ -58,17 +63,11 @@ def _examples(examples: object, rows: Rows) -> Iterator[str]:
 
 
 def _bullets(block: str, rows: Rows) -> Iterator[str]:
-    for line in filter(None, map(str.strip, block.split("\n"))):
+    for line in seen_lines_of(without_comments(block)):
         if sentence := bullet(line):
             yield sentence
-        elif not line.startswith("#"):
-            rows.leave_out("lines of examples that do not begin with a hyphen")
-
-
-def bullet(line: str) -> str:
-    """Return the text of a line that is a bullet of a list; "" for any other."""
-    line = line.strip()
-    return line[1:].strip() if line.startswith(("-", "*", "+")) and line.strip("-*+ \t") else ""
+        elif not (line.startswith("#") or is_ruler(line)):
+            rows.leave_out(NO_BULLET)
 
 
 def is_markdown(document: Document) -> bool:
@@ -77,14 +76,23 @@ def is_markdown(document: Document) -> bool:
 
 
 def read_markdown(document: Document, rows: Rows) -> None:
-    """Read the bullets below each heading of an intent; other headings are of synonyms, lookup tables and the like."""
+    """Read the bullets below each heading of an intent; those of synonyms, lookup tables and the like are no sentences.
+
+    As in Rasa, comments are not read, and a heading may be indented.
+    """
     intent, rows.project = "", _project_language(document)
-    for line in document.lines():
+    has_sentences = True
+    for line in seen_lines_of(without_comments(document.text)):
         if line.startswith("#"):
             heading = _MARKDOWN_INTENT.match(line)
-            intent = heading[1].strip() if heading else ""
-        elif intent and (sentence := bullet(line)):
-            _add(rows, sentence, intent)
+            intent = _CLOSED.sub("", heading[1]).strip(BLANKS) if heading else ""
+            has_sentences = not _MARKDOWN_OTHER.match(line)
+        elif has_sentences and not is_ruler(line):
+            sentence = bullet(line)
+            if sentence and intent:
+                _add(rows, sentence, intent)
+            else:
+                rows.leave_out(NO_INTENT if sentence else NO_BULLET)
 
 
 def is_json(document: Document) -> bool:
@@ -112,10 +120,10 @@ def _project_language(document: Document) -> str:
 
 
 def _add(rows: Rows, example: str, intent: str) -> None:
-    rows.add_parts(_parts(example), intent.strip())
+    rows.add_parts(entity_parts(example), intent.strip())
 
 
-def _parts(example: str) -> Iterator[tuple[str, str]]:
+def entity_parts(example: str) -> Iterator[tuple[str, str]]:
     """Yield the text in parts, each with the name of its entity, or ""."""
     at = 0
     for match in _ENTITY.finditer(example):

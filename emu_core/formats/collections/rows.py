@@ -113,9 +113,9 @@ class Rows:
         if count:
             self._left_out[reason] += count
 
-    def note(self, sentence: str) -> None:
+    def note(self, *sentences: str) -> None:
         """Say something about the rows in the audit."""
-        self._notes.append(sentence)
+        self._notes += sentences
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Sequence
 
+from emu_core.data.cleaning import cleaned
 from emu_core.data.wording import counted, shown
 from emu_core.errors import DataError
 from emu_core.formats.collections.document import Document
@@ -58,7 +59,7 @@ def _has_slots(line: Line | None) -> bool:
 
 
 def _read(document: Document, rows: Rows, parse: Callable[[str], Line | None]) -> None:
-    for line in filter(str.strip, document.lines()):
+    for line in filter(cleaned, document.lines()):
         if (parsed := parse(line)) is None:
             rows.leave_out("lines without slots and an intent")
         else:
@@ -76,16 +77,16 @@ def read_parallel(document: Document, rows: Rows) -> None:
     Raises:
         DataError: they have more or fewer lines.
     """
-    columns = [list(document.lines())]
-    columns += [list(other.lines()) for name in _BESIDE if (other := document.beside(name))]
-    counts = [len(column) - (not column[-1]) for column in columns]
+    others = filter(None, map(document.beside, _BESIDE))
+    columns = ["\n".join(file.lines()).rstrip().split("\n") for file in (document, *others)]
+    counts = list(map(len, columns))
     if len(set(counts)) > 1:
         raise DataError(
             f"{shown(document.path)} has {counted(counts[0], 'line')}, and {' and '.join(_BESIDE)} beside it have "
             f"{counts[1]:,} and {counts[2]:,}; they must have as many"
         )
     for text, slots, intent in zip(*columns, strict=False):
-        if text.strip():
+        if text or intent:
             _add(rows, text.split(), slots.split(), intent.strip())
 
 

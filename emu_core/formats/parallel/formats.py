@@ -9,6 +9,7 @@ from typing import Any
 
 from emu_core.formats.file_names import language_of_file
 from emu_core.formats.limits import opened
+from emu_core.formats.lines import lines_of, without_marks
 from emu_core.formats.parallel.lines import read_lines_of_files
 from emu_core.formats.parallel.po import read_po
 from emu_core.formats.parallel.rows import ParallelRows
@@ -61,7 +62,7 @@ def _head_of(path: Path) -> str:
     with opened(path, path.name) as file:
         head = file.read(_HEAD_BYTES)
     is_wide = head.startswith((b"\xff\xfe", b"\xfe\xff"))
-    return head.decode("utf-16" if is_wide else "utf-8-sig", "replace")
+    return without_marks(head.decode("utf-16" if is_wide else "utf-8", "replace"))
 
 
 def _each(read: Callable[[Any, Sequence[str] | None], ParallelRows]) -> Reader:
@@ -91,7 +92,7 @@ def _is_table(name: str, head: str) -> bool:
 
 def _has_tabs(_: str, head: str) -> bool:
     """Return whether two thirds of the lines have as many tabs as the first, one or more."""
-    lines = [line for line in head.split("\n")[: -1 if len(head) >= _HEAD_BYTES else None] if line.strip()]
+    lines = [line for line in lines_of(head)[: -1 if len(head) >= _HEAD_BYTES else None] if line.strip()]
     counts = [line.count("\t") for line in lines]
     return bool(counts) and counts[0] > 0 and 3 * counts.count(counts[0]) >= 2 * len(counts)
 

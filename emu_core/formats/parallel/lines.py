@@ -103,7 +103,7 @@ def read_group(group: Group) -> ParallelRows:
     texts: dict[str, list[str]] = {}
     notes: tuple[str, ...] = ()
     for code, path in group:
-        lines, line_notes = read_lines(path, path.name)
+        lines, line_notes = read_lines(path, path.name, are_aligned=True)
         check_rows(len(lines), path.name)
         texts[code] = clean(lines)
         notes += line_notes

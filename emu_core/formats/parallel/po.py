@@ -16,6 +16,7 @@ from emu_core.errors import DataError, Fix
 from emu_core.formats.encodings import checked_text, encoding_notes
 from emu_core.formats.file_names import language_of_file
 from emu_core.formats.limits import check_lengths, check_rows, opened
+from emu_core.formats.lines import lines_of
 from emu_core.formats.parallel.rows import ParallelRows
 from emu_core.formats.tables.formats import GZIP_ENDING, STRUCTURED_ENDINGS, without_endings
 
@@ -198,7 +199,7 @@ def _read_text(path: Path) -> tuple[str, str]:
 def _entries(text: str, name: str) -> Iterator[_Entry]:
     """Yield the entries of a file; of an obsolete one, only that there is one."""
     entry, keyword, is_fuzzy = None, "", False
-    for number, line in enumerate(map(str.strip, text.split("\n")), 1):
+    for number, line in enumerate(lines_of(text), 1):
         if not line or line.startswith("#"):
             is_fuzzy |= line.startswith("#,") and "fuzzy" in line
             if _OBSOLETE.match(line):

@@ -10,6 +10,7 @@ from pathlib import Path
 from emu_core.data.cleaning import clean, cleaned
 from emu_core.data.column_names import is_name
 from emu_core.data.languages import is_known, language_code, stated_code
+from emu_core.data.missing import without_missing
 from emu_core.data.splits import SPLIT_NAMES
 from emu_core.data.wording import counted, listed, shown
 from emu_core.errors import DataError, Fix
@@ -114,7 +115,7 @@ def _read(path: Path | SourceFile, *, by_tabs: bool) -> _Table:
     source = path if isinstance(path, Path) else path.source
     frame = read_table(source, path.name, with_names_as_cells)
     names, *_ = frame.itertuples(index=False, name=None)
-    columns = [frame.iloc[1:, at].tolist() for at in range(frame.shape[1])]
+    columns = [without_missing(frame.iloc[1:, at], "text").tolist() for at in range(frame.shape[1])]
     notes = (*frame.attrs["notes"], *encoding_notes(path.name, frame.attrs["encoding"]))
     return _Table(path, list(names), columns, is_first_row, "row", notes)
 

@@ -10,6 +10,7 @@ from emu_core.data.wording import counted, listed
 from emu_core.errors import DataError
 from emu_core.formats.encodings import read_lines
 from emu_core.formats.limits import check_rows
+from emu_core.formats.lines import lines_of
 from emu_core.formats.parallel.rows import ParallelRows, pivot_of
 
 _SENTENCE = re.compile(r"([0-9]{1,15})\t([a-z]{2,4}|[a-z]+_[a-z]+|\\N)\t([^\t]+)(?:\t.*)?")
@@ -18,7 +19,7 @@ _LINK = re.compile(r"([0-9]{1,15})\t([0-9]{1,15})")
 
 def is_tatoeba(head: str) -> bool:
     """Return whether a file begins with lines "number, language, sentence" or "number, number", with tabs between."""
-    lines = [line.rstrip("\r") for line in head.split("\n")]
+    lines = lines_of(head)
     lines = [line for line in (lines[:-1] if len(lines) > 1 else lines) if line]
     return bool(lines) and (all(map(_LINK.fullmatch, lines)) or all(map(_is_sentence, lines)))
 
@@ -47,7 +48,7 @@ def read_tatoeba(paths: Sequence[Path], _: Sequence[str] | None = None) -> list[
     links: set[tuple[int, int]] = set()
     notes: tuple[str, ...] = ()
     for path in paths:
-        lines, line_notes = read_lines(path, path.name)
+        lines, line_notes = read_lines(path, path.name, are_aligned=True)
         check_rows(len(lines), path.name)
         notes += line_notes
         for line in lines:

@@ -5,7 +5,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+import pandas as pd
+
+from emu_core.data.intent_lists import NO_NAME, single_intents
 from emu_core.data.languages import is_known, stated_code
+from emu_core.data.missing import is_error
 from emu_core.data.splits import SPLIT_NAMES
 
 _SAMPLE = 500
@@ -22,6 +26,7 @@ _NO_SENTENCE = re.compile("|".join((_NUMBER, _DAY_OR_TIME, _ADDRESS, _KEY, _SPAN
 _VALUE = re.compile(f"{_NUMBER}|{_DAY_OR_TIME}")
 _DAY_OR_ADDRESS = re.compile(f"{_DAY_OR_TIME}|{_ADDRESS}")
 _MAX_MATCHED = 300  # characters of a cell that may be a number, a day, an address or a key
+_OBJECT = re.compile(r"""[\[\s]*\{\s*(\}|["'])""")
 _SWITCHES = frozenset(
     {"yes", "no", "true", "false", "ja", "nein", "oui", "non", "si", "x", "y", "n", "on", "off"}
 )
@@ -44,6 +49,10 @@ def _matches(pattern: re.Pattern[str], text: str) -> bool:
     return len(text) <= _MAX_MATCHED and bool(pattern.fullmatch(text))
 
 
+def _is_object(text: str) -> bool:
+    return text[-1] in "]}" and bool(_OBJECT.match(text))
+
+
 def _is_no_sentence(text: str) -> bool:
     is_json = text[0] in "[{" and text[-1] in "]}"
     return is_json or _matches(_NO_SENTENCE, text)
@@ -61,14 +70,14 @@ class Content:
 
     @cached_property
     def sample(self) -> list[str]:
-        """Cells that are not blank."""
+        """Cells that are neither blank nor an error of a spreadsheet."""
         step = max(1, len(self.cells) // _SAMPLE)
-        return [text for cell in self.cells[::step] if (text := cell.strip())]
+        return [text for cell in self.cells[::step] if (text := cell.strip()) and not is_error(text)]
 
     @cached_property
     def distinct(self) -> frozenset[str]:
-        """The different cells that are not blank."""
-        return frozenset(text for cell in set(self.cells) if (text := cell.strip()))
+        """The different cells that are neither blank nor an error of a spreadsheet."""
+        return frozenset(text for cell in set(self.cells) if (text := cell.strip()) and not is_error(text))
 
     @cached_property
     def words(self) -> float:
@@ -97,10 +106,35 @@ class Content:
         return self.may_be_sentences and is_distinct and self.words >= 1.5
 
     @cached_property
+    def are_objects(self) -> bool:
+        """Whether one of them is an object in JSON, or a list of objects, and therefore no label."""
+        return any(map(_is_object, self.sample))
+
+    @property
+    def are_mostly_objects(self) -> bool:
+        """Whether more than half of them are such objects."""
+        return self._share(_is_object) > 0.5
+
+    @cached_property
+    def named(self) -> "Content":
+        """The same cells, of which those that are objects with the name of an intent are that name."""
+        return Content(single_intents(pd.Series(self.cells))[0].tolist()) if self.are_objects else self
+
+    @property
+    def are_nameless(self) -> bool:
+        """Whether more than half of them are objects that name no intent."""
+        reasons = single_intents(pd.Series(self.sample))[1] if self.are_objects else pd.Series(dtype="str")
+        return 2 * int((reasons == NO_NAME).sum()) > len(self.sample)
+
+    @cached_property
     def may_be_labels(self) -> bool:
-        """Whether they are short, and neither days nor addresses."""
+        """Whether they are short, and neither days, addresses nor objects."""
         is_short = self.length <= _MAX_LABEL_CHARACTERS and self.words <= _MAX_LABEL_WORDS
-        return is_short and self._share(lambda text: _matches(_DAY_OR_ADDRESS, text)) < 0.5
+        return (
+            is_short
+            and not self.are_mostly_objects
+            and self._share(lambda text: _matches(_DAY_OR_ADDRESS, text)) < 0.5
+        )
 
     @cached_property
     def are_labels(self) -> bool:

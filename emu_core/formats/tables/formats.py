@@ -46,7 +46,7 @@ GZIP_ENDING = ".gz"
 TABLE_ENDINGS = tuple(ending for table in TABLE_FORMATS for ending in table.endings)
 WRITTEN_ENDINGS = tuple(table.endings[0] for table in TABLE_FORMATS if table.is_written)
 ZIP_ENDING = ".zip"
-COLLECTION_ENDINGS = (".yml", ".yaml", ".md", ".lu", ".conll", ".iob", ".arrow")
+COLLECTION_ENDINGS = (".yml", ".yaml", ".md", ".lu", ".intent", ".conll", ".iob", ".arrow")
 """Other endings of collections (emu_core.formats.collections), which are recognised by their content."""
 FILE_ENDINGS = (*TABLE_ENDINGS, PLAIN_ENDING, *COLLECTION_ENDINGS, ZIP_ENDING, GZIP_ENDING)
 """Endings of files of sentences, labelled or not."""

@@ -5,7 +5,7 @@ import re
 from typing import Any
 
 from emu_core.data.cleaning import cell_text
-from emu_core.data.wording import shown
+from emu_core.data.wording import listed, shown
 from emu_core.errors import DataError
 from emu_core.formats.limits import MAX_COLUMNS, check_rows
 from emu_core.formats.tables.cells import Cells
@@ -78,7 +78,8 @@ def cells_of_json(value: Any, name: str) -> Cells:
     """
     records: list[Record] = []
     keys: dict[str, None] = {}
-    for record in rows_of_json(value, name):
+    unread: dict[str, None] = {}
+    for record in rows_of_json(value, name, unread):
         records.append(record)
         keys.update(dict.fromkeys(record))
         check_rows(len(records), name)
@@ -86,4 +87,8 @@ def cells_of_json(value: Any, name: str) -> Cells:
             raise DataError(f"{shown(name)} has more than {MAX_COLUMNS:,} different keys; {_FIX}")
     if not keys:
         raise DataError(f"{shown(name)} is JSON with no rows of sentences in it; {_FIX}")
-    return Cells(list(keys), [[cell_text(record.get(key)) for record in records] for key in keys])
+    notes = (
+        f"{shown(name)}, not read, since no sentences are at a usual name: {listed(map(shown, unread), 4)}.",
+    )
+    columns = [[cell_text(record.get(key)) for record in records] for key in keys]
+    return Cells(list(keys), columns, notes=notes if unread else ())

@@ -20,7 +20,8 @@ _VIEWS = (pa.types.is_string_view, pa.types.is_binary_view)
 def parse(payload: bytes, name: str, lists: Collection[str] = ()) -> Cells:
     """Read the columns of a Parquet file as strings, without fixed-size binary and most nested ones.
 
-    A list of strings, such as labels, and an object of strings, such as translations, become JSON text.
+    A list of strings, such as labels, and an object of strings and numbers, such as translations or a label with its
+    score, become JSON text; so does a list of such objects.
 
     Args:
         payload: the file.
@@ -66,13 +67,24 @@ def _is_string(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
+def _is_named(kind: pa.DataType) -> bool:
+    """Return whether it is an object of strings and numbers, such as the name of an intent with its confidence."""
+    if not pa.types.is_struct(kind):
+        return False
+    kinds = [part.type for part in kind.fields]
+    are_plain = all(
+        _is_string(inner) or pa.types.is_integer(inner) or pa.types.is_floating(inner) for inner in kinds
+    )
+    return are_plain and any(map(_is_string, kinds))
+
+
 def _is_read(kind: pa.DataType, is_list_read: bool) -> bool:
     if _is_list(kind):
         inner = kind.value_type
         inner = inner.value_type if pa.types.is_dictionary(inner) else inner
-        return _is_string(inner) or (is_list_read and bool(pa.types.is_integer(inner)))
+        return _is_named(inner) or _is_string(inner) or (is_list_read and bool(pa.types.is_integer(inner)))
     if pa.types.is_struct(kind):
-        return all(_is_string(part.type) for part in kind.fields)
+        return _is_named(kind)
     left_out = (pa.types.is_nested, pa.types.is_fixed_size_binary, pa.types.is_run_end_encoded)
     return not any(test(kind) for test in left_out)
 

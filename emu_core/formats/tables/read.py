@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from emu_core.data.missing import without_missing
 from emu_core.data.wording import counted, shown
 from emu_core.errors import DataError
 from emu_core.formats.encodings import checked_text, encoding_notes, read_lines
@@ -78,7 +79,7 @@ def read_columns(
 
     In a .tsv, gzipped or not, and in any text with `by_tabs`, a line is always a row, and a blank line is a row of
     empty cells. Quotes are part of the text, except those that spreadsheets put round a cell with quotes inside
-    (doubled).
+    (doubled). Errors of spreadsheets are empty cells.
 
     Raises:
         DataError: the file can't be read, has too many rows, or a line has more or fewer cells than the first.
@@ -88,10 +89,10 @@ def read_columns(
         notes = encoding_notes(path.name, frame.attrs.get("encoding", "utf-8"))
         return (
             list(frame.columns),
-            [frame.iloc[:, number].tolist() for number in range(frame.shape[1])],
+            [without_missing(frame.iloc[:, number], "text").tolist() for number in range(frame.shape[1])],
             notes,
         )
-    lines, notes = read_lines(path, path.name)
+    lines, notes = read_lines(path, path.name, are_aligned=True)
     check_rows(len(lines), path.name)
     delimiter = stated_delimiter(lines[0])[0] if len(lines) > 1 else None
     first = 0 if delimiter is None else 1

@@ -36,8 +36,8 @@ def shaped(cells: Cells, name: str) -> Cells:
     """
     if cells.is_first_row and _is_row(cells.header, [Content(column) for column in cells.columns]):
         cells = replace(with_first_row(cells), recognised="Table without a header")
-    elif cells.is_first_row and all(map(operator.contains, cells.columns, cells.header)):
-        cells = _without_headers(cells, name)
+    elif cells.is_first_row:
+        cells = without_headers(cells, name)
     return _by_language(cells, name)
 
 
@@ -50,8 +50,10 @@ def with_first_row(cells: Cells) -> Cells:
     return replace(cells, header=numbered(len(columns)), columns=columns, is_first_row=False)
 
 
-def _without_headers(cells: Cells, name: str) -> Cells:
-    """Return a table without the rows that repeat its header."""
+def without_headers(cells: Cells, name: str) -> Cells:
+    """Return a table without the rows that repeat its header, and a note that counts them."""
+    if not all(map(operator.contains, cells.columns, cells.header)):
+        return cells
     header = tuple(cells.header)
     is_kept = [row != header for row in zip(*cells.columns, strict=True)]
     left_out = is_kept.count(False)

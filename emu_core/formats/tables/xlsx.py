@@ -8,7 +8,7 @@ import io
 import re
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from xml.parsers import expat
 
 from python_calamine import CalamineSheet, CalamineWorkbook, SheetTypeEnum, SheetVisibleEnum, load_workbook
@@ -39,7 +39,7 @@ class _Sheet:
     name: str
     header: list[str]
     rows: Iterator[tuple[int, list[str]]]  # their numbers, and their cells
-    states: Mapping[str, str]  # the language and the split of all rows by the name; "" for none
+    states: Mapping[str, str] = field(default_factory=dict)  # language and split by its name; "" for none
 
     @property
     def columns(self) -> list[str]:
@@ -99,7 +99,7 @@ def _sheets(workbook: CalamineWorkbook, name: str) -> list[_Sheet]:
     if not shown_sheets:
         raise DataError(f"{shown(name)} has no sheet with cells; put the table on its first sheet")
     sheets = []
-    for title, states in zip(shown_sheets, statements(shown_sheets, [""] * len(shown_sheets)), strict=True):
+    for title in shown_sheets:
         rows = _rows(workbook.get_sheet_by_name(title))
         _, header = next(rows, (0, []))
         while header and not header[-1]:
@@ -107,19 +107,28 @@ def _sheets(workbook: CalamineWorkbook, name: str) -> list[_Sheet]:
         if len(header) > MAX_COLUMNS:
             raise DataError(f"{shown(name)} has {len(header):,} columns; keep text, intent and language")
         if header:
-            code = language_code(title)
-            by_name = code if code and is_known(code) else states.by_names
-            sheets.append(_Sheet(title, header, rows, {"language": by_name or "", "split": states.split}))
+            sheets.append(_Sheet(title, header, rows))
     if not sheets:
         raise DataError(f"{shown(name)} has an empty first sheet; put the table there")
-    return sheets
+    return [_stating(sheet, sheets) for sheet in sheets]
+
+
+def _stating(sheet: _Sheet, sheets: Sequence[_Sheet]) -> _Sheet:
+    """Return a sheet with what its name states among those with the same columns; others are no part of its table."""
+    names = [other.name for other in sheets if other.columns == sheet.columns]
+    states = statements(names, [""] * len(names))[names.index(sheet.name)]
+    code = language_code(sheet.name)
+    by_name = code if code and is_known(code) else states.by_names
+    return replace(sheet, states={"language": by_name or "", "split": states.split})
 
 
 def _alike(sheets: Sequence[_Sheet], role: str) -> list[_Sheet]:
-    """Return the sheets whose names state a language or a split, if there are two or more with the same columns."""
-    stating = [sheet for sheet in sheets if sheet.states[role]]
-    is_alike = len(stating) > 1 and all(sheet.columns == stating[0].columns for sheet in stating)
-    return stating if is_alike else []
+    """Return the sheets with the same columns whose names state a language or a split, if there are two or more."""
+    for first in sheets:
+        alike = [sheet for sheet in sheets if sheet.states[role] and sheet.columns == first.columns]
+        if len(alike) > 1:
+            return alike
+    return []
 
 
 def _joined(sheets: Sequence[_Sheet], name: str, notes: tuple[str, ...]) -> Cells:

@@ -16,7 +16,7 @@ import pandas as pd
 
 from emu_core.data.cleaning import clean, stripped
 from emu_core.data.languages import checked_language
-from emu_core.data.reading import OF_INTENTS, ColumnMapping, Reading, checked_reading
+from emu_core.data.reading import ABOUT_INTENTS, Reading, checked_reading
 from emu_core.data.repeats import sentence_groups
 from emu_core.data.sets import LabelledSet
 from emu_core.data.wording import listed, shown
@@ -59,7 +59,7 @@ def read_documents(path: Sources, *, reading: Reading) -> Documents:
             document or a single class.
     """
     reading = checked_reading(reading)
-    reading.refuse("documents are read as they are labelled", *OF_INTENTS)
+    reading.refuse("documents are read as they are labelled", *ABOUT_INTENTS)
     code = checked_language(reading.language or "")
     source, *others = as_sources(path)
     if others:
@@ -67,7 +67,7 @@ def read_documents(path: Sources, *, reading: Reading) -> Documents:
             f"there are {len(others) + 1} files or tables of documents in {code}; give one, or a folder"
         )
     folder = source if isinstance(source, Path) and source.is_dir() else None
-    rows = _from_folder(folder) if folder else _from_table(source, code, reading.mapping)
+    rows = _from_folder(folder) if folder else _from_table(source, code, reading)
     texts = [("\n".join(sentences(text)), label) for text, label in rows]
     filled = [(text, label) for text, label in texts if text]
     classes = {label for _, label in filled}
@@ -195,12 +195,12 @@ def documents_by_language(documents: pd.DataFrame) -> dict[str, tuple[Documents,
     return {code: (parts[0], parts[1]) for code, parts in parts_by_language.items()}
 
 
-def _from_table(
-    path: Path | SourceFile, language: str, mapping: ColumnMapping | None
-) -> list[tuple[str, str]]:
+def _from_table(path: Path | SourceFile, language: str, reading: Reading) -> list[tuple[str, str]]:
     frame = read_table(path if isinstance(path, Path) else path.source, path.name, shaped)
-    columns = guess_columns(frame, mapping)
-    table = apply_columns(frame, columns, required=("text", "intent"), language=language, name=path.name)
+    columns = guess_columns(frame, reading.mapping)
+    table = apply_columns(
+        frame, columns, required=("text", "intent"), language=language, name=path.name, reading=reading
+    )
     labels = stripped(table["intent"])
     if (labels == "").any():
         raise DataError(

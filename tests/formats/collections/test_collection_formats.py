@@ -15,7 +15,7 @@ from emu_core.formats.source_tables import read_tables
 from tests.support.exports import EXPORTS, folder_of, payload_of, rows_of, tables_of, zip_of
 
 # A list of intents in Markdown, and lines of words alone, have nothing that tells them from any other text.
-BY_NAME = ("Bot Framework", "Parallel lines with slots")
+BY_NAME = ("Bot Framework", "Botpress (version 10)", "OVOS", "Parallel lines with slots")
 BY_CONTENT = [title for title in EXPORTS if title not in BY_NAME]
 
 

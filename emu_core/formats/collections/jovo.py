@@ -1,0 +1,41 @@
+"""Jovo's language models, a file for each locale: `models/de.json` of version 4 and of version 3."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from emu_core.formats.collections.document import Document
+from emu_core.formats.collections.rows import Rows
+from emu_core.formats.collections.values import listing, mapping, objects, text_of
+
+_VERSION = "4"
+
+
+def is_model(document: Document) -> bool:
+    """Return whether it has an invocation, or Jovo's version, and intents with phrases."""
+    content = mapping(document.json)
+    is_jovo = "invocation" in content or text_of(content.get("version")).startswith(_VERSION)
+    return is_jovo and any("phrases" in intent for _, intent in _intents(content))
+
+
+def read_model(document: Document, rows: Rows) -> None:
+    """Read the phrases of every intent as they are, with `{entity}` where a value stands."""
+    content = document.json
+    for name, intent in _intents(content):
+        for phrase in listing(intent.get("phrases")):
+            rows.add(text_of(phrase), name)
+    rows.leave_out("phrases of one platform alone", len(_of_platforms(content)))
+
+
+def _intents(content: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield intents with their names: the keys of version 4, and what each states in version 3."""
+    for name, intent in mapping(content.get("intents")).items():
+        yield name, mapping(intent)
+    for intent in objects(content.get("intents")):
+        yield text_of(intent.get("name")), intent
+
+
+def _of_platforms(content: dict[str, Any]) -> list[Any]:
+    """Return the samples of Alexa and the phrases of Dialogflow that a model of version 3 adds to its own."""
+    alexa = mapping(mapping(content.get("alexa")).get("interactionModel")).get("languageModel")
+    samples = [listing(intent.get("samples")) for intent in objects(mapping(alexa).get("intents"))]
+    return sum(samples, objects(mapping(content.get("dialogflow")).get("userSays")))
