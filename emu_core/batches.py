@@ -8,6 +8,7 @@ batch, and comes back as what it was with more columns; an iterator of batches g
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from os import PathLike, fspath
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -17,10 +18,9 @@ import pandas as pd
 import pyarrow as pa
 
 from emu_core.data.languages import language_code
-from emu_core.devices import pick_device
+from emu_core.devices import on_every_machine, pick_device
 from emu_core.encoders.base import FloatArray
 from emu_core.encoders.remembered import opened_encoder
-from emu_core.encoders.specs import RUN_SPEC
 from emu_core.errors import InputError
 
 if TYPE_CHECKING:
@@ -37,7 +37,8 @@ class Embed:
         encoder: what `load_encoder` takes; a folder must be one that every worker can read.
         text: the column of sentences; a missing one is embedded as the empty text.
         vector: the column of the embeddings that is added: `dim` float32 a row, in Arrow a list.
-        device: "auto", "cpu", "cuda:0". Engines show a worker only the devices that it may use.
+        device: "auto", "cpu", "cuda:0". Engines show a worker only the devices that it may use. Vectors are computed in
+            float32, as some workers may have no bfloat16, unless a precision is named: "auto:bf16".
 
     Raises:
         InputError: a batch is none, has no such column of sentences, or has the new column already.
@@ -63,7 +64,7 @@ class Embed:
 
     def _vectors(self, texts: list[str]) -> FloatArray:
         with _OPENING:
-            encoder = opened_encoder(self.encoder, pick_device(self.device))
+            encoder = opened_encoder(self.encoder, pick_device(on_every_machine(self.device)))
         return encoder.encode(texts) if texts else np.empty((0, encoder.dim), dtype=np.float32)
 
 
@@ -75,12 +76,13 @@ class Predict:
     a column of it. A row without a sentence has no intent.
 
     Attributes:
-        run: the folder of a finished run, to use its encoder; None takes `encoder`. Every worker must be able to read
-            it, and the pool.
-        pool: the file or folder of labelled sentences, or "demo".
+        run: a finished run, or its folder, to use its intents and its encoder; None takes `encoder`. Every worker must
+            be able to read it, and the pool.
+        pool: the file or folder of labelled sentences, or "demo"; None takes those that the run was trained with.
         encoder: what `load_encoder` takes.
         n_neighbors: see `IntentClassifier`.
         threshold: see `IntentClassifier`.
+        coverage: see `IntentClassifier`.
         text: the column of sentences.
         language: the column of their languages, if there is one.
         prefix: the beginning of the names of the columns that are added.
@@ -94,17 +96,18 @@ class Predict:
 
     Examples:
         >>> from emu_core.batches import Predict
-        >>> predict = Predict("runs/hotel", "demo")
+        >>> predict = Predict("runs/hotel")
         >>> batch = predict({"text": ["Wo ist der Pool?"], "language": ["de"]})
         >>> batch["intent"].tolist()
         ['pool']
     """
 
-    run: str | Path | None
-    pool: str | Path
+    run: str | PathLike[str] | None
+    pool: str | Path | None = None
     encoder: str = "use"
     n_neighbors: int = 3
     threshold: float | None = None
+    coverage: float | None = None
     text: str = "text"
     language: str = "language"
     prefix: str = ""
@@ -112,7 +115,11 @@ class Predict:
 
     def __post_init__(self) -> None:
         """Refuse a pool of rows, which would be sent to every worker."""
-        if not isinstance(self.pool, str | Path):
+        if self.pool is None and self.run is None:
+            raise InputError(
+                "there are no labels to predict from; name a pool, or a run that has learnt them"
+            )
+        if not isinstance(self.pool, str | Path | None):
             kind = type(self.pool).__name__
             raise InputError(f"the pool is a {kind}; give the name of a file that every worker can read")
 
@@ -137,18 +144,27 @@ class Predict:
         return _with_columns(batch, columns)
 
     def _classifier(self) -> "IntentClassifier":
-        spec = self.encoder if self.run is None else f"{RUN_SPEC}{Path(self.run)}"
+        run, pool = (None if path is None else fspath(path) for path in (self.run, self.pool))
         with _OPENING:
-            return _fitted(spec, str(self.pool), self.n_neighbors, self.threshold, self.device)
+            device = on_every_machine(self.device)
+            return _fitted(self.encoder, run, pool, self.n_neighbors, self.threshold, self.coverage, device)
 
 
 @lru_cache(maxsize=1)
 def _fitted(
-    spec: str, pool: str, n_neighbors: int, threshold: float | None, device: str
+    encoder: str,
+    run: str | None,
+    pool: str | None,
+    n_neighbors: int,
+    threshold: float | None,
+    coverage: float | None,
+    device: str,
 ) -> "IntentClassifier":
-    from emu_core.api.intent_classifier import IntentClassifier  # imports scikit-learn
+    from emu_core.api.predict import classifier_of
+    from emu_core.data.reading import Reading
 
-    return IntentClassifier(spec, n_neighbors=n_neighbors, threshold=threshold, device=device).fit(pool)
+    parameters = {"n_neighbors": n_neighbors, "threshold": threshold, "coverage": coverage, "device": device}
+    return classifier_of(encoder, run, pool, Reading(), parameters)
 
 
 def _names(batch: Any) -> list[str]:

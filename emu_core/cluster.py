@@ -19,14 +19,14 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from emu_core.api.embed import PART, TEXT_COLUMNS, UNDETERMINED
+from emu_core.api.embed import PART, TEXT_COLUMNS
 from emu_core.api.intent_classifier import IntentClassifier
 from emu_core.batches import Embed
 from emu_core.data.cleaning import stripped
-from emu_core.data.languages import checked_language
-from emu_core.data.reading import OF_INTENTS, ColumnMapping, Reading, checked_reading
+from emu_core.data.languages import UNDETERMINED, checked_language
+from emu_core.data.reading import ABOUT_INTENTS, ColumnMapping, Reading, checked_reading
 from emu_core.data.wording import shown
-from emu_core.devices import pick_device
+from emu_core.devices import encoding_precision, on_every_machine, pick_device, with_precision
 from emu_core.encoders.registry import load_encoder
 from emu_core.encoders.specs import RUN_SPEC, joined_spec, parts_of
 from emu_core.errors import DataError, Fix
@@ -62,7 +62,8 @@ def embed_on_cluster(
         out: the folder to write, on a disk that all machines share; it appears when it is complete.
         address: of the cluster, such as "auto" or "head:6379"; None starts one on this machine.
         encoder: what `load_encoder` takes; a run's folder must be one that every machine can read.
-        device: "auto", "cpu", "cuda:0"; with "auto" and GPUs in the cluster, each worker has one of them.
+        device: "auto", "cpu", "cuda:0"; with "auto" and GPUs in the cluster, each worker has one of them. Vectors are
+            computed in float32 unless a precision is named: "auto:bf16".
         reading: columns with unusual names, and the language of rows for which neither a column nor the name of a
             file states one; see `Reading`.
         on_progress: called with (rows done, total), from another thread.
@@ -82,7 +83,7 @@ def embed_on_cluster(
     spec = joined_spec(map(_absolute, parts_of(encoder)))
     sentences = _sentences_of(data, checked_reading(reading))
     dim = load_encoder(spec, device=pick_device(device)).dim  # a wrong one is reported before workers start
-    embed = _EmbedSentences(sentences, Embed(spec, device=device), dim)
+    embed = _EmbedSentences(sentences, Embed(spec, device=on_every_machine(device)), dim)
     return _write(embed, out, address, device, on_progress)
 
 
@@ -117,12 +118,15 @@ def predict_on_cluster(
     Examples:
         >>> from emu_core import IntentClassifier
         >>> from emu_core.cluster import predict_on_cluster
-        >>> classifier = IntentClassifier("run:/shared/runs/hotel").fit("demo")  # doctest: +SKIP
+        >>> classifier = IntentClassifier.from_run("/shared/runs/hotel")  # doctest: +SKIP
         >>> predict_on_cluster(classifier, ["mails"], out="intents", address="auto")  # doctest: +SKIP
         1000000
     """
     if isinstance(classifier.encoder, str):
         classifier = copy(classifier)
+        # Workers encode in the precision of the vectors that this process fitted it on.
+        fitted_in = encoding_precision(pick_device(classifier.device))
+        classifier.device = with_precision(classifier.device, fitted_in)
         classifier.encoder = joined_spec(map(_absolute, parts_of(classifier.encoder)))
     reading = checked_reading(reading)
     if reading.mapping is not None:
@@ -140,12 +144,14 @@ class _Sentences:
         files: their paths, in the order of the rows.
         columns: the column of each role.
         language: that of rows for which nothing else states one.
+        reading: which words stand for missing values.
         stated: what the names of files state, by path, if it counts.
     """
 
     files: tuple[str, ...]
     columns: ColumnMapping
     language: str | None
+    reading: Reading
     stated: Mapping[str, Statement]
 
     @property
@@ -174,7 +180,9 @@ class _Sentences:
         name = "a part of the data" if path is None else path
         frame = cells_of(batch.select(self.column_names), name).frame(name)
         language = states.language(self.language)
-        rows = apply_columns(frame, self.columns, language=language, name=name, required=("text",))
+        rows = apply_columns(
+            frame, self.columns, language=language, name=name, required=("text",), reading=self.reading
+        )
         return rows if self.columns.split else rows.assign(split=states.split)
 
 
@@ -225,7 +233,7 @@ class _Worker:
 
 def _sentences_of(data: Sequence[str | Path], reading: Reading) -> _Sentences:
     """Return the Parquet files among what is named, and their columns, guessed from the first rows."""
-    reading.refuse("these sentences are read as they are labelled", *OF_INTENTS)
+    reading.refuse("these sentences are read as they are labelled", *ABOUT_INTENTS)
     files = [
         file
         for file in source_files([Path(name).absolute() for name in data])
@@ -233,20 +241,34 @@ def _sentences_of(data: Sequence[str | Path], reading: Reading) -> _Sentences:
     ]
     if not files:
         raise DataError(f"{shown(str(data[0]))} holds no Parquet file; convert the data")
-    head = _head(files[0])
-    [table], _ = read_tables([SourceFile(files[0].path, cells_of(head, files[0].path))])
+    files = [file for file in files if _holds_rows(file)] or files[:1]
+    first = files[0]
+    [table], _ = read_tables([SourceFile(first.path, cells_of(_head(first), first.path))])
     columns = guess_columns(table.frame, reading.mapping)
     if table.recognised:
         raise DataError(
-            f"{shown(files[0].path)} is {table.recognised}; give the cluster tables with a sentence a row"
+            f"{shown(first.path)} is {table.recognised}; give the cluster tables with a sentence a row"
         )
-    apply_columns(table.frame, columns, language=None, name=files[0].path, required=("text",))
+    apply_columns(table.frame, columns, language=None, name=first.path, required=("text",))
     code = None if reading.language is None else checked_language(reading.language)
     states = statements([file.path for file in files], [file.around for file in files])
     says_more = any(state.language(code) != code for state in states)
     says_split = columns.split is None and any(state.split for state in states)
     stated = {str(file.source): state for file, state in zip(files, states, strict=True)}
-    return _Sentences(tuple(stated), columns, code, stated if says_more or says_split else {})
+    return _Sentences(tuple(stated), columns, code, reading, stated if says_more or says_split else {})
+
+
+def _holds_rows(file: SourceFile) -> bool:
+    try:
+        return _row_count(str(file.source)) > 0
+    except (OSError, pa.ArrowException) as error:
+        raise _unreadable(file) from error
+
+
+def _unreadable(file: SourceFile) -> DataError:
+    return DataError(
+        f"{shown(file.path)} can't be read as Parquet, which a cluster needs; convert it, or use no cluster"
+    )
 
 
 def _head(file: SourceFile) -> pa.Table:
@@ -258,9 +280,7 @@ def _head(file: SourceFile) -> pa.Table:
     except StopIteration:
         raise DataError(f"{shown(file.path)} has no rows; leave it out") from None
     except (OSError, pa.ArrowException) as error:
-        raise DataError(
-            f"{shown(file.path)} can't be read as Parquet, which a cluster needs; convert it, or use no cluster"
-        ) from error
+        raise _unreadable(file) from error
 
 
 def _write(
@@ -327,7 +347,7 @@ def _row_count(file: str | Path) -> int:
 
 def _run(ray: Any, step: _Step, folder: Path, device: str) -> None:
     resources = ray.cluster_resources()
-    gpus = 0 if device == "cpu" else int(resources.get("GPU", 0))
+    gpus = 0 if device.startswith("cpu") else int(resources.get("GPU", 0))
     workers = gpus or int(resources.get("CPU", 1)) - 1  # a core reads
     sentences, sent = step.sentences, ray.put(step)  # held until the end, for workers that start late
     rows = ray.data.read_parquet(

@@ -138,5 +138,7 @@ def _state(device: str) -> "PartialState":
     from accelerate.utils import parse_flag_from_env
 
     # accelerate joins processes on CPUs only if told to.
-    cpu = device == "cpu" or parse_flag_from_env("ACCELERATE_USE_CPU") or not torch.cuda.is_available()
+    cpu = (
+        device.startswith("cpu") or parse_flag_from_env("ACCELERATE_USE_CPU") or not torch.cuda.is_available()
+    )
     return PartialState(cpu=cpu)

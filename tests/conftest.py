@@ -24,8 +24,12 @@ FIRST = (
 
 
 def pytest_configure() -> None:
-    """Compute on one thread, here and in processes that tests start; two cost a third more on small products."""
+    """Compute on one thread, here and in processes that tests start; two cost a third more on small products.
+
+    Vectors are computed in float32 on every processor, unless a test says otherwise.
+    """
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # before any test imports torch
+    os.environ["EMU_PRECISION"] = "fp32"
 
 
 @pytest.hookimpl(wrapper=True)

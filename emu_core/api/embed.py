@@ -13,10 +13,11 @@ from emu_core.api.inputs import reading_notes
 from emu_core.api.split import splitting_encoder
 from emu_core.data.cleaning import stripped
 from emu_core.data.export_csv import safe_csv
-from emu_core.data.reading import OF_INTENTS, Reading, checked_reading
+from emu_core.data.languages import UNDETERMINED
+from emu_core.data.reading import ABOUT_INTENTS, Reading, checked_reading
 from emu_core.devices import pick_device
 from emu_core.encoders.encode import shared_encode
-from emu_core.encoders.registry import load_encoder
+from emu_core.encoders.registry import load_encoder, precision_notes
 from emu_core.errors import DataError, Fix
 from emu_core.files import disk_fault, whole_file
 from emu_core.formats.in_memory import SENTENCES, Sources
@@ -34,7 +35,6 @@ from emu_core.processes import join_processes
 from emu_core.threads import give_memory_back
 
 TEXT_COLUMNS = ("id", "text", "intent", "language", "split")
-UNDETERMINED = "und"  # ISO 639-2's code for an unknown language
 PART = 8192  # rows in memory at once, and in a row group of the file
 
 
@@ -94,7 +94,7 @@ def embed(
                 encode(rows["text"].tolist())
         return len(frame)
     if on_note is not None:
-        for note in reading_notes(encoder, frame):
+        for note in (*reading_notes(encoder, frame), *precision_notes(encoder, chosen_device)):
             on_note(note)
     with writing(out, schema, PARQUET) as write:
         for rows in in_parts(frame, on_progress):
@@ -124,7 +124,7 @@ def read_inputs(data: Sources, reading: Reading | None = None) -> pd.DataFrame:
         DataError: a file can't be read.
     """
     reading = checked_reading(reading)
-    reading.refuse("these sentences are read as they are labelled", *OF_INTENTS)
+    reading.refuse("these sentences are read as they are labelled", *ABOUT_INTENTS)
     return read(data, SENTENCES, reading=reading, required=("text",)).rows
 
 

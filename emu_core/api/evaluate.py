@@ -5,22 +5,24 @@ from functools import partial
 from typing import Literal, NotRequired, TypedDict
 
 import msgspec
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from emu_core.api.compare import ALL, MOST_COMPARED, divided_as, training_notes
 from emu_core.api.inputs import labelled_set, load_base, reading_notes, runs_of
 from emu_core.data.intent_names import Difference, spelt_as
 from emu_core.data.reading import READING_OPTIONS, Reading, checked_reading
-from emu_core.data.repeats import is_repeat, sentence_groups
+from emu_core.data.repeats import group_numbers, is_repeat, sentence_groups
 from emu_core.data.sets import LabelledSet
 from emu_core.data.wording import counted, listed
 from emu_core.devices import pick_device
 from emu_core.encoders.base import Encoder
-from emu_core.encoders.registry import load_encoder
+from emu_core.encoders.registry import load_encoder, precision_notes
 from emu_core.errors import EmuError, in_words
 from emu_core.evaluation.arrays import Encode, rows_by_language
+from emu_core.evaluation.changes import similar_changes
 from emu_core.evaluation.classifier import logistic_regression
-from emu_core.evaluation.guard import guard
 from emu_core.evaluation.leave_one_out import LeaveOneOut, NeighbourAccuracy, PoolAccuracy, pool_accuracy
 from emu_core.evaluation.projection import stratified_sample
 from emu_core.evaluation.run_metrics import measure_accuracy
@@ -43,9 +45,11 @@ class ClassifierFigures(TypedDict):
     mean: float
 
 
-class GuardFigures(TypedDict):
-    """A `LanguageChange` in JSON: the change of a query language compared with the base encoder."""
+class ChangeFigures(TypedDict):
+    """A `PairedChange` in JSON: the change of a query language compared with the base encoder."""
 
+    base: float
+    specialised: float
     difference: float
     low: float
     high: float
@@ -53,14 +57,14 @@ class GuardFigures(TypedDict):
     queries: int
 
 
-class GuardResult(TypedDict, total=False):
-    """The guard of a run's encoder, or why there is none."""
+class ChangeResult(TypedDict, total=False):
+    """How a run's encoder changed each language, or why that is unknown."""
 
-    guard: dict[str, GuardFigures] | None
-    guard_note: str
+    changes: dict[str, ChangeFigures] | None
+    changes_note: str
 
 
-class Evaluation(GuardResult):
+class Evaluation(ChangeResult):
     """The result of `evaluate`, which explains the keys."""
 
     protocol: Literal["leave-one-out", "pool"]
@@ -106,11 +110,10 @@ def evaluate(
         them, `counts` (queries), `intervals` (95 %, binomial), `left_out` (number of sentences left out) and `notes`
         (sentences on how to read the results, and the findings of the audit). Leave-one-out adds `mean_with_en`, the
         mean of the directions with English on one side, if there are any. A pool adds `by_language` (each query
-        language against the whole pool)
-        and `classifier` (`by_language`, `mean`, `C`; None if the pool has a single intent). For a run's encoder,
-        `guard` has the gain or loss of each query language compared with the base encoder, or is None if that can't be
-        opened, for the reason in `guard_note`. If the pool has none of the queries' intents, nothing is measured:
-        `mean` is None, and a note says why.
+        language against the whole pool) and `classifier` (`by_language`, `mean`, `C`; None if the pool has a single
+        intent). For a run's encoder, `changes` has the gain or loss of each query language compared with the base
+        encoder, or is None if that can't be opened, for the reason in `changes_note`. If the pool has none of the
+        queries' intents, nothing is measured: `mean` is None, and a note says why.
 
     Raises:
         DataError: the data can't be read or measured.
@@ -166,6 +169,7 @@ def evaluate(
     notes += reading_notes(encoder, pd.concat(frames))
     chosen_device = pick_device(device)
     model = load_encoder(encoder, device=chosen_device)
+    notes += precision_notes(encoder, chosen_device)
 
     def measure(model: Encoder) -> NeighbourAccuracy:
         if pooled is None:
@@ -197,7 +201,11 @@ def evaluate(
     elif isinstance(accuracies, LeaveOneOut) and "en" in part.languages:
         out["mean_with_en"] = accuracies.mean_with("en")
     notes += findings
-    return {**out, **_guarded(encoder, chosen_device, measure, accuracies)} if runs else out
+    return (
+        {**out, **_changes_from_base(encoder, chosen_device, measure, accuracies, group_numbers(part.frame))}
+        if runs
+        else out
+    )
 
 
 def _foreign_intents(queries: LabelledSet, pool: LabelledSet) -> list[str]:
@@ -217,16 +225,23 @@ def _foreign_intents(queries: LabelledSet, pool: LabelledSet) -> list[str]:
     ]
 
 
-def _guarded(
-    encoder: str, device: str, measure: Callable[[Encoder], NeighbourAccuracy], accuracies: NeighbourAccuracy
-) -> GuardResult:
-    """Return the guard of what was found with a run's encoder, or why there is none; nothing for a run from scratch."""
+def _changes_from_base(
+    encoder: str,
+    device: str,
+    measure: Callable[[Encoder], NeighbourAccuracy],
+    accuracies: NeighbourAccuracy,
+    groups: NDArray[np.integer],
+) -> ChangeResult:
+    """Return how each language changed from a run's base encoder, or why that is unknown; nothing from scratch."""
     try:
         base = load_base(encoder, device=device)
     except EmuError as error:
         reason = f"the encoder it was trained from can't be opened: {error.message.worded(in_words)}"
-        return {"guard": None, "guard_note": reason}
-    return {} if base is None else {"guard": msgspec.to_builtins(guard(measure(base), accuracies))}
+        return {"changes": None, "changes_note": reason}
+    if base is None:
+        return {}
+    changes = similar_changes(measure(base), accuracies, groups)
+    return {"changes": msgspec.to_builtins(changes.by_language)}
 
 
 def _classifier(queries: LabelledSet, pool: LabelledSet, model: Encoder) -> ClassifierFigures | None:

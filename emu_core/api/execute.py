@@ -5,11 +5,16 @@ from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+
+from emu_core.api.inputs import without_heads
+from emu_core.encoders.base import Encoder
 from emu_core.encoders.registry import load_encoder
 from emu_core.errors import Call, CancelledError, EmuError, Message, RunError, TrainingError
-from emu_core.evaluation.arrays import Encode
-from emu_core.evaluation.run_metrics import HeldOut, Metrics, labelled_metrics, measure_all, parallel_metrics
+from emu_core.evaluation.arrays import Encode, Vectors
+from emu_core.evaluation.run_metrics import HeldOut, Metrics, labelled_metrics, parallel_metrics
 from emu_core.files import disk_fault, remove_partial
+from emu_core.intents.labelled import drawn, fit_intents, measure_all
 from emu_core.methods.registry import parts_of_run
 from emu_core.notebook.training import live_progress
 from emu_core.processes import Processes
@@ -17,6 +22,8 @@ from emu_core.reports.card import write_card
 from emu_core.reports.figures import measured_figures
 from emu_core.runs.checkpoint import Checkpoint
 from emu_core.runs.config import RunConfig
+from emu_core.runs.costs import peak_memory
+from emu_core.runs.intents import StoredIntents, store_intents
 from emu_core.runs.progress import OnProgress, Progress
 from emu_core.runs.run import Run, RunState
 from emu_core.runs.snapshots import BEFORE, Snapshots
@@ -37,6 +44,8 @@ class Hooks:
         cache: folder where FMDA and its baseline keep the frozen encoder's states for other runs on the same sentences;
             None deletes them when the run is finished.
         measures: whether methods measure themselves, which nobody sees of a run that is gone once it is finished.
+        keep_examples: whether the run's folder keeps the labelled sentences, as the reasons for the intents that it
+            names; their vectors and intents stay in any case.
         on_forecast: called before training with the memory that it needs, if that was measured.
         on_audit: called before training with the findings of the audit of files, a sentence each.
         on_outcome: called with what the method returned, for what runs do not store.
@@ -54,6 +63,7 @@ class Hooks:
     checkpoint_s: float = 30.0
     cache: str | Path | None = None
     measures: bool = True
+    keep_examples: bool = True
     on_forecast: OnForecast | None = None
     on_audit: Callable[[Sequence[str]], object] | None = None
     on_outcome: Callable[[Outcome], object] | None = None
@@ -71,7 +81,7 @@ def execute(
         EmuError: the run failed; its status has the message, too.
     """
     hooks = hooks or Hooks()
-    with run.locked() if processes.main else nullcontext():
+    with run.locked() if processes.main else nullcontext(), peak_memory() as megabytes:
         config = run.plan()
         parts = parts_of_run(config)
         teacher = () if config.teacher is None else parts_of_run(config.teacher)
@@ -80,23 +90,23 @@ def execute(
             if processes.main:
                 remove_partial(run.folder)
             progress.phase("loading")
-            held_out = data.labelled.held_out_part() if isinstance(data, LabelledData) else None
-            base: list[HeldOut] = []
+            base: list[Asked] = []
+            # Where labels are learnt, the base encoder's intents are calibrated as those of the trained one will be.
+            is_unchanged = not teacher and all(part.method.fit_frozen for part in parts)
+            seen = trained_on(without_heads(config.encoder)) if is_unchanged else None
             snapshots = Snapshots(run, data, writes=processes.main) if config.snapshots else None
 
             def measure_base(encode: Encode) -> None:
                 if snapshots is not None:
                     snapshots.take(0, BEFORE, encode)
-                if held_out is not None and isinstance(data, LabelledData):
-                    pool = data.learnt_rows(config)
-                    is_learnt = bool(trained_on(config.encoder).rows(pool.frame).any())
-                    base.append(measure_all(held_out, pool, encode, is_learnt=is_learnt))
+                if isinstance(data, LabelledData) and data.labelled.held_out_part() is not None:
+                    base.append(asked_encoder(job, config, job.encoder, encode, known=seen))
 
             job = Job(
                 run=run,
                 config=config,
                 data=data,
-                base=load_encoder(config.encoder, device=config.device) if config.encoder else None,
+                base=load_encoder(config.encoder, device=config.encoder_device) if config.encoder else None,
                 progress=progress,
                 processes=processes,
                 checkpoint=Checkpoint(run.checkpoint, hooks.checkpoint_s),
@@ -113,13 +123,25 @@ def execute(
             if snapshots is not None:
                 # No epochs, or no snapshots of them.
                 if not (snapshots.last and outcome.fitted.selected_epoch):
-                    snapshots.take(snapshots.last + 1, "trained", outcome.encode)
+                    snapshots.take_trained(outcome.encode)
                 snapshots.finish()
             progress.phase("evaluating")
+            trained = None
+            if isinstance(data, LabelledData) and len(data.learnt_rows(config)):
+                trained = asked_encoder(
+                    job,
+                    config,
+                    outcome.encoder,
+                    outcome.encode,
+                    plain=outcome.plain,
+                    known=seen,
+                    before=base[0] if base else None,
+                )
             metrics = replace(
-                _measured(data, config, base[0] if base else None, outcome),
+                _measured(data, base[0].held_out if base else None, trained, outcome),
                 selected_epoch=outcome.fitted.selected_epoch,
                 seconds=round(progress.seconds, 1),
+                peak_memory_mb=round(megabytes(), 1),
             )
             progress.phase("saving")
             if processes.main:
@@ -133,12 +155,79 @@ def execute(
                     known = known.with_those_of(trained_on(other))
                 if isinstance(job.data, LabelledData):
                     known = known.joined(job.data.learnt_sentences(job.config))
-                _finish(run, outcome, known, metrics, progress)
+                _finish(run, outcome, known, metrics, progress, None if trained is None else trained.intents)
     return run
 
 
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """An encoder, and the intent model on it, asked for the held-out sentences.
+
+    Attributes:
+        intents: the model, and the sentences that it is fitted on; None without labelled sentences.
+        vectors: (P, dim), theirs.
+        held_out: what is measured; None if nothing is held out.
+    """
+
+    intents: StoredIntents | None
+    vectors: Vectors
+    held_out: HeldOut | None
+
+
+def asked_encoder(
+    job: Job,
+    config: RunConfig,
+    encoder: Encoder,
+    encode: Encode,
+    *,
+    plain: Encode | None = None,
+    known: TrainedOn | None = None,
+    before: Asked | None = None,
+) -> Asked:
+    """Fit the intent model of a run on an encoder, and ask both for the held-out sentences.
+
+    Args:
+        job: of the run.
+        config: that of the run, which names the languages whose labels are used; a student's job names none.
+        encoder: the base encoder, or the trained one.
+        encode: its `encode`.
+        plain: that of its `without_head`; None makes one.
+        known: the sentences that it has learnt, which are not held out; None for all that the run learns.
+        before: the base encoder. Where the vectors are still the same, so is the model.
+    """
+    data, bare = job.labelled_data, encoder.without_head
+    held_out, labelled = data.labelled.held_out_part(), drawn(data.learnt_rows(config))
+    plain = encode if bare is encoder else plain or job.encode_with(bare)
+    vectors: Vectors = np.empty((0, bare.dim), np.float32)
+    asked = None if held_out is None else plain(held_out.frame["text"].tolist())
+    intents: StoredIntents | None = None
+    if len(labelled):
+        vectors = plain(labelled.frame["text"].tolist())
+        if before is not None and np.array_equal(vectors, before.vectors):
+            intents = before.intents
+        else:
+            seen = np.ones(len(labelled), dtype=bool) if known is None else known.rows(labelled.frame)
+            model = fit_intents(
+                labelled,
+                plain,
+                vectors=vectors,
+                asked=np.flatnonzero(~seen),
+                dims=bare.part_dims,
+                languages=bare.languages,
+                unseen=held_out,
+                unseen_vectors=asked,
+                compact=True,
+            )
+            intents = StoredIntents(model, labelled)
+    if held_out is None or asked is None:
+        return Asked(intents, vectors, None)
+    model_of_run = None if intents is None else intents.model
+    moved = asked if bare is encoder else encode(held_out.frame["text"].tolist())
+    return Asked(intents, vectors, measure_all(held_out, labelled, moved, model_of_run, asked))
+
+
 def _measured(
-    data: LabelledData | ParallelData, config: RunConfig, base: HeldOut | None, outcome: Outcome
+    data: LabelledData | ParallelData, base: HeldOut | None, trained: "Asked | None", outcome: Outcome
 ) -> Metrics:
     """Return what the method measured, the warnings, and the figures of the trained and of the base encoder."""
     warnings = outcome.fitted.warnings
@@ -148,18 +237,28 @@ def _measured(
             warnings=tuple(dict.fromkeys([*data.tasks.notes, *warnings])),
             measured_on="the test pairs" if data.test else "pairs held out, which chose the epoch",
         )
-    held_out = data.labelled.held_out_part()
-    specialised = None
-    if held_out is not None:
-        pool, is_learnt = data.learnt_rows(config), bool(config.train_languages)
-        specialised = measure_all(held_out, pool, outcome.encode, is_learnt=is_learnt)
+    held_out, specialised = data.labelled.held_out_part(), None
+    if trained is not None:
+        specialised = trained.held_out
+    elif held_out is not None:  # without labels, nothing is predicted
+        vectors = outcome.encode(held_out.frame["text"].tolist())
+        specialised = measure_all(held_out, held_out, vectors, None)
     metrics = labelled_metrics(outcome.metrics, base, specialised)
     return replace(metrics.with_figures(measured_figures(base, specialised)), warnings=warnings)
 
 
-def _finish(run: Run, outcome: Outcome, known: TrainedOn, metrics: Metrics, progress: Progress) -> None:
-    """Write encoder, the sentences it was trained on, metrics, card and final status, and delete the data."""
+def _finish(
+    run: Run,
+    outcome: Outcome,
+    known: TrainedOn,
+    metrics: Metrics,
+    progress: Progress,
+    intents: StoredIntents | None,
+) -> None:
+    """Write encoder, the sentences it was trained on, intents, metrics, card and final status, and delete the data."""
     store_outcome(run, outcome, metrics, known)
+    if intents is not None:
+        store_intents(run, intents, keep_examples=run.config().keep_examples)
     write_card(run)
     progress.end(RunState.FINISHED, Message(" ".join(outcome.fitted.warnings)))
     run.delete_training()

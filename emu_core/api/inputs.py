@@ -10,16 +10,19 @@ import pandas as pd
 from emu_core.data.languages import language_code
 from emu_core.data.reading import Reading, checked_reading
 from emu_core.data.sets import LabelledSet, UnlabelledSet
-from emu_core.data.wording import shown
+from emu_core.data.wording import kind_of, shown
 from emu_core.devices import pick_device
 from emu_core.encoders.base import Encoder, FloatArray
+from emu_core.encoders.estimators import HoldsEncoder, estimator_spec, is_estimator, open_held
 from emu_core.encoders.joined import JoinedEncoder
 from emu_core.encoders.reading import languages_note, long_texts
 from emu_core.encoders.registry import available_encoders, load_encoder, open_tokens
-from emu_core.encoders.specs import RUN_SPEC, is_run, parts_of
-from emu_core.errors import EncoderError, RunError
+from emu_core.encoders.specs import RUN_SPEC, is_run, joined_spec, parts_of
+from emu_core.errors import EncoderError, InputError, RunError
 from emu_core.formats.in_memory import Sources
-from emu_core.formats.labelled import read_labelled, read_unlabelled
+from emu_core.formats.labelled import read_labelled, read_unlabelled, with_descriptions
+from emu_core.methods.registry import method_named
+from emu_core.runs.config import Plan, RunTask
 from emu_core.runs.run import Run, RunState
 
 
@@ -43,9 +46,12 @@ def labelled_set(
     """
     reading = checked_reading(reading)
     if isinstance(data, LabelledSet):
-        unused = [name for name in ("mapping", "language", "merge_intents") if name not in elsewhere]
+        unused = [
+            name for name in ("mapping", "language", "merge_intents", "missing") if name not in elsewhere
+        ]
         reading.refuse("a labelled set is read already", *unused)
-        return data.with_no_intents(reading.no_intents, reading.real_intents), ()
+        whole = data.with_no_intents(reading.no_intents, reading.real_intents)
+        return with_descriptions(whole, reading), ()
     labelled, audit = read_labelled(data, reading=reading)
     return labelled, tuple(audit.summary(learns_intents=learns_intents))
 
@@ -70,17 +76,48 @@ def finished_run(source: Run | str | Path, purpose: str) -> Run:
     return run
 
 
+EncoderSource = Run | str | Path | HoldsEncoder
+
+
 def open_encoder_of(
-    source: Run | str | Path, purpose: str, *, device: str = "cpu"
+    source: EncoderSource, purpose: str, *, device: str = "cpu:fp32"
 ) -> tuple[Encoder, Run | None]:
-    """Open the encoder of a finished run, given itself or its folder, or the one that a spec names.
+    """Open the encoder of a finished run, of a fitted estimator, or of either's folder, or the one that a spec names.
+
+    Args:
+        source: the run, the estimator, the folder or the spec.
+        purpose: what its encoder is for.
+        device: by default in float32, as an export is.
 
     Returns:
-        The encoder, and the run, or None for a spec.
+        The encoder, and the run, or None for anything else.
 
     Raises:
-        RunError: the run is not finished; `purpose` is what its encoder is for.
+        RunError: the run is not finished.
+        InputError: the folder of an estimator is damaged, or the source is none.
         EncoderError: as `load_encoder`.
+    """
+    if isinstance(source, HoldsEncoder):
+        return open_held(source, device), None
+    if not isinstance(source, str | Path | Run):
+        raise InputError(
+            f"{kind_of(source)} has no encoder to {purpose}; give a run, a fitted SpecialisedEncoder or "
+            "IntentClassifier, a folder of these, or the name of an encoder"
+        )
+    spec, run = spec_of(source, purpose)
+    return load_encoder(spec, device=device), run
+
+
+def spec_of(source: Run | str | Path, purpose: str) -> tuple[str, Run | None]:
+    """Return the spec of a finished run's encoder with the run, of a saved estimator's, or an encoder's spec as it is.
+
+    Args:
+        source: the run, its folder, that of an estimator, or the spec.
+        purpose: what the encoder is for.
+
+    Raises:
+        RunError: the run is not finished.
+        InputError: the estimator's folder is damaged.
     """
     specs = [RUN_SPEC, *(info.spec for info in available_encoders())]
     if isinstance(source, str) and any(
@@ -88,9 +125,11 @@ def open_encoder_of(
         for spec in specs
         for part in parts_of(source)[:1]
     ):
-        return load_encoder(source, device=device), None
+        return source, None
+    if is_estimator(folder := Path(source)):
+        return estimator_spec(folder.resolve()), None
     run = finished_run(source, purpose)
-    return load_encoder(f"{RUN_SPEC}{run.folder}", device=device), run
+    return f"{RUN_SPEC}{run.folder}", run
 
 
 def run_of(spec: str) -> Run | None:
@@ -166,3 +205,19 @@ def lazy_encode(spec: str, device: str) -> Callable[[Sequence[str]], FloatArray]
     """Return the `encode` of an encoder that is loaded by the first call."""
     model = cache(lambda: load_encoder(spec, device=pick_device(device)))
     return lambda texts: model().encode(texts)
+
+
+def without_heads(spec: str) -> str:
+    """Return the spec of an encoder that has learnt what the vectors of `Encoder.without_head` have."""
+    bare = []
+    for part in parts_of(spec):
+        plans: Sequence[Plan] = ()
+        if part.startswith(RUN_SPEC):
+            with suppress(RunError):  # the folder has only an encoder
+                plan = Run(Path(part.removeprefix(RUN_SPEC))).plan()
+                plans = plan.by_part() if plan.teacher is None else ()
+        has_heads = plans and all(
+            plan.task is RunTask.TRAIN and method_named(plan.method).fit_frozen for plan in plans
+        )
+        bare += [without_heads(plan.encoder) for plan in plans] if has_heads else [part]
+    return joined_spec(bare)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, Self
@@ -13,34 +14,52 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from emu_core.api.embed import UNDETERMINED, in_parts, sentence_rows, writing
-from emu_core.api.inputs import encoder_title, labelled_set, languages_of, reading_notes, runs_of
-from emu_core.api.labelled_texts import WITHOUT_INTENTS, labelled_texts, spoken_codes
-from emu_core.data.held_texts import Texts, texts_of
-from emu_core.data.languages import language_code, language_name, ordered
-from emu_core.data.reading import Reading
-from emu_core.data.repeats import sentence_groups
+from emu_core.api.embed import in_parts, sentence_rows, writing
+from emu_core.api.inputs import (
+    encoder_title,
+    finished_run,
+    labelled_set,
+    languages_of,
+    reading_notes,
+    runs_of,
+    without_heads,
+)
+from emu_core.api.labelled_texts import WITHOUT_INTENTS, labelled_texts
+from emu_core.data.held_texts import Texts, spoken_codes, texts_of
+from emu_core.data.languages import UNDETERMINED, language_code, language_name, ordered
+from emu_core.data.reading import DescribedIntents, Reading
 from emu_core.data.sets import LabelledSet
-from emu_core.data.wording import listed
+from emu_core.data.wording import kind_of, listed, shown
 from emu_core.devices import pick_device
-from emu_core.encoders.base import FloatArray
-from emu_core.encoders.remembered import opened_encoder
-from emu_core.errors import InputError, RunError
+from emu_core.encoders.base import Encoder, FloatArray
+from emu_core.encoders.estimators import HoldsEncoder
+from emu_core.encoders.registry import precision_notes
+from emu_core.encoders.remembered import opened_encoder, remembered_vectors
+from emu_core.encoders.specs import RUN_SPEC
+from emu_core.errors import DataError, Fix, InputError, RunError
 from emu_core.evaluation.arrays import Vectors
-from emu_core.evaluation.vector_classifier import LEAST_ASKED, NO_INTENT, PredictionFacts, VectorClassifier
+from emu_core.formats.descriptions import read_intents
 from emu_core.formats.in_memory import Sources, are_sentences
+from emu_core.intents.labelled import fit_intents
+from emu_core.intents.model import LEAST_ASKED, LEAST_UNLABELLED, NO_INTENT, PredictionFacts
+from emu_core.intents.names import have_letters
 from emu_core.notebook.predictions import Predictions
+from emu_core.runs.intents import load_intents
+from emu_core.runs.run import Run
 from emu_core.runs.trained_on import TrainedOn, trained_on, trained_rows
 from emu_core.threads import give_memory_back
 
+_NO_NUMBER = -1  # stands for no known intent where intents are numbers
+MOST_UNLABELLED = 500  # sentences of a language from which it is calibrated
+BETWEEN = " | "  # the intents that a sentence may have
 OF_A_NEIGHBOUR = ("text", "intent", "language", "cosine")
 
 
 class IntentClassifier(ClassifierMixin, BaseEstimator):
     """Predicts the intents of sentences, in any language that the encoder knows, from labelled sentences.
 
-    It chooses on held-out labelled sentences whether the nearest of them decide, a regression, or both, and calibrates
-    how far its answers hold; see `VectorClassifier`.
+    What decides are a regression, the nearest labelled sentences, and the words of the intents' names, which it weighs
+    on held-out labelled sentences, and calibrates how far its answers hold; see `emu_core.intents.model.IntentModel`.
 
     Args:
         encoder: what `load_encoder` takes, `run:DIR` for a run's specialised encoder; or a transformer from sentences
@@ -48,15 +67,16 @@ class IntentClassifier(ClassifierMixin, BaseEstimator):
         n_neighbors: number of nearest labelled sentences to return with each prediction.
         threshold: a sentence has no known intent if the cosine of its nearest sentence is lower; None learns on the
             labelled sentences what one of a known intent looks like, -1 switches it off.
+        coverage: share of sentences whose intent is to be among the `intents` that `explain` adds then, such as .9.
         reject_option: what `predict` returns for a sentence with no known intent; None always returns the most likely
-            intent. Sentences that are labelled so are examples of those with none. Where intents are numbers, a text
-            is not returned either: give a number, such as -1.
+            intent. Sentences that are labelled so are examples of those with none. Where intents are numbers, -1 is
+            returned instead of a text.
         device: "auto", "cpu", "cuda:0".
 
     Attributes:
         classes_: the intents, sorted.
         pool_: the labelled set of the sentences that predictions are made from.
-        classifier_: the `VectorClassifier` fitted on its vectors, with rule, threshold and calibration.
+        classifier_: the `IntentModel` fitted on its vectors, with what decides, threshold and calibration.
         encoder_: the fitted transformer, if `encoder` is one.
         notes_: sentences on how to read the results.
 
@@ -76,12 +96,14 @@ class IntentClassifier(ClassifierMixin, BaseEstimator):
         *,
         n_neighbors: int = 3,
         threshold: float | None = None,
+        coverage: float | None = None,
         reject_option: Any = NO_INTENT,
         device: str = "auto",
     ) -> None:
         self.encoder = encoder
         self.n_neighbors = n_neighbors
         self.threshold = threshold
+        self.coverage = coverage
         self.reject_option = reject_option
         self.device = device
 
@@ -96,6 +118,7 @@ class IntentClassifier(ClassifierMixin, BaseEstimator):
         X: Any,  # noqa: N803 - as in all of scikit-learn
         y: Any = None,
         *,
+        intents: DescribedIntents | None = None,
         languages: str | Sequence[str] | None = None,
         groups: Sequence[Any] | None = None,
     ) -> Self:
@@ -104,6 +127,8 @@ class IntentClassifier(ClassifierMixin, BaseEstimator):
         Args:
             X: P sentences; without `y`, labelled sentences as `read_labelled` takes them: files, "demo", a DataFrame.
             y: P intents, texts or whole numbers.
+            intents: descriptions of intents, in any language, instead of the words of their names; also of some without
+                a labelled sentence. A dict, or a table with the columns intent and description.
             languages: the language of all sentences or, with `y`, of each, by which answers are then calibrated.
             groups: with `y`, the same value for translations of each other, which are held out together.
 
@@ -120,19 +145,24 @@ class IntentClassifier(ClassifierMixin, BaseEstimator):
                 raise InputError(
                     "groups, and languages of each sentence, go with y; put them into columns of X"
                 )
-            return self.fit_labelled(labelled_set(X, Reading(language=languages))[0])
+            return self.fit_labelled(labelled_set(X, Reading(language=languages))[0], intents=intents)
         self._check_parameters()
         rejected = [] if self.reject_option is None else [str(self.reject_option)]
         given = labelled_texts(X, y, languages=languages, groups=groups, no_intents=rejected)
-        self._fit(given.labelled)
+        self._fit(given.labelled, intents)
         self.pool_rows_ = given.rows
         self._name_classes(given.classes, given.class_of)
+        if self._rejection == _NO_NUMBER and _NO_NUMBER in self.classes_:
+            raise InputError(
+                f"{_NO_NUMBER} is an intent, and stands for no known intent, too; give reject_option another number"
+            )
         return self
 
     def fit_labelled(
         self,
         labelled: LabelledSet,
         *,
+        intents: DescribedIntents | None = None,
         vectors: Vectors | None = None,
         none_vectors: Vectors | None = None,
         asked: NDArray[np.intp] | None = None,
@@ -141,7 +171,9 @@ class IntentClassifier(ClassifierMixin, BaseEstimator):
 
         Args:
             labelled: P sentences with intents, and M with none of them.
-            vectors: (P, dim), the encoder's vectors for the sentences with intents, if they are known already.
+            intents: as for `fit`.
+            vectors: (P, dim), the encoder's vectors for the sentences with intents, if they are known already. Without
+                them, those of the encoder before a head moves them (`Encoder.without_head`) are taken.
             none_vectors: (M, dim), those for the others.
             asked: rows that may be held out; None takes those that the encoder was not trained on.
 
@@ -151,11 +183,21 @@ class IntentClassifier(ClassifierMixin, BaseEstimator):
             RunError: the run's folder is damaged.
         """
         self._check_parameters()
-        self._fit(labelled, vectors, none_vectors, asked)
+        self._fit(labelled, intents, vectors, none_vectors, asked)
         self.pool_rows_ = np.arange(len(labelled))
-        intents = labelled.intents
-        self._name_classes(np.array(intents), {intent: position for position, intent in enumerate(intents)})
+        names = labelled.intents
+        self._name_classes(np.array(names), {intent: position for position, intent in enumerate(names)})
         return self
+
+    def _described(self, intents: DescribedIntents | None) -> dict[str, str]:
+        """Return the descriptions by the names of intents. Raises InputError where one stands for no known intent."""
+        described = {} if intents is None else read_intents(intents, fewest=0)
+        for intent in described:
+            if self.reject_option is not None and intent == str(self.reject_option):
+                raise InputError(
+                    f"{shown(intent)!r} is described, and stands for no known intent; leave it out"
+                )
+        return described
 
     def _check_parameters(self) -> None:
         count, threshold = self.n_neighbors, self.threshold
@@ -163,15 +205,23 @@ class IntentClassifier(ClassifierMixin, BaseEstimator):
             raise InputError(f"can't look for {count!r} neighbours; choose 1 or more")
         if threshold is not None and not (isinstance(threshold, Real) and -1 <= threshold <= 1):
             raise InputError(f"the threshold {threshold!r} is no cosine; choose one from -1 (never) to 1")
+        if self.coverage is not None and not (isinstance(self.coverage, Real) and 0 < self.coverage < 1):
+            raise InputError(
+                f"can't cover a share of {self.coverage!r}; choose one above 0 and below 1, such as 0.9"
+            )
 
     def _fit(
         self,
         labelled: LabelledSet,
+        descriptions: DescribedIntents | None = None,
         vectors: Vectors | None = None,
         none_vectors: Vectors | None = None,
         asked: NDArray[np.intp] | None = None,
     ) -> None:
-        self.pool_ = labelled
+        self.pool_ = labelled = labelled.described(self._described(descriptions))
+        self._moves = (
+            vectors is not None
+        )  # whether sentences are encoded with the head, as these vectors were
         frame, of_none = labelled.frame, labelled.none_of_these
         if not isinstance(self.encoder, str):
             self.encoder_ = _fitted(self.encoder, labelled)
@@ -182,27 +232,35 @@ class IntentClassifier(ClassifierMixin, BaseEstimator):
             vectors = self._encode_all(frame)
         if none_vectors is None and len(of_none):
             none_vectors = self._encode_all(of_none)
-        groups = sentence_groups(labelled.all_rows())
-        languages = _known_languages(frame["language"])
-        self.classifier_ = VectorClassifier().fit(
-            vectors,
-            frame["intent"].tolist(),
-            groups[: len(frame)],
-            languages=languages,
+        encoder = self._opened()
+        self.classifier_ = fit_intents(
+            labelled,
+            self._encode if encoder is None else partial(remembered_vectors, encoder),
+            vectors=vectors,
+            none_vectors=none_vectors,
             asked=asked,
             threshold=self.threshold,
-            none=none_vectors,
-            none_ids=groups[len(frame) :],
+            dims=() if encoder is None else encoder.part_dims,
+            languages=() if encoder is None else encoder.languages,
         )
         del vectors, none_vectors
         give_memory_back()
-        spoken = frame.assign(language=languages)
+        spoken = frame.assign(language=_known_languages(frame["language"]))
         self.notes_ = (*self._notes(len(asked), unknown), *self._reading_notes(spoken))
 
     def _name_classes(self, classes: NDArray[Any], class_of: dict[str, int]) -> None:
-        """Store the classes, and the position among them of each of the classifier's intents."""
-        self.classes_ = classes
-        self._class_numbers = np.array([class_of[intent] for intent in self.classifier_.intents_])
+        """Store the classes, sorted, and the position among them of each of the classifier's intents.
+
+        Args:
+            classes: those with a sentence.
+            class_of: the position among them of each of these intents.
+        """
+        more = [intent for intent in self.classifier_.intents_ if intent not in class_of]
+        numbers = class_of | {intent: len(classes) + rank for rank, intent in enumerate(more)}
+        classes = np.concatenate([classes, _as_classes(more, classes)])
+        order = np.argsort(classes, kind="stable")
+        self.classes_ = classes[order]
+        self._class_numbers = np.argsort(order)[[numbers[intent] for intent in self.classifier_.intents_]]
 
     def _trained_rows(self) -> tuple[NDArray[np.bool_], str]:
         """Return whether the encoder was trained on each sentence, (P,), and what does not say on which it was.
@@ -212,8 +270,9 @@ class IntentClassifier(ClassifierMixin, BaseEstimator):
         """
         frame = self.pool_.frame
         if isinstance(self.encoder, str):
-            known = trained_on(self.encoder)
-            seen, unknown = trained_rows(self.encoder, self.pool_)
+            spec = self.encoder if self._moves else without_heads(self.encoder)
+            known = trained_on(spec)
+            seen, unknown = trained_rows(spec, self.pool_)
         else:
             known = getattr(self.encoder_, "trained_on_", TrainedOn(np.empty(0, np.uint64)))
             seen, unknown = known.rows(frame), known.unknown
@@ -232,9 +291,36 @@ class IntentClassifier(ClassifierMixin, BaseEstimator):
             return languages_of(self.encoder) if runs_of(self.encoder) else ()
         return ()
 
-    def _encode(self, texts: Sequence[str]) -> FloatArray:
+    def _opened(self) -> Encoder | None:
+        """Return the encoder, without a head unless vectors were given; None if it is a transformer."""
+        if not isinstance(self.encoder, str):
+            return None
+        encoder = opened_encoder(self.encoder, pick_device(self.device))
+        return encoder if self._moves else encoder.without_head
+
+    def held_encoder(self) -> str | Encoder:
+        """Return the encoder that the parameter `encoder` names, or that of the fitted transformer.
+
+        It has none of the intents: what names those is `classifier_`.
+
+        Raises:
+            NotFittedError: the classifier is not fitted.
+            InputError: the transformer is not one of Emu.
+        """
+        check_is_fitted(self)
         if isinstance(self.encoder, str):
-            return opened_encoder(self.encoder, pick_device(self.device)).encode(texts)
+            return self.encoder
+        if not isinstance(self.encoder_, HoldsEncoder):
+            raise InputError(
+                f"the classifier takes its vectors from {kind_of(self.encoder_)}, which has no encoder of Emu; export "
+                "that by its own means"
+            )
+        return self.encoder_.held_encoder()
+
+    def _encode(self, texts: Sequence[str]) -> FloatArray:
+        encoder = self._opened()
+        if encoder is not None:
+            return encoder.encode(texts)
         return np.asarray(self.encoder_.transform(list(texts)), dtype=np.float32)
 
     def _encode_all(self, frame: pd.DataFrame) -> Vectors:
@@ -250,11 +336,18 @@ class IntentClassifier(ClassifierMixin, BaseEstimator):
 
     def _reading_notes(self, sentences: pd.DataFrame) -> tuple[str, ...]:
         spec = self.encoder if isinstance(self.encoder, str) else getattr(self.encoder_, "encoder", None)
-        return reading_notes(spec, sentences) if isinstance(spec, str) else ()
+        if not isinstance(spec, str):
+            return ()
+        return *reading_notes(spec, sentences), *precision_notes(spec, pick_device(self.device))
 
     def _notes(self, asked: int, unknown: str) -> Iterator[str]:
         count = len(self.pool_)
-        if asked < LEAST_ASKED < count:
+        if unseen := self.classifier_.unseen_:
+            yield (
+                "The run was trained on these labelled sentences: accuracy, confidence and threshold are those of "
+                f"{unseen:,} that it held out."
+            )
+        if asked < LEAST_ASKED < count and not unseen:
             yield (
                 f"The run was trained on these labelled sentences{f', all but {asked}' if asked else ''}, so there is "
                 "no confidence and no threshold; add labelled sentences that it was not trained on, or set a threshold."
@@ -282,15 +375,16 @@ class IntentClassifier(ClassifierMixin, BaseEstimator):
         chosen = self.classifier_
         return {
             "pool": len(self.pool_),
+            "names": chosen.names_that_count,
             "rule": chosen.rule_.value,
-            "votes": chosen.votes_,
             "accuracy": chosen.accuracy_,
             "threshold": chosen.threshold_,
             "threshold_is_cosine": chosen.by_cosine_,
             "threshold_is_given": self.threshold is not None,
             "new_found": chosen.new_found_,
-            "none_of_these": len(self.pool_.none_of_these),
+            "none_of_these": chosen.none_of_these,
             "none_found": chosen.none_found_,
+            "adapted": list(chosen.adapted_languages),
             "notes": list(self.notes_),
         }
 
@@ -300,48 +394,132 @@ class IntentClassifier(ClassifierMixin, BaseEstimator):
         Args:
             languages: codes; "" for unknown ones, on which there is no note.
         """
-        known = self.pool_.languages
-        calibrated = known if len(known) == 1 else self.classifier_.languages_
-        rest = ordered({code for code in languages if language_code(code)} - set(calibrated))
-        if self.classifier_.accuracy_ is None or not rest:
+        model, notes = self.classifier_, list[str]()
+        asked = {code for code in languages if language_code(code)}
+        strange = ordered(asked & set(model.strange_languages))
+        rest = ordered(asked - {*model.calibrated_languages, *model.adapted_languages, *strange})
+        if model.accuracy_ is None:
             return ()
-        return (
-            f"The labelled sentences do not suffice to calibrate {listed(map(language_name, rest), 6)}: confidence and "
-            f"threshold there are those of all labelled sentences together, and hold less well.",
-        )
+        if rest:
+            notes.append(
+                f"The labelled sentences do not suffice to calibrate {listed(map(language_name, rest), 6)}: confidence "
+                "there is that of all labelled sentences together, the threshold is what built-in translations let "
+                f"expect, and both hold less well. A language is calibrated by {LEAST_UNLABELLED} or more unlabelled "
+                "sentences to adapt to, or by labels in it: 50 make its answers more accurate, too."
+            )
+        if strange:
+            notes.append(
+                f"The sentences in {listed(map(language_name, strange), 6)} are about something else than the labelled "
+                "ones, so that the threshold is not lowered for them."
+            )
+        return tuple(notes)
 
-    def predict(self, X: Texts, *, languages: str | Sequence[str] = ()) -> NDArray[Any]:  # noqa: N803
+    def adapt(
+        self,
+        X: Texts,  # noqa: N803
+        languages: str | Sequence[str] | None,
+        *,
+        vectors: Vectors | None = None,
+    ) -> Self:
+        """Calibrate the classifier for the languages of unlabelled sentences; see `IntentModel.adapted`.
+
+        Args:
+            X: N sentences, `emu_core.intents.model.LEAST_UNLABELLED` or more of a language; of more than
+                `MOST_UNLABELLED`, so many are drawn.
+            languages: the language of all of them, or of each, as for `predict`.
+            vectors: (N, dim), if they are known already; see `explain`.
+
+        Returns:
+            The classifier itself.
+
+        Raises:
+            DataError: these are no sentences, or one has no vector.
+        """
+        check_is_fitted(self)
+        texts = np.array(texts_of(X), dtype=object)
+        spoken = np.array(spoken_codes(languages, len(texts)), dtype=object)
+        draw, unlabelled = np.random.default_rng(0), dict[str, Vectors]()
+        for code in sorted(set(spoken) - {""}):
+            of_language = np.flatnonzero(spoken == code)
+            distinct = of_language[np.unique(texts[of_language], return_index=True)[1]]
+            if len(distinct) >= LEAST_UNLABELLED:
+                rows = distinct[draw.permutation(len(distinct))[:MOST_UNLABELLED]]
+                unlabelled[code] = self._encode(texts[rows].tolist()) if vectors is None else vectors[rows]
+        self.classifier_ = self.classifier_.adapted(unlabelled)
+        return self
+
+    @classmethod
+    def from_run(cls, run: Run | str | Path, **parameters: Any) -> Self:
+        """Return the classifier of a finished run, whose intent model the run's folder holds.
+
+        Args:
+            run: the run, or its folder.
+            **parameters: see `IntentClassifier`; there is no `encoder`, and a `threshold` needs labelled sentences.
+
+        Raises:
+            DataError: there is a threshold, or a parameter is out of range.
+            RunError: the run has no intent model, or it is damaged.
+        """
+        if parameters.get("threshold") is not None:
+            raise DataError("a run's intents have their own threshold; leave it out, or give ", Fix("pool"))
+        folder = Path(run)
+        stored = load_intents(finished_run(folder, "predict with"))
+        self = cls(f"{RUN_SPEC}{folder}", **parameters)
+        self.device = Run(folder).config().device_of_intents(self.device)
+        self._check_parameters()
+        self.pool_, self.classifier_, self._moves = stored.labelled, stored.model, False
+        self.pool_rows_ = np.arange(len(stored.labelled))
+        names = stored.model.intents_
+        order = np.argsort(np.array(names, dtype=object), kind="stable")
+        self.classes_ = np.array(names)[order]
+        self._class_numbers = np.argsort(order)
+        asked = 0 if stored.model.accuracy_ is None else len(stored.labelled)
+        self.notes_ = tuple(self._notes(asked, ""))
+        return self
+
+    def predict(self, X: Texts, *, languages: str | Sequence[str] | None = ()) -> NDArray[Any]:  # noqa: N803
         """Return the intent of each of N sentences, (N,), or the `reject_option` for one with no known intent.
 
         Args:
-            X: N sentences: a list, a Series or an array of strings.
-            languages: the language of all sentences or of each, "" for an unknown one, by which answers are calibrated.
+            X: N sentences: a list, a Series or an array of strings, which may be empty.
+            languages: the language of all sentences or of each, by which answers are calibrated; None, "" or "und" for
+                an unknown one.
 
         Raises:
             DataError: these are no sentences, or one has no vector.
         """
         check_is_fitted(self)
-        vectors = self._vectors(X)
-        answers = self.classifier_.predict(vectors, 1, spoken_codes(languages, len(vectors)))
+        texts = texts_of(X)
+        spoken = spoken_codes(languages, len(texts))
+        if not texts:
+            return self.classes_[:0]
+        answers = self.classifier_.predict(self._encode(texts), 1, spoken)
         labels = self.classes_[self._class_numbers[answers.labels]]
-        is_text_for_numbers = labels.dtype.kind in "biuf" and isinstance(self.reject_option, str)
-        if answers.is_known.all() or self.reject_option is None or is_text_for_numbers:
+        is_known = answers.is_known & have_letters(texts)
+        if is_known.all() or self.reject_option is None:
             return labels
-        return np.where(answers.is_known, labels, self.reject_option)
+        return np.where(is_known, labels, self._rejection)
 
-    def predict_proba(self, X: Texts) -> NDArray[np.float64]:  # noqa: N803
-        """Return the share of each of `classes_` in the decision on each of N sentences, (N, k).
+    def predict_proba(self, X: Texts, *, languages: str | Sequence[str] | None = ()) -> NDArray[np.float64]:  # noqa: N803
+        """Return the probability of each of `classes_` for each of N sentences that have one of these intents, (N, k).
 
-        The most likely one is predicted, unless the sentence is rejected. These are the probabilities of the
-        regression, or shares of the votes; what is calibrated is the `confidence` of `explain`.
+        The most likely one is what is predicted, unless the sentence is rejected, and its probability is the
+        `confidence` of `explain`. If that can't be calibrated, these are the shares in the decision.
+
+        Args:
+            X: N sentences.
+            languages: as for `predict`.
 
         Raises:
             DataError: these are no sentences, or one has no vector.
         """
         check_is_fitted(self)
-        shares = self.classifier_.probabilities(self._vectors(X))
-        probabilities = np.zeros((len(shares), len(self.classes_)))
-        np.add.at(probabilities.T, self._class_numbers, shares.T)
+        texts = texts_of(X)
+        spoken = spoken_codes(languages, len(texts))
+        probabilities = np.zeros((len(texts), len(self.classes_)))
+        if texts:
+            shares = self.classifier_.calibrated_probabilities(self._encode(texts), spoken)
+            np.add.at(probabilities.T, self._class_numbers, shares.T)
         return probabilities
 
     def kneighbors(
@@ -364,34 +542,42 @@ class IntentClassifier(ClassifierMixin, BaseEstimator):
             DataError: these are no sentences, or `n_neighbors` is below 1.
         """
         check_is_fitted(self)
-        count = self.n_neighbors if n_neighbors is None else n_neighbors
-        answers = self.classifier_.predict(self._vectors(X), min(count, len(self.pool_)))
-        rows = self.pool_rows_[answers.rows]
-        return (1 - answers.cosines, rows) if return_distance else rows
+        texts, count = texts_of(X), self.n_neighbors if n_neighbors is None else n_neighbors
+        if count < 1:
+            raise InputError(f"can't find {count} neighbours; ask for 1 or more")
+        count = min(count, len(self.pool_))
+        cosines, rows = np.empty((0, count), np.float32), np.empty((0, count), np.int64)
+        if texts:
+            answers = self.classifier_.predict(self._encode(texts), count)
+            cosines, rows = answers.cosines, self.pool_rows_[answers.rows]
+        return (1 - cosines, rows) if return_distance else rows
 
-    def _vectors(self, X: Texts) -> FloatArray:  # noqa: N803
-        texts = texts_of(X)
-        if not texts:
-            raise InputError("Found array with 0 sample(s) while a minimum of 1 is required: give sentences")
-        return self._encode(texts)
+    @property
+    def _rejection(self) -> Any:
+        """The label of no known intent: a number among numbers, where a text would make all labels texts."""
+        is_number = self.classes_.dtype.kind in "biuf"
+        return _NO_NUMBER if is_number and isinstance(self.reject_option, str) else self.reject_option
 
     def explain(
         self,
         X: Texts,  # noqa: N803
         *,
         vectors: Vectors | None = None,
-        languages: str | Sequence[str] = (),
+        languages: str | Sequence[str] | None = (),
     ) -> Predictions:
         """Return the predicted intent of each sentence with how far it holds, and the labelled sentences behind it.
 
         Args:
             X: N sentences.
-            vectors: (N, dim), the encoder's vectors for them, if they are known already.
-            languages: the language of all sentences or of each, "" for an unknown one, by which answers are calibrated.
+            vectors: (N, dim), the encoder's vectors for them, if they are known already: those that `fit_labelled` was
+                given or, if it was given none, those of `Encoder.without_head`.
+            languages: as for `predict`.
 
         Returns:
             N rows with the columns `text`; `intent`, or the `reject_option`; `confidence`, the probability that the
-            intent is right given that the pool has the sentence's intent, NaN if it can't be calibrated; `margin`, the
+            intent is right given that the pool has the sentence's intent, as in `predict_proba`, NaN if it can't be
+            calibrated; with a `coverage`, `intents`, those that the sentence may have, the most probable first
+            (`IntentModel.sets`), with " | " between them; `margin`, the
             highest cosine to a sentence of the predicted intent minus the highest to one of another intent; and for
             the n nearest sentences in the pool `nearest_1`, `nearest_1_intent`, `nearest_1_language`,
             `nearest_1_cosine`, and so on. Its `attrs["facts"]` are the `facts`, with the notes on the languages;
@@ -402,18 +588,19 @@ class IntentClassifier(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         texts, count = texts_of(X), min(self.n_neighbors, len(self.pool_))
+        spoken = spoken_codes(languages, len(texts))
         if not texts:
-            return Predictions(columns=["text", *_columns(count)])
+            return self._with_facts(Predictions(columns=["text", *self._columns(count)]), spoken)
         if vectors is None:
             vectors = self._encode(texts)
-        spoken = spoken_codes(languages, len(texts))
-        answers = self.classifier_.predict(vectors, count, spoken)
-        is_known = answers.is_known | (self.reject_option is None)
+        answers = self.classifier_.predict(vectors, count, spoken, self.coverage)
+        is_known = (answers.is_known & have_letters(texts)) | (self.reject_option is None)
         intents = self.classes_[self._class_numbers].astype(object)
         table: dict[str, object] = {
             "text": texts,
             "intent": np.where(is_known, intents[answers.labels], self.reject_option),
             "confidence": np.where(is_known, answers.confidence, np.nan),
+            **({} if answers.sets is None else {"intents": self._sets(answers.sets, is_known)}),
             "margin": answers.margins,
         }
         for rank in range(count):
@@ -421,15 +608,31 @@ class IntentClassifier(ClassifierMixin, BaseEstimator):
             for what in OF_A_NEIGHBOUR:
                 values = answers.cosines[:, rank] if what == "cosine" else rows[what].to_numpy()
                 table[_column(rank + 1, what)] = values
-        frame, facts = Predictions(table), self.facts
+        return self._with_facts(Predictions(table), spoken)
+
+    def _with_facts(self, frame: Predictions, spoken: Sequence[str]) -> Predictions:
+        facts = self.facts
         frame.attrs["facts"] = {**facts, "notes": [*facts["notes"], *self.language_notes(set(spoken))]}
         return frame
+
+    def _sets(self, sets: Sequence[NDArray[np.int64]], is_known: NDArray[np.bool_]) -> list[str | None]:
+        """Return the intents that each sentence may have; None where it has none of them."""
+        intents = self.classes_[self._class_numbers]
+        return [
+            BETWEEN.join(map(str, intents[numbers])) if known else None
+            for numbers, known in zip(sets, is_known, strict=True)
+        ]
+
+    def _columns(self, count: int) -> list[str]:
+        nearest = [_column(rank, what) for rank in range(1, count + 1) for what in OF_A_NEIGHBOUR]
+        return ["intent", "confidence", *(() if self.coverage is None else ("intents",)), "margin", *nearest]
 
     def predict_file(
         self,
         data: Sources,
         out: str | Path,
         *,
+        adapt: bool = False,
         reading: Reading | None = None,
         on_progress: Callable[[int, int], None] | None = None,
         on_note: Callable[[str], object] | None = None,
@@ -439,6 +642,7 @@ class IntentClassifier(ClassifierMixin, BaseEstimator):
         Args:
             data: sentences, as `emu_core.predict` takes them; text files have a sentence a line.
             out: a file ending in .csv, .tsv, .jsonl or .parquet; it appears when it is complete.
+            adapt: calibrate for the languages of the sentences first; see `adapt`.
             reading: columns with unusual names, and the language of files that state none; see `Reading`.
             on_progress: called with (sentences done, total).
             on_note: called with each note on what the encoder does not read of the sentences.
@@ -451,6 +655,8 @@ class IntentClassifier(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         frame = sentence_rows(data, reading)
+        if adapt:
+            self.adapt(frame["text"].tolist(), frame["language"].tolist())
         if on_note is not None:
             notes = (*self._reading_notes(frame), *self.language_notes(frame["language"].unique()))
             for note in notes:
@@ -463,7 +669,7 @@ class IntentClassifier(ClassifierMixin, BaseEstimator):
     @property
     def file_schema(self) -> pa.Schema:
         """The columns that `predict_file` writes."""
-        names = ["id", "text", "language", *_columns(min(self.n_neighbors, len(self.pool_)))]
+        names = ["id", "text", "language", *self._columns(min(self.n_neighbors, len(self.pool_)))]
         numbers = [name for name in names if name in ("confidence", "margin") or name.endswith("_cosine")]
         return pa.schema([(name, pa.float32() if name in numbers else pa.string()) for name in names])
 
@@ -474,6 +680,22 @@ class IntentClassifier(ClassifierMixin, BaseEstimator):
         return table[self.file_schema.names]
 
 
+def _as_classes(intents: Sequence[str], classes: NDArray[Any]) -> NDArray[Any]:
+    """Return intents as classes of the kind that labelled ones have. Raises InputError for a text among numbers."""
+    kind = classes.dtype.kind
+    if kind not in "biuf":
+        return np.array(intents, dtype=object if kind == "O" else str)
+    try:
+        if kind == "b" and intents:
+            raise ValueError("no third truth value")
+        return np.array([float(intent) if kind == "f" else int(intent) for intent in intents], classes.dtype)
+    except (OverflowError, ValueError):
+        raise InputError(
+            f"the intents are {classes.dtype.name} numbers, and one of these is described that is none: "
+            f"{listed(map(repr, intents), 3)}; label with texts, or leave it out"
+        ) from None
+
+
 def _fitted(encoder: Any, labelled: LabelledSet) -> Any:
     """Return a clone of a transformer, fitted on the sentences of a labelled set that have an intent."""
     frame = labelled.frame
@@ -482,11 +704,6 @@ def _fitted(encoder: Any, labelled: LabelledSet) -> Any:
         del of_sentences["languages"]
     options = {name: values for name, values in of_sentences.items() if has_fit_parameter(encoder, name)}
     return clone(encoder).fit(frame["text"].tolist(), frame["intent"].to_numpy(dtype=object), **options)
-
-
-def _columns(count: int) -> list[str]:
-    nearest = [_column(rank, what) for rank in range(1, count + 1) for what in OF_A_NEIGHBOUR]
-    return ["intent", "confidence", "margin", *nearest]
 
 
 def _column(rank: int, what: str) -> str:

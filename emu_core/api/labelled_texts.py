@@ -8,14 +8,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from emu_core.api.embed import UNDETERMINED
 from emu_core.data.audit import audit_rows, located
-from emu_core.data.held_texts import Texts, texts_of
-from emu_core.data.languages import checked_language, language_code
+from emu_core.data.held_texts import Texts, check_as_many, languages_named, spoken_codes, texts_of
+from emu_core.data.languages import UNDETERMINED
 from emu_core.data.reading import Reading
 from emu_core.data.sets import LABELLED_COLUMNS, LabelledSet
 from emu_core.data.wording import shown
-from emu_core.errors import DataError, InputError
+from emu_core.errors import InputError
 
 WITHOUT_INTENTS = "requires y to be passed, but the target y is None: give the intent of each sentence"
 """How scikit-learn begins, and its tools expect, the message."""
@@ -69,21 +68,22 @@ def labelled_texts(
     texts, labels = texts_of(X), column_or_1d(y, warn=True)
     if not texts:
         raise InputError("there are no sentences; give at least two, with their intents")
-    _check_length(labels, texts, "intents")
+    check_as_many(labels, texts, "intents")
     if (is_missing := pd.isna(labels)).any():
         raise InputError(f"sentence {int(is_missing.argmax()) + 1:,} has no intent; leave it out")
     check_classification_targets(labels)
     names = [str(label) for label in labels.tolist()]
+    codes = _codes(languages, texts)  # an audit asks for one; English stands for unknown ones
     rows = pd.DataFrame("", index=range(len(texts)), columns=list(LABELLED_COLUMNS), dtype="str")
-    rows["text"], rows["intent"], rows["language"] = texts, names, _codes(languages, texts)
+    rows["text"], rows["intent"], rows["language"] = texts, names, codes or "en"
     if groups is not None:
-        _check_length(groups, texts, "groups")
+        check_as_many(groups, texts, "groups")
         rows["id"] = ["" if pd.isna(group) else str(group) for group in groups]
     usable, audit = audit_rows(
         located(rows, _NAME),
         reading=Reading(no_intents=[name for name in no_intents if name in names]),
     )
-    if languages is None:
+    if not codes:
         usable = usable.assign(language=UNDETERMINED)
     labelled = LabelledSet.divided(usable, _NAME, audit.none_of_these)
     kept = np.setdiff1d(np.arange(len(texts)), audit.dropped["row"].to_numpy(dtype=np.intp) - 1)
@@ -101,38 +101,14 @@ def labelled_texts(
     return LabelledTexts(labelled, positions, classes, class_of)
 
 
-def spoken_codes(languages: str | Sequence[str], count: int) -> list[str]:
-    """Return the code of the language of each of `count` sentences, "" for an unknown one; [] for no languages.
-
-    Raises:
-        InputError: there are languages, but not as many.
-    """
-    named = [languages] * count if isinstance(languages, str) else list(languages)
-    if named:
-        _check_length(named, range(count), "languages")
-    codes = {name: language_code(name) or "" for name in dict.fromkeys(named)}
-    return [codes[name] for name in named]
-
-
 def _codes(languages: str | Sequence[str] | None, texts: Sequence[str]) -> list[str]:
-    """Return the language code of each text; English stands for an unknown one, since an audit asks for one."""
-    named = (
-        [languages or "en"] * len(texts)
-        if languages is None or isinstance(languages, str)
-        else list(languages)
-    )
-    _check_length(named, texts, "languages")
-    if unnamed := next((n for n, name in enumerate(named, 1) if name is None or name == ""), 0):
-        raise InputError(f"sentence {unnamed:,} has no language; give a code, such as en, or leave it out")
-    try:
-        codes = {name: checked_language(name) for name in dict.fromkeys(named)}
-    except DataError as error:
-        raise InputError(error) from None
-    return [codes[name] for name in named]
-
-
-def _check_length(values: Sequence[Any] | NDArray[Any], texts: Sequence[Any], name: str) -> None:
-    if len(values) != len(texts):
-        raise InputError(
-            f"there are {len(texts):,} sentences and {len(values):,} {name}; give each sentence its own"
-        )
+    """Return the language code of each text, [] if all are unknown."""
+    if languages is not None and not isinstance(languages, str):
+        named = languages_named(languages, len(texts))
+        check_as_many(named, texts, "languages")
+        if unnamed := next((n for n, name in enumerate(named, 1) if name in ("", UNDETERMINED)), 0):
+            raise InputError(
+                f"sentence {unnamed:,} has no language; give a code, such as en, or leave it out"
+            )
+    codes = spoken_codes(languages, len(texts))
+    return codes if any(codes) else []

@@ -15,8 +15,8 @@ from emu_core.data.texts.parallel import ParallelText, languages_of, names_of
 from emu_core.data.texts.running_text import RunningText
 from emu_core.data.texts.tasks import Tasks
 from emu_core.data.wording import listed
-from emu_core.devices import pick_device
-from emu_core.errors import Call, TrainingError
+from emu_core.devices import Precision, pick_device, split_device
+from emu_core.errors import Call, Fix, TrainingError
 from emu_core.formats.in_memory import Sources
 from emu_core.formats.parallel.files import read_parallel
 from emu_core.formats.texts.dialogues import read_dialogues
@@ -77,7 +77,7 @@ def pretrain(
         seed: the same seed on the same CPU gives the same weights.
         device: "auto", "cpu", "cuda:0".
         config: hyper-parameters; None takes the method's defaults.
-        snapshots: store up to 2,000 sentences of the evaluation pairs in the run's folder, with their vectors before
+        snapshots: store up to 1,000 sentences of the evaluation pairs in the run's folder, with their vectors before
             training and after each epoch.
         on_progress: called with the run's status when it changes; None shows it in a notebook, and nothing elsewhere.
         hooks: what a program that trains for its users asks for; see `Hooks`.
@@ -144,6 +144,11 @@ def plan_pretraining(
     Raises:
         EmuError: method and settings do not match the texts.
     """
+    device, precision = split_device(device)
+    if precision == Precision.BF16:
+        raise TrainingError(
+            "encoders that are trained from scratch compute in fp32; name only the ", Fix("device", device)
+        )
     chosen = method_named(method or default_method(Needs.PARALLEL_TEXT))
     method = chosen.name
     if chosen.needs is not Needs.PARALLEL_TEXT:

@@ -17,6 +17,7 @@ from emu_core.formats.in_memory import Sources
 from emu_core.methods.registry import default_method, method_named
 from emu_core.training.frozen import FrozenFit
 
+_FOLDS, _MOST_GUESSED = 5, 200  # of labelled sentences in languages without held-out ones
 _LIKELY = 9  # intents beside each suggested sentence, one for each key from 1 to 9
 
 
@@ -160,6 +161,46 @@ class Suggester:
     def accuracies(self, held_out: Sources) -> dict[str, float]:
         """Measure `score` by language, with the fitted method; "" is the mean over the languages."""
         return self._accuracies(labelled_set(held_out)[0], self.pool_, self.fitted_.encode_with(self._encode))
+
+    def guesses(self, held_out: Sources) -> pd.DataFrame:
+        """Guess the intents of sentences that the method was fitted without.
+
+        These are the held-out sentences and, of languages that have none, up to 200 of the labelled ones: each is
+        guessed by a method that is fitted without it and its translations, in five parts.
+
+        Args:
+            held_out: labelled sentences, as `read_labelled` takes them.
+
+        Returns:
+            A row for each sentence: its `language`, the `probability` of the guess, and whether it `is_right`.
+        """
+        queries, _ = labelled_set(held_out)
+        parts = [self._guesses(self.fitted_, self.pool_, queries.frame)]
+        frame = self.pool_.frame
+        own = frame[~frame["language"].isin(queries.languages)]
+        own = own.sample(min(len(own), _MOST_GUESSED), random_state=0)
+        names = pd.Series(sentence_groups(frame), index=frame.index)
+        groups = names.where(names != "", " row " + names.index.astype("str"))
+        folds = groups.map(
+            {group: number % _FOLDS for number, group in enumerate(groups[own.index].unique())}
+        )
+        for fold in sorted(folds[own.index].unique()):
+            rest = LabelledSet(frame[folds != fold].reset_index(drop=True), self.pool_.name)
+            if len(rest.intents) > 1:
+                part = own[folds[own.index] == fold]
+                parts.append(self._guesses(self._fitted(rest), rest, part))
+        return pd.concat(parts, ignore_index=True)
+
+    def _guesses(self, fitted: FrozenFit, pool: LabelledSet, asked: pd.DataFrame) -> pd.DataFrame:
+        probabilities = fitted.probabilities(self._encode(asked["text"].tolist()))
+        guessed = np.array(pool.intents, dtype=object)[probabilities.argmax(axis=1)]
+        return pd.DataFrame(
+            {
+                "language": asked["language"].to_numpy(object),
+                "probability": probabilities.max(axis=1),
+                "is_right": guessed == asked["intent"].to_numpy(object),
+            }
+        )
 
     @staticmethod
     def _accuracies(queries: LabelledSet, pool: LabelledSet, encode: Encode) -> dict[str, float]:

@@ -13,8 +13,8 @@ from emu_core.data.language_pairs import LanguagePair, read_pairs
 from emu_core.data.languages import language_code
 from emu_core.data.reading import READING_OPTIONS, Reading, checked_reading
 from emu_core.data.sets import LabelledSet, UnlabelledSet, unlabelled_from
-from emu_core.data.wording import listed
-from emu_core.devices import pick_device, pick_precision
+from emu_core.data.wording import counted, listed
+from emu_core.devices import pick_device, pick_precision, split_device
 from emu_core.errors import Call, DataError, Fix, TrainingError
 from emu_core.formats.in_memory import Sources
 from emu_core.formats.labelled import read_partly_labelled
@@ -26,6 +26,7 @@ from emu_core.methods.registry import (
     needs_of,
     parts_of_run,
     planned,
+    reads_unlabelled,
 )
 from emu_core.processes import join_processes
 from emu_core.runs.config import Plan, versions
@@ -59,7 +60,7 @@ def train(
     hooks: Hooks | None = None,
     **settings: Any,
 ) -> Run:
-    """Specialise an encoder.
+    """Specialise an encoder on labelled sentences, and fit the model that names their intents in every language.
 
     Training uses the rows of split train, or all rows without splits. Rows of split dev, if any, choose the epoch by
     leave-one-out Acc@1 in the training languages. Rows of split test, or else dev, evaluate the encoder before and
@@ -74,25 +75,26 @@ def train(
             takes seconds. Methods joined by "+" train a part each of a joined encoder.
         encoder: what `load_encoder` takes; None takes the method's default. Each part of a joined encoder is trained
             by itself.
-        preset: "best" or "fast", instead of method, encoder and settings: the best joined run, or its student at the
-            speed of the smallest encoder; see `emu_core.methods.presets`.
+        preset: "best" or "fast", instead of method, encoder and settings: the default method on both encoders
+            joined, or the student of that at the speed of the smaller one; see `emu_core.methods.presets`.
         train_languages: languages whose labels are used.
         unlabelled_languages: languages of `data` to use without labels; None takes all except the training languages,
             or all for a method that reads no labels.
         unlabelled: unlabelled sentences (a list, a DataFrame, files ...) to use instead of rows of `data`, or besides
-            them for a method that reads no labels.
+            those of `unlabelled_languages`, and besides all for a method that reads no labels.
         pairs: languages whose translations FMDA and its baseline learn from, as ("en", "de") or "en-de"; None pairs
             the first training language with each other one.
         hold_out: if no row has a split, the share of each intent's sentences to evaluate on instead of training, drawn
             with `seed`; translations stay together.
         seed: the same seed on the same CPU gives the same weights.
         device: "auto", "cpu", "cuda:0".
-        precision: of the encoder's forward pass, "fp32" or "bf16"; None takes the launcher's choice, or fp32.
+        precision: of the encoder in training and of the vectors that are measured and fitted on, "fp32" or "bf16". None
+            and "auto" take the launcher's choice, or else train in fp32, with vectors in the precision of the device.
         config: hyper-parameters, as `configure` returns them; None takes the method's defaults measured for the
             encoder. Those made for one encoder are taken for every part of a joined one.
         reading: columns with unusual names, the language of data that states none, and more; see `Reading`. Its
             language is that of `unlabelled`, too.
-        snapshots: store up to 2,000 held-out sentences (or else training sentences) in the run's folder, with their
+        snapshots: store up to 1,000 held-out sentences (or else training sentences) in the run's folder, with their
             vectors before training and after each epoch, for `compare(...).animate()`.
         on_progress: called with the run's status when it changes; None shows it in a notebook, and nothing elsewhere.
         hooks: what a program that trains for its users asks for, such as checkpoints at other intervals; see `Hooks`.
@@ -125,7 +127,7 @@ def train(
     needs = needs_of(plan.teacher or plan)
     folder = new_run_folder(preset or plan.method, plan.encoder) if out is None else Path(out)
     bare: UnlabelledSet | None = None
-    elsewhere = ("language",) if is_given(unlabelled) else ()
+    elsewhere = ("language", "missing") if is_given(unlabelled) else ()
     if isinstance(data, UnlabelledSet):
         reading.refuse("these sentences are read already", *(set(READING_OPTIONS) - set(elsewhere)))
         labelled, bare, audit = LabelledSet.of_nothing(data.name), data, tuple[str, ...]()
@@ -136,6 +138,8 @@ def train(
         labelled, audit = labelled_set(data, reading, learns_intents=learns_intents, elsewhere=elsewhere)
     if hold_out:
         labelled = _held_out(labelled, hold_out, seed)
+    if reading.intents is not None:
+        audit += on_descriptions(labelled)
     # Then join the other processes of a launcher, of which only the main one reports on the data.
     chosen_device = pick_device(device)
     processes = join_processes(chosen_device)
@@ -170,7 +174,7 @@ def train(
     if processes.main:
         create_run(
             run.folder,
-            plan.everywhere(processes=processes.count),
+            plan.everywhere(processes=processes.count, keep_examples=hooks.keep_examples),
             replace(stored, audit=audit, hold_out=hold_out),
         )
     processes.wait()
@@ -192,6 +196,24 @@ def _held_out(labelled: LabelledSet, share: float, seed: int) -> LabelledSet:
             Fix("hold_out"), f" must be a share between 0 and 1, not {share:g}; 0.2 holds a fifth out"
         )
     return labelled.hold_out(share, seed)
+
+
+def on_descriptions(labelled: LabelledSet) -> tuple[str, ...]:
+    """Return what is to be said of the descriptions of a set's intents.
+
+    Raises:
+        TrainingError: there are no labels, and so no intents.
+    """
+    if not len(labelled):
+        raise TrainingError("without labels no intents are learnt; leave out ", Fix("intents"))
+    known, new = (
+        set(labelled.intents),
+        [name for name in labelled.descriptions if name not in labelled.intents],
+    )
+    remarks = [f"{counted(len(known & set(labelled.descriptions)), 'intent')} of {len(known):,} described."]
+    if new:
+        remarks.append(f"Without a labelled sentence, known by what is said of them alone: {listed(new, 5)}.")
+    return tuple(remarks)
 
 
 def plan_training(
@@ -216,7 +238,7 @@ def plan_training(
 ) -> tuple[Plan, LabelledData]:
     """Return the arguments of `create_run` for training; see `train` for the parameters (here `device` is not "auto").
 
-    `bare` are sentences of the data that have no label, for a method that reads none. The language of `reading` is that
+    `bare` are sentences of the data that have no label, for a method that reads such. The language of `reading` is that
     of `unlabelled`.
 
     Raises:
@@ -237,10 +259,8 @@ def plan_training(
             f"the method {taught.method} learns from {needs}, and no sentence has a label; label some, or choose "
             + " or ".join(methods_that_need(Needs.SENTENCES))
         )
-    of_language = Reading(language=checked_reading(reading).language)
-    uses_unlabelled = needs is Needs.SENTENCES or any(
-        part.method.reads_unlabelled(part.settings) for part in parts_of_run(taught)
-    )
+    of_language = replace(checked_reading(reading).of_sentences(), mapping=None)
+    uses_unlabelled = reads_unlabelled(plan)
     if not uses_unlabelled and (is_given(unlabelled) or unlabelled_languages):
         raise TrainingError(
             f"the method {method} with these settings reads no unlabelled sentences; leave out ",
@@ -269,14 +289,14 @@ def plan_training(
     elif needs is Needs.SENTENCES:
         pool = _sentences(labelled, bare, unlabelled_languages, unlabelled, of_language)
     elif uses_unlabelled:
-        pool = _unlabelled(labelled, learnt, unlabelled_languages, unlabelled, of_language)
+        pool = _unlabelled(labelled, bare, learnt, unlabelled_languages, unlabelled, of_language)
     # Then describe the runs, and ask their methods whether the data suit them and fit into memory.
     plan = plan.everywhere(
         train_languages=tuple(learnt),
         unlabelled_languages=tuple(pool.languages) if pool else (),
         pairs=paired,
         seed=seed,
-        device=device,
+        device=split_device(device)[0],
         precision=pick_precision(precision, device).value,
         data=labelled.name,
         snapshots=snapshots,
@@ -290,8 +310,7 @@ def plan_training(
         (student,) = parts_of_run(plan)
         learning = student.method.learning_from(student.settings, plan.teacher.encoder)
         student.method.check(data.for_student(plan), plan, learning)
-    # Of a student, the training of its teacher takes the most.
-    forecast(parts, data, plan.teacher or plan, on_forecast)
+    forecast(parts, data, plan.teacher or plan, on_forecast, student=None if plan.teacher is None else plan)
     return plan, data
 
 
@@ -337,17 +356,45 @@ def _planned(
 
 def _unlabelled(
     labelled: LabelledSet,
+    bare: UnlabelledSet | None,
     train_languages: Sequence[str],
     languages: Sequence[str] | None,
     given: Sources | None,
     reading: Reading,
 ) -> UnlabelledSet | None:
-    part = labelled.train_part()
-    if is_given(given):
+    """Return the sentences to learn from beside the labels: those that are given, or those of the data's languages.
+
+    The data's are rows with a label, which is not read, and the bare ones. With languages that are named, the given
+    sentences are learnt from besides them, too.
+    """
+    if is_given(given) and not languages:
         return unlabelled_set(given, reading)
-    others = [code for code in part.languages if len(train_languages) > 1 or code not in train_languages]
+    part, without_label = labelled.train_part(), () if bare is None else bare.languages
+    present = list(dict.fromkeys([*part.languages, *without_label]))
+    others = [code for code in present if len(train_languages) > 1 or code not in train_languages]
     wanted = others if languages is None else _codes(languages) if languages else []
-    return unlabelled_from(part, wanted) if wanted else None
+    if not wanted:
+        return None
+    if bare is None and not is_given(given):
+        return unlabelled_from(part, wanted)
+    of_part = [
+        code for code in wanted if code in part.languages or code not in present
+    ]  # or the error names it
+    rows = [unlabelled_from(part, of_part).frame] if of_part else []
+    if bare is not None:
+        without = _bare_rows(labelled, bare)
+        rows.append(without[without["language"].isin(wanted)])
+    if is_given(given):
+        rows.append(unlabelled_set(given, reading).frame.assign(id=""))  # ids of other data
+    return UnlabelledSet.learnable(pd.concat(rows, ignore_index=True), labelled)
+
+
+def _bare_rows(labelled: LabelledSet, bare: UnlabelledSet) -> pd.DataFrame:
+    """Return the sentences without a label that are no translations of held-out ones."""
+    held_out = labelled.held_out_part()
+    if held_out is None:
+        return bare.frame
+    return bare.frame[~bare.frame["id"].isin({*held_out.frame["id"]} - {""})]
 
 
 def _sentences(
@@ -361,11 +408,8 @@ def _sentences(
 
     None of them is a sentence that the encoder is measured on, nor are the bare ones translations of such.
     """
-    columns, held_out = list(UnlabelledSet.columns), labelled.held_out_part()
-    without_label = labelled.frame.head(0)[columns] if bare is None else bare.frame
-    if held_out is not None:
-        without_label = without_label[~without_label["id"].isin({*held_out.frame["id"]} - {""})]
-    rows = without_label
+    columns = list(UnlabelledSet.columns)
+    rows = without_label = labelled.frame.head(0)[columns] if bare is None else _bare_rows(labelled, bare)
     if labelled.has_train_part or not (len(without_label) or is_given(given)):
         rows = pd.concat([labelled.train_part().all_rows()[columns], without_label], ignore_index=True)
     if languages is not None:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypedDict
 from emu_core.bench.results import Cell, CellResult, read_cell, write_cell
 from emu_core.data.language_pairs import LanguagePair
 from emu_core.data.sets import LabelledSet
+from emu_core.devices import RunPrecision
 from emu_core.errors import CancelledError, DataError, EmuError, Fix, RunError, in_words
 from emu_core.runs.config import RunConfig
 from emu_core.runs.costs import Clock, Took, gpu_megabytes, peak_memory
@@ -71,7 +72,8 @@ class Outlook:
 
 def fixed_of(config: RunConfig, facts: DataFacts) -> dict[str, object]:
     """Return the values of the `FIXED` fields."""
-    values = {**vars(config), **config.hyperparameters, **vars(facts)}
+    device = config.device if config.precision == RunPrecision.FP32 else config.encoder_device
+    values = {**vars(config), **config.hyperparameters, **vars(facts), "device": device}
     return {name: values.get(name) for name in FIXED}
 
 
@@ -130,6 +132,7 @@ class Experiment(ABC):
             "data_sha256": self.facts.sha256,
             "seeds": list(self.seeds),
             "device": config.device,
+            "precision": config.precision,
             "versions": dict(config.versions),
         }
 
@@ -172,7 +175,7 @@ class Experiment(ABC):
             out=folder / "run",
             encoder=config.encoder,
             seed=cell.seed,
-            device=config.device,
+            device=config.encoder_device,
             hooks=Hooks(
                 checkpoint_s=1e9,  # a killed cell starts over
                 cache=cache,
@@ -182,7 +185,7 @@ class Experiment(ABC):
             **options,
         )
         warnings = list(run.metrics().warnings)
-        trained = load_encoder(f"run:{run.folder}", device=config.device)
+        trained = load_encoder(f"run:{run.folder}", device=config.encoder_device)
         return trained, classifiers[0], clock.took, {"warnings": warnings} if warnings else {}
 
     def fingerprint(self, cell: Cell) -> str:

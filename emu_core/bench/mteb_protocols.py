@@ -22,7 +22,7 @@ from emu_core.data.reading import Reading
 from emu_core.data.sets import LabelledSet
 from emu_core.data.texts.labelled_pairs import labelled_pairs
 from emu_core.data.texts.parallel import ParallelText
-from emu_core.devices import pick_device
+from emu_core.devices import Precision, pick_device, split_device, with_precision
 from emu_core.encoders.transformer.opening import quietly
 from emu_core.errors import DataError, EncoderError, Fix
 from emu_core.exporting.writers import MODULES
@@ -81,7 +81,7 @@ def mteb_scores(
             f"{labelled.name} has no language with sentences to learn from and sentences held out, and no translations "
             "that share an id; give data that has"
         )
-    model = _open(source, pick_device(device))
+    model = _open(source, split_device(pick_device(device))[0])
 
     import mteb
 
@@ -115,7 +115,7 @@ def _open(source: Run | str | Path, device: str) -> "SentenceTransformer":
                 Fix("format", "sentence-transformers"),
             )
         return open_export(Path(source), device)
-    encoder, _ = open_encoder_of(source, "measure", device=device)
+    encoder, _ = open_encoder_of(source, "measure", device=with_precision(device, Precision.FP32))
     return to_sentence_transformers(encoder)
 
 

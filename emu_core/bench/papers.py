@@ -216,8 +216,9 @@ class Paper:
         `data` is what the experiment's `gather` takes; `encoder` "" takes the benchmark's default; `options` are other
         settings, such as `parts`, and options of `gather`.
         """
-        from emu_core.devices import pick_device
+        from emu_core.devices import pick_device, pick_precision, split_device
 
+        chosen = pick_device(device)
         changed = {info.name: options.pop(info.name) for info in infos(self.settings) if info.name in options}
         if "parts" in changed:
             changed["parts"] = tuple(changed["parts"])
@@ -232,7 +233,8 @@ class Paper:
             task=RunTask.BENCH,
             encoder=encoder or self.encoder,
             seed=settings.seeds[0],
-            device=pick_device(device),
+            device=split_device(chosen)[0],
+            precision=pick_precision(None, chosen).value,
             versions=versions("transformers", "sentence-transformers", "scikit-learn", "sacrebleu"),
             **decided,
         )

@@ -20,6 +20,7 @@ from torch.nn import functional as F
 
 from emu_core.data.repeats import sentence_groups
 from emu_core.data.sets import LabelledSet
+from emu_core.devices import split_device
 from emu_core.encoders.registry import load_encoder
 from emu_core.encoders.transformer.encoder import TransformerEncoder
 from emu_core.encoders.transformer.opening import open_model, quietly
@@ -122,7 +123,7 @@ class SentenceModel:
 
     def __init__(self, spec: str, device: str) -> None:
         """Load an encoder; a transformer is exported first."""
-        encoder = load_encoder(spec)
+        encoder = load_encoder(spec, device="cpu:fp32")
         self.dim = encoder.dim
         self.model: Any
         if isinstance(encoder, TransformerEncoder):
@@ -199,6 +200,7 @@ def trained_peer(
     """Train a peer with its settings on an encoder. Raises TrainingError if it can't be trained."""
     if peer.is_frozen:
         return frozen_peer(peer, load_encoder(encoder, device=device).encode, labelled)
+    device, _ = split_device(device)
     budget, sentences = Budget(**settings, seed=seed, device=device), SentenceModel(encoder, device)
     if peer in (Peer.SETFIT, Peer.SETFIT_OWN_BUDGET):
         return setfit_peer(sentences, labelled, budget)

@@ -19,9 +19,10 @@ from emu_core.charts.heat_maps import accuracy_difference as accuracy_difference
 from emu_core.charts.heat_maps import accuracy_matrix as accuracy_matrix
 from emu_core.charts.heat_maps import class_balance as class_balance
 from emu_core.charts.heat_maps import confusion_matrix as confusion_matrix
+from emu_core.charts.heat_maps import similarity_change as similarity_change
 from emu_core.charts.heat_maps import similarity_matrix as similarity_matrix
+from emu_core.charts.intervals import change_intervals as change_intervals
 from emu_core.charts.intervals import forgetting_intervals as forgetting_intervals
-from emu_core.charts.intervals import guard_intervals as guard_intervals
 from emu_core.charts.intervals import system_gains as system_gains
 from emu_core.charts.morph import morph as morph
 from emu_core.charts.scatter import sentence_maps as sentence_maps

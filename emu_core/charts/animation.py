@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
 from emu_core.charts.marks import TITLES, ColourBy, groups, hover_texts
-from emu_core.charts.style import CLOSEST, PLAIN, frame_map, on_page, panel_axes, plain, short
+from emu_core.charts.style import CLOSEST, LIGHT, PLAIN, Theme, frame_map, on_page, panel_axes, plain, short
 from emu_core.data.languages import language_name
 from emu_core.evaluation.film import PLAIN_MEASURES, Film
 
@@ -17,7 +17,7 @@ STEP_MS = 80
 GRID = 10_000  # positions are integers up to this, which take two bytes each in a file
 
 
-def animation(film: Film, colour_by: ColourBy = "intent") -> go.Figure:
+def animation(film: Film, colour_by: ColourBy = "intent", theme: Theme = LIGHT) -> go.Figure:
     """Return the map as it changes, with a play button and a slider, beside Acc@1 by language.
 
     On the right, a line marks the accuracy of each language before training. The first frame is drawn. Colours show the
@@ -35,7 +35,7 @@ def animation(film: Film, colour_by: ColourBy = "intent") -> go.Figure:
     )
     places, hover, members = on_grid(film.places), hover_texts(points), list[NDArray[np.intp]]()
     traces: list[go.Scattergl] = []
-    for group in groups(points, colour_by):
+    for group in groups(points, colour_by, theme=theme):
         members_of_group = np.flatnonzero(points[colour_by].to_numpy() == group.value)
         members.append(members_of_group)
         traces.append(
@@ -43,10 +43,10 @@ def animation(film: Film, colour_by: ColourBy = "intent") -> go.Figure:
                 x=places[0, members_of_group, 0],
                 y=places[0, members_of_group, 1],
                 mode="markers",
-                name=plain(short(group.name, 30)),
+                name=plain(f"{short(group.name, 30)} ({group.count:,})"),
                 text=hover[members_of_group],
                 hovertemplate="%{text}<extra></extra>",
-                marker={"color": group.colour, "symbol": group.shape[0], "size": 7, "opacity": 0.8},
+                marker={"color": group.colour, "symbol": group.mark[0], "size": 7, "opacity": 0.8},
                 **panel_axes(1),
             )
         )

@@ -15,7 +15,7 @@ from emu_core.charts.heat_maps import (
     confusion_matrix,
     similarity_matrix,
 )
-from emu_core.charts.intervals import forgetting_intervals, guard_intervals
+from emu_core.charts.intervals import change_intervals, forgetting_intervals
 from emu_core.charts.style import (
     CLOSEST,
     GREY,
@@ -60,13 +60,19 @@ def accuracy(comparison: Comparison, which: Side | Literal["difference"] = "diff
     accuracies = pd.concat([comparison.accuracy["base"], comparison.accuracy["other"]])
     span = (float(accuracies.min()), max(float(accuracies.max()), float(accuracies.min()) + 1.0))
     return accuracy_matrix(
-        comparison.matrix(which), f"{plain(_name(comparison, which))}: right intents, %", span
+        comparison.matrix(which), f"{plain(_name(comparison, which))}: similar sentences, %", span
     )
 
 
 def gains(comparison: Comparison) -> go.Figure:
-    """Return the gains and losses of each language's queries, with 95 % intervals."""
-    return guard_intervals(comparison.gains, comparison.names)
+    """Return how much better or worse similar sentences are found in each language, with 95 % intervals."""
+    return change_intervals(comparison.gains, comparison.names)
+
+
+def right_intents(comparison: Comparison) -> go.Figure:
+    """Return how many more or fewer intents are named right in each language, with 95 % intervals."""
+    assert comparison.intents is not None  # noqa: S101 - drawn only where it was measured
+    return change_intervals(comparison.intents.frame, comparison.names, "right intents")
 
 
 def changes(comparison: Comparison, pool: str | None = None) -> go.Figure:

@@ -280,7 +280,7 @@ def labelling_curve(rounds: pd.DataFrame) -> go.Figure:
             hovertemplate="%{x:,} labels: %{y:.1f} %<extra>forecast</extra>",
         )
     figure.update_xaxes(title="labelled sentences", tickvals=rounds["labels"].unique()[-12:])
-    figure.update_yaxes(title="right intents, %", zeroline=False)
+    figure.update_yaxes(title="nearest neighbours right, %", zeroline=False)
     return on_page(figure, height=240, legend_at=1.0)
 
 

@@ -88,7 +88,7 @@ def accuracy_matrix(
     `span` has the percentages of the darkest and the lightest colour, the same for matrices that are compared.
     """
     text = accuracy.map(lambda value: f"{value:.1f}" if np.isfinite(value) else "–")
-    return _matrix(accuracy, text, "right intents, %", title=title, span=span)
+    return _matrix(accuracy, text, "similar sentences, %", title=title, span=span)
 
 
 def accuracy_difference(difference: pd.DataFrame, significant: pd.DataFrame, title: str) -> go.Figure:
@@ -179,11 +179,28 @@ def similarity_matrix(
 
     `span` has the cosines of the darkest and the lightest colour, the same for encoders that are compared.
     """
+    return _of_sentences(cosines, sentences, title, span, "Cividis", "z.2f")
+
+
+def similarity_change(changes: NDArray[np.floating], sentences: Sequence[str], title: str) -> go.Figure:
+    """Return a heat map of the changes (N, N) of the cosines between N sentences, from one encoder to another."""
+    most = float(np.abs(changes).max()) or 1.0
+    return _of_sentences(changes, sentences, title, (-most, most), "PuOr", "+z.2f")
+
+
+def _of_sentences(
+    cosines: NDArray[np.floating],
+    sentences: Sequence[str],
+    title: str,
+    span: tuple[float, float],
+    scale: Scale,
+    form: str,
+) -> go.Figure:
     texts = [plain(short(text, 90)) for text in sentences]
     places = [str(number) for number in range(1, len(texts) + 1)]
-    cells = [[f"{value:z.2f}" for value in row] for row in cosines]
+    cells = [[f"{value:{form}}" for value in row] for row in cosines]
     figure = heat_map(
-        cosines, places, places, cells, span=span, most=_MOST_SENTENCES,
+        cosines, places, places, cells, span=span, scale=scale, most=_MOST_SENTENCES,
         hover=lambda first, second, cell: f"{first}. {texts[int(first) - 1]}<br>{second}. {texts[int(second) - 1]}"
         f"<br>similarity {cell}",
         height=110 + max(160, 32 * len(texts)), title=title,

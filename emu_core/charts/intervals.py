@@ -8,18 +8,17 @@ import plotly.graph_objects as go
 
 from emu_core.charts.style import CLOSEST, GREY, PALETTE, on_page, plain, short
 from emu_core.data.languages import language_name
-from emu_core.evaluation.guard import Verdict
+from emu_core.evaluation.changes import Verdict
 
 Mark = tuple[str, str]  # a colour and a shape, either of which is enough to tell the kinds apart
 ROW, AROUND = 30, 150  # pixels
 FELL, RETAINED, ROSE = "fell too far", "retained", "rose"
-_SEEN = "gains, seen in training"
-_GUARD_MARKS = {
-    Verdict.GAINS.value: (PALETTE[2], "circle"),
+_SEEN = "better, but seen in training"
+_CHANGE_MARKS = {
+    Verdict.BETTER.value: (PALETTE[2], "circle"),
     _SEEN: (GREY, "circle"),
-    Verdict.NO_CLEAR_CHANGE.value: (GREY, "circle-open"),
-    Verdict.MAY_LOSE.value: (PALETTE[1], "triangle-down-open"),
-    Verdict.LOSES.value: (CLOSEST, "triangle-down"),
+    Verdict.NOT_CLEAR.value: (GREY, "circle-open"),
+    Verdict.WORSE.value: (CLOSEST, "triangle-down"),
 }
 _FORGETTING_MARKS = {
     ROSE: (PALETTE[2], "circle"),
@@ -67,13 +66,18 @@ def interval_rows(changes: pd.DataFrame, marks: Mapping[str, Mark], title: str) 
     return on_page(figure, height=AROUND + ROW * len(ordered), legend_at=1.0)
 
 
-def guard_intervals(
-    changes: pd.DataFrame, names: tuple[str, str] = ("base", "specialised"), *, seen: bool = False
+def change_intervals(
+    changes: pd.DataFrame,
+    names: tuple[str, str] = ("base", "specialised"),
+    what: str = "similar sentences",
+    *,
+    seen: bool = False,
 ) -> go.Figure:
     """Return a point with its interval for each language, the worst on top, and a line at zero.
 
     Each row has, in points of the second encoder minus the first: `language` (its code), `difference`, `low`, `high`,
-    `verdict`, `queries`. Gains on queries that were `seen` in training are grey, as they do not generalise.
+    `verdict`, `queries`; `what` they are of. Gains on queries that were `seen` in training are grey, as they do not
+    generalise.
     """
     first, second = (plain(short(name, 30)) for name in names)
     rows = changes.assign(name=changes["language"].map(language_name), kind=changes["verdict"])
@@ -81,13 +85,13 @@ def guard_intervals(
         (
             f"{row.name}: {row.difference:+.1f} points",
             f"95 %: {row.low:+.1f} to {row.high:+.1f}",
-            f"{row.queries:,} queries: {row.verdict}",
+            f"{row.queries:,} sentences: {row.verdict}",
         )
         for row in rows.itertuples()
     ]
     if seen:
-        rows["kind"] = rows["kind"].replace(Verdict.GAINS.value, _SEEN)
-    return interval_rows(rows, _GUARD_MARKS, f"right intents of 100, {first} → {second}")
+        rows["kind"] = rows["kind"].replace(Verdict.BETTER.value, _SEEN)
+    return interval_rows(rows, _CHANGE_MARKS, f"{what} of 100, {first} → {second}")
 
 
 def forgetting_intervals(measured: pd.DataFrame, most_fall: float, title: str, places: int) -> go.Figure:
@@ -158,7 +162,7 @@ def system_gains(gains: Sequence[SystemGain]) -> go.Figure:
             for _, row_gain in rows
         ],
     )
-    figure.update_xaxes(title="right intents of 100, above the base")
+    figure.update_xaxes(title="similar sentences of 100, above the base")
     return on_page(figure, height=130 + 34 * len(gains), legend_at=1.0, bargap=0.35)
 
 

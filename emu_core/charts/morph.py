@@ -8,24 +8,25 @@ from numpy.typing import NDArray
 
 from emu_core.charts.animation import GRID, buttons, frame_grid, on_grid, slow_at_both_ends, stops
 from emu_core.charts.comparison import CHANGES
-from emu_core.charts.marks import GROUP_NAME, MAX_NAMED_CLUSTERS, cluster_names, hover_texts
-from emu_core.charts.style import FAINT, GREY, TRANSPARENT, on_page, plain, short
+from emu_core.charts.marks import MAX_NAMED_CLUSTERS, cluster_names, hover_texts
+from emu_core.charts.scatter import name_beside
+from emu_core.charts.style import FAINT, GREY, LIGHT, TRANSPARENT, Theme, on_page
 from emu_core.evaluation.neighbour_changes import Change, Morph
 
 STEPS = 20  # between the two maps
 _DRAWN = (Change.FIXED, Change.BROKEN)  # the later one on top
 CLEAREST, FAINTEST, VISIBLE = 0.4, 0.1, 80  # opacity of a trail: the more there are, the fainter
-INK = "#31333F"  # of the step's title on a white page
 
 
-def morph(moved: Morph, *, ink: str | None = None) -> go.Figure:
+def morph(moved: Morph, *, theme: Theme = LIGHT) -> go.Figure:
     """Return a map that a slider turns from one encoder's into another's, with a play and a pause button.
 
     Sentences whose nearest neighbour became right or wrong leave a trail in the colour of that; all others are grey.
-    The first map is drawn. `ink` is the colour of the intents' names; None for the text's.
+    The first map is drawn. `theme` has the colour of the intents' names.
     """
-    points, both = moved.sentences, on_grid(moved.places)
-    hover, changes = hover_texts(points), moved.changes
+    shown = slice(None) if moved.shown is None else moved.shown
+    points, both = moved.sentences[shown], on_grid(moved.places)[:, shown]
+    hover, changes = hover_texts(points), moved.changes[shown]
     members = {kind: np.flatnonzero(changes == kind) for kind in _DRAWN}
     others = np.flatnonzero(~np.isin(changes, _DRAWN))
     traces = [_dots(both[0], others, hover, GREY, FAINT, "the others")]
@@ -44,15 +45,15 @@ def morph(moved: Morph, *, ink: str | None = None) -> go.Figure:
     figure = go.Figure(traces)
     frame_grid(figure)
     intents = points["intent"].to_numpy(object)
-    names = [_names(of_map, intents, ink) for of_map in both]
+    names = [_names(of_map, intents, theme) for of_map in both]
     figure.update_layout(annotations=_faded(names, 0.0))
     figure.frames = list(_frames(both, others, members, names))
-    _add_controls(figure, moved.titles, ink)
+    _add_controls(figure, moved.titles, theme)
     legend = {"itemsizing": "constant", "orientation": "h", "x": 0, "y": 1.01, "yanchor": "bottom"}
     return on_page(figure, height=680, legend=legend, showlegend=True, margin={"b": 150})
 
 
-def _add_controls(figure: go.Figure, titles: tuple[str, str], ink: str | None) -> None:
+def _add_controls(figure: go.Figure, titles: tuple[str, str], theme: Theme) -> None:
     """Add the slider under the map and the buttons under the slider, which fit on a phone, too."""
     ways = [f"{step / STEPS:.0%} of the way" for step in range(1, STEPS)]
     slider = {
@@ -60,7 +61,7 @@ def _add_controls(figure: go.Figure, titles: tuple[str, str], ink: str | None) -
         "x": 0, "len": 1, "y": -0.01, "yanchor": "top", "pad": {"t": 0},
         # Of the titles only that of the step that is shown: under the slider they would overlap.
         "font": {"color": TRANSPARENT}, "ticklen": 0, "minorticklen": 0,
-        "currentvalue": {"prefix": "", "xanchor": "left", "font": {"size": 13, "color": ink or INK}},
+        "currentvalue": {"prefix": "", "xanchor": "left", "font": {"size": 13, "color": theme.ink}},
     }  # fmt: skip
     figure.update_layout(updatemenus=[buttons(-0.17)], sliders=[slider])
 
@@ -95,18 +96,11 @@ def _trails(
     return {"x": ends[..., 0].ravel(), "y": ends[..., 1].ravel()}
 
 
-def _names(
-    places: NDArray[np.int16], intents: NDArray[np.object_], ink: str | None
-) -> list[dict[str, object]]:
+def _names(places: NDArray[np.int16], intents: NDArray[np.object_], theme: Theme) -> list[dict[str, object]]:
     """Return the names on the clusters of a map."""
     frame = np.array([[0.0, 0.0], [GRID, GRID]])
-    return [
-        {
-            "x": x, "y": y, "showarrow": False, "text": f"<b>{plain(short(name, GROUP_NAME))}</b>",
-            "font": {"size": 12, "shadow": "auto", "color": ink},
-        }
-        for name, x, y in cluster_names(places.astype(np.float32), intents, MAX_NAMED_CLUSTERS, frame=frame)
-    ]  # fmt: skip
+    around = cluster_names(places.astype(np.float32), intents, MAX_NAMED_CLUSTERS, frame=frame)
+    return [name_beside(name, theme) for name in around]
 
 
 def _faded(names: Sequence[Sequence[dict[str, object]]], share: float) -> list[dict[str, object]]:

@@ -47,32 +47,38 @@ def maps_file(
     part, size = points[lit], 22 if len(points) <= 2_000 else 8
     alpha = np.where(part["trained"], 0.2, 0.9) if "trained" in part else np.full(len(part), 0.9)
     colour_of = {group.value: group.colour for group in coloured}
-    letters = {value: group.shape[1] for value, group in (shaped or {}).items()}
-    letter = part["language"].map(lambda value: letters.get(value, "o")).rename("mark")
+    if shaped:
+        letter = part["language"].map({value: group.shape[1] for value, group in shaped.items()})
+    else:
+        letter = part[colour_by].map({group.value: group.mark[1] for group in coloured})
     with drawing((5.8 * len(panels) + 2.6, 6.6)) as figure:
         axes = figure.subplots(1, len(panels), squeeze=False)[0]
         for axis, (title, places) in zip(axes, panels.items(), strict=True):
             axis.scatter(places[~lit, 0], places[~lit, 1], s=size, alpha=FAINT, color=GREY, linewidths=0)
             # One call for each colour and shape, whatever the number of points.
-            for (value, mark), at in part.groupby([part[colour_by], letter]).indices.items():
+            for (value, mark), at in part.groupby([part[colour_by], letter.rename("mark")]).indices.items():
                 look: dict[str, object] = {"color": colour_of[value], "marker": mark, "alpha": alpha[at]}
                 axis.scatter(*places[lit][at].T, s=size, linewidths=0, **look)
-            for name, x, y in marks.cluster_names(
-                places[lit], part["intent"].to_numpy(object), marks.MAX_NAMED_CLUSTERS
+            for name, x, y, *cluster in marks.cluster_names(
+                places[lit], part["intent"].to_numpy(object), marks.MAX_NAMED_CLUSTERS, panels=len(panels)
             ):
                 axis.annotate(
-                    short(name, marks.GROUP_NAME), (x, y), ha="center", va="center", weight="bold", size=8,
+                    short(name, marks.GROUP_NAME), cluster, (x, y), ha="center", va="center", weight="bold", size=8,
+                    arrowprops={"arrowstyle": "-", "linewidth": 0.7},
                     path_effects=[withStroke(linewidth=2.5, foreground="white", alpha=0.8)],
                 )  # fmt: skip
             axis.set(title=title, xticks=[], yticks=[])
         figure.legend(
-            handles=_keys((group.name, group.colour, "o") for group in coloured),
+            handles=_keys(
+                (f"{short(of.name, 30)} ({of.count:,})", of.colour, "o" if shaped else of.mark[1])
+                for of in coloured
+            ),
             title=f"{marks.TITLES[colour_by]}: colour", loc="outside right upper",
             ncols=-(-min(len(coloured), marks.MOST_LISTED) // _ROWS), frameon=False,
         )  # fmt: skip
         if shaped:
             figure.legend(
-                handles=_keys((group.name, GREY, group.shape[1]) for group in shaped.values()),
+                handles=_keys((short(group.name, 30), GREY, group.shape[1]) for group in shaped.values()),
                 title="Language: shape", loc="outside lower left",
                 ncols=4 * len(panels), frameon=False,
             )  # fmt: skip
@@ -105,7 +111,7 @@ def key(label: str, colour: Any, marker: str, **style: Any) -> Line2D:
 
 def _keys(of: Iterable[tuple[str, str, str]]) -> list[Line2D]:
     """Return a legend's entries from names, colours and markers; of too many, how many more there are."""
-    keys = [key(short(name, 30), *look, markersize=6, markeredgewidth=0) for name, *look in of]
+    keys = [key(name, *look, markersize=6, markeredgewidth=0) for name, *look in of]
     unlisted = len(keys) - marks.MOST_LISTED
     more = [Line2D([], [], linestyle="none", label=f"and {unlisted} more")] if unlisted > 0 else []
     return [*keys[: marks.MOST_LISTED], *more]

@@ -1,6 +1,7 @@
 """The style of every figure: colours that are distinct to colour-blind readers and visible in every theme."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import plotly.graph_objects as go
@@ -9,12 +10,44 @@ from plotly.subplots import make_subplots
 # The farthest apart, and from GREY, that a search found around the hues of Okabe and Ito 2008: in every colour vision
 # any two differ by 12 or more (CIEDE2000), and each has a contrast above 2 to the light and to the dark page.
 PALETTE = ("#0072B2", "#F18707", "#05C67F", "#BF5629", "#2F8FFF", "#D595C1", "#883351", "#4A00E0")
+TOLD_APART = 8  # colours in a row of a theme's palette that every reader tells apart
 CLOSEST = "#D55E00"
 PLAIN = "#6C8EBF"
 GREY = "#8A8A8A"
 TRANSPARENT = "rgba(0,0,0,0)"
 FAINT = 0.25  # opacity of points that are not selected, in `GREY`
 HOVER = 90  # characters of a sentence shown on hovering
+
+
+@dataclass(frozen=True)
+class Theme:
+    """The colours of groups, the largest first, and that of their names, on a light or a dark page.
+
+    A search found them. Each has a contrast above 3 to its page. In every colour vision, any two of the first
+    `TOLD_APART` differ from each other and from GREY by more than 12 (CIEDE2000), and those of each later row, which
+    has a mark of its own on maps, by more than 6. No two of all are alike in normal vision.
+    """
+
+    palette: tuple[str, ...]
+    ink: str
+
+
+LIGHT = Theme(
+    (
+        "#546CFC", "#C07860", "#18603C", "#A8246C", "#0C9CB4", "#787800", "#900000", "#3C00D8",
+        "#0C3CB4", "#FC6030", "#00A86C", "#CC003C", "#D800F0", "#00849C", "#780060", "#485400",
+        "#2484FF", "#C0300C", "#0C780C", "#FF0060", "#9C18B4", "#008484", "#FF3CB4", "#9C9000",
+    ),
+    ink="#31333F",
+)  # fmt: skip
+DARK = Theme(
+    (
+        "#246CFF", "#F0A878", "#3CFFC0", "#C0489C", "#24C0C0", "#E4E400", "#F00C0C", "#B49CFF",
+        "#0CB4FF", "#A86C00", "#A8F06C", "#FFA8A8", "#8460D8", "#00FCF0", "#F0006C", "#B4A800",
+        "#4890FC", "#E4900C", "#00B478", "#FF0048", "#9C78A8", "#24E4FF", "#FF9CCC", "#FCCC30",
+    ),
+    ink="#FAFAFA",
+)  # fmt: skip
 _PLACE = ("domain", "anchor")  # what an axis keeps of its own figure
 
 
@@ -79,13 +112,6 @@ def frame_map(figure: go.Figure) -> None:
         axes(showline=True, mirror=True, linecolor=GREY)
     bar = {"bgcolor": TRANSPARENT, "color": GREY, "activecolor": PALETTE[4]}
     figure.update_layout(hovermode="closest", modebar=bar)
-
-
-def tinted(colour: str, share: float) -> str:
-    """Return a colour (#RRGGBB) mixed with a share of white, or of black if the share is negative."""
-    goal = 255 if share > 0 else 0
-    parts = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
-    return "#" + "".join(f"{round(part + (goal - part) * abs(share)):02X}" for part in parts)
 
 
 def short(text: str, most: int) -> str:

@@ -6,6 +6,7 @@ import signal
 import sys
 from collections.abc import Sequence
 
+from emu_core.cli.options import join_precision
 from emu_core.cli.parser import command_parser
 from emu_core.cli.verb import STDOUT
 from emu_core.cli.wording import in_command
@@ -37,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(arguments: Sequence[str] | None) -> int:
     try:
         given = list(sys.argv[1:] if arguments is None else arguments)
-        options = command_parser(given).parse_args(given)
+        options = join_precision(command_parser(given).parse_args(given))
         signal.signal(signal.SIGTERM, _stop)
         result = options.verb(options)
     except ModuleNotFoundError as error:

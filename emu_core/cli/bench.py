@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 _COLUMNS = {f"{role}_column" for role in ("text", *shared.COLUMN_ROLES)}
-_NOT_TAKEN = {"verb", "json", "data", "files", "language", *_COLUMNS}
+_NOT_TAKEN = {"verb", "json", "precision", "data", "files", "language", "missing", *_COLUMNS}
 
 
 def add_bench(verbs: Any) -> None:
@@ -61,7 +61,8 @@ def _add_mteb(actions: Any) -> None:
     parser = add_verb(actions, "mteb", _mteb, summary)
     what = f"an export's folder, a finished run's, or {shared.SPECS}"
     parser.add_argument("encoder", metavar="ENCODER", help=what)
-    shared.add_data(parser, f"{FORMAT_TITLES} files (default: the demo set)", default="demo")
+    what = f"{FORMAT_TITLES} files (default: the demo set)"
+    shared.add_data(parser, what, default="demo", precision="")
     option(parser, "--parallel FILE", "parallel text, for bitext mining", nargs="+", default=[])
     option(parser, "--out DIR", "a folder for the results as MTEB writes them")
 
@@ -96,7 +97,7 @@ def _add_parallel(parser: argparse.ArgumentParser) -> None:
     about = "labelled sentences for cross-lingual classification: files or a folder, or the word demo"
     option(parser, "--labelled DATA", about, nargs="+")
     option(parser, "--quick", "a trial with 3,000 pairs and a few epochs", action="store_true")
-    shared.add_device(parser)
+    shared.add_device(parser, "")
     _add_shared(parser)
 
 

@@ -5,7 +5,7 @@ import textwrap
 from typing import TYPE_CHECKING, Any
 
 from emu_core.cli import options as shared
-from emu_core.cli.printing import print_table
+from emu_core.cli.printing import print_table, screen, table_lines, verdict_lines
 from emu_core.cli.verb import HELP_COLUMNS, Output, add_verb, option
 from emu_core.data.wording import TextTable, counted, shown
 from emu_core.errors import DataError
@@ -13,9 +13,14 @@ from emu_core.files import write_named
 
 if TYPE_CHECKING:
     from emu_core.evaluation.comparison import Comparison
+    from emu_core.notebook.comparisons import RunComparisons
 
+_PAGES = ("html", "animation", "morph")
 MAX_LINE_CHARACTERS = 160  # of a table's cells; a wider table is printed row by row
 MAX_CELL_CHARACTERS = 90  # of a sentence
+MOST_LINES = 40  # of what is printed without --full
+
+_MORE = "--full prints every figure and the sentences that changed; --html FILE draws them; --json has all"
 
 
 def add_compare(verbs: Any) -> None:
@@ -24,7 +29,7 @@ def add_compare(verbs: Any) -> None:
     shared.add_data(parser)
     shared.add_intents(parser)
     about = (
-        "a finished run, to compare with its base encoder; given twice, the second is compared with the first"
+        "a finished run, to compare with its base encoder; of several, the others are compared with the first"
     )
     option(parser, "--run DIR", about, action="append", default=[], dest="runs")
     about = (
@@ -33,6 +38,7 @@ def add_compare(verbs: Any) -> None:
     option(parser, "--encoder SPEC", about, action="append", default=[])
     shared.add_languages(parser, "only these languages")
     option(parser, "--split", "rows of this split, or all (default: test, else dev, else all)")
+    shared.add_full(parser)
     option(parser, "--html FILE", "write a page with interactive charts, which works offline")
     about = "write a page with an animated map over the epochs, for a run trained with --snapshots"
     option(parser, "--animation FILE", about)
@@ -42,10 +48,12 @@ def add_compare(verbs: Any) -> None:
 
 def _compare(options: argparse.Namespace) -> Output:
     from emu_core.api.compare import compare
+    from emu_core.notebook.comparisons import RunComparisons
 
-    if len(options.runs) > 2:
-        raise DataError(f"{len(options.runs)} runs can't be compared at once; name one or two with --run")
-    comparison = compare(
+    several = len(options.runs) + len(options.encoder) > 2
+    if several and (drawn := next((name for name in _PAGES if getattr(options, name)), "")):
+        raise DataError(f"--{drawn} draws two encoders; name two with --run and --encoder")
+    compared = compare(
         options.data,
         *options.runs,
         encoder=options.encoder,
@@ -53,6 +61,9 @@ def _compare(options: argparse.Namespace) -> Output:
         languages=options.languages,
         **shared.data_options(options),
     )
+    if isinstance(compared, RunComparisons):
+        return _printed_all(compared, options)
+    comparison = compared
     if options.html:
         from emu_core.reports.comparison_page import comparison_page
 
@@ -69,7 +80,7 @@ def _compare(options: argparse.Namespace) -> Output:
         from emu_core.reports.views import comparison_records
 
         return comparison_records(comparison)
-    print_comparison(comparison)
+    print_comparison(comparison, is_full=options.full)
     if options.html:
         print(f"\nthe charts are in {options.html}")
     if options.animation:
@@ -79,17 +90,59 @@ def _compare(options: argparse.Namespace) -> Output:
     return {}
 
 
-def print_comparison(comparison: "Comparison") -> None:
-    """Print what the page of --html has, but of its longest tables the first rows."""
-    from emu_core.reports import views
-    from emu_core.reports.comparison_page import comparison_summary, comparison_title
-    from emu_core.reports.figures_as_text import means_table
+def _printed_all(comparisons: "RunComparisons", options: argparse.Namespace) -> Output:
+    """Print each of three encoders or more in comparison with the first, or return them for JSON."""
+    from emu_core.reports.verdict import comparison_verdict
+    from emu_core.reports.views import comparison_records
 
-    print(f"{comparison_title(comparison)}, on {counted(len(comparison.sentences), 'sentence')}\n")
+    if options.json:
+        return {
+            "encoders": list(comparisons.names),
+            "notes": list(comparisons.remarks),
+            "comparisons": [comparison_records(pair) for pair in comparisons],
+        }
+    lines = [f"{comparisons.title}, on {counted(len(comparisons.sentences), 'sentence')}"]
+    for note in comparisons.remarks:
+        lines += textwrap.wrap(f"note: {note}", HELP_COLUMNS)
+    head, rows = comparisons.table
+    places = [place for place, name in enumerate(head) if ":" in name]
+    for first, end in zip(places, [*places[1:], len(head)], strict=True):
+        lines += [
+            "",
+            *table_lines(
+                (head[first], "", *head[first + 1 : end]), [(row[0], *row[first:end]) for row in rows]
+            ),
+        ]
+    lines.append("")
+    for pair in comparisons:
+        verdict = comparison_verdict(pair)
+        text = " ".join([verdict.sentence, *(measure.languages for measure in verdict.measures)])
+        lines += textwrap.wrap(text.strip(), HELP_COLUMNS, subsequent_indent="  ")
+    print("\n".join(lines))
+    if options.full:
+        for pair in comparisons:
+            print()
+            print_comparison(pair, is_full=True)
+    else:
+        print("\n--full prints every figure of each pair; --json has all")
+    return {}
+
+
+def print_comparison(comparison: "Comparison", *, is_full: bool = False) -> None:
+    """Print the verdict, and what the page of --html has if that is asked for: of its longest tables the first rows."""
+    from emu_core.reports import views
+    from emu_core.reports.comparison_page import comparison_title
+    from emu_core.reports.verdict import comparison_verdict
+
+    verdict = comparison_verdict(comparison)
+    head = [f"{comparison_title(comparison)}, on {counted(len(comparison.sentences), 'sentence')}"]
     for note in comparison.notes:
-        print(f"note: {note}")
-    print_table(*means_table(comparison))
-    print("".join(f"\n{verdict.text}" for verdict in comparison_summary(comparison).verdicts))
+        head += textwrap.wrap(f"note: {note}", HELP_COLUMNS)
+    head.append("")
+    if not is_full:
+        print(screen(head, verdict, ["", _MORE], 2, MOST_LINES))
+        return
+    print("\n".join([*head, *verdict_lines(verdict)]))
     for view in views.VIEWS:
         if view.table(comparison) is None:
             continue

@@ -170,7 +170,7 @@ def _device() -> Iterator[Check]:
     try:
         import torch
 
-        from emu_core.devices import available_devices, has_bf16
+        from emu_core.devices import available_devices
     except (ImportError, OSError) as error:
         reason = next(iter(str(error).splitlines()), type(error).__name__)[:200]
         fix = "install torch as the packages above say"
@@ -178,8 +178,9 @@ def _device() -> Iterator[Check]:
         return
     chosen, *others = available_devices()
     more = f", {_gb(torch.cuda.mem_get_info(chosen.name)[0])} free" if chosen.name.startswith("cuda") else ""
-    bf16 = "bf16 and fp32" if has_bf16(chosen.name) else "fp32"
-    yield Check("device", f"{chosen.name} (auto)", CheckState.READY, f"{chosen.label}{more}, {bf16}")
+    yield Check(
+        "device", f"{chosen.name} (auto)", CheckState.READY, f"{chosen.label}{more}, {chosen.precisions}"
+    )
     for device in others:
         yield Check("device", device.name, CheckState.READY, device.label)
     if chosen.name == "cpu" and shutil.which("nvidia-smi"):

@@ -93,9 +93,15 @@ def _embed(options: argparse.Namespace) -> Output:
 def add_export(verbs: Any) -> None:
     """Add `emu export RUN`."""
     parser = add_verb(verbs, "export", _export)
-    parser.add_argument("run", metavar="RUN", help="a finished run's folder, or an encoder such as e5-small")
+    parser.add_argument(
+        "run",
+        metavar="RUN",
+        help="the folder of a finished run or of a saved estimator, or an encoder such as e5-small",
+    )
     names, usual = [known.value for known in ExportFormat], "sentence-transformers"
     option(parser, "--format", f"format to write (default: {usual})", default=usual, choices=names)
+    about = "with --format onnx, store weights in 8 bits: a smaller file, and slightly other vectors"
+    option(parser, "--int8", about, action="store_true")
     option(parser, "--out DIR", "the folder to write")
     about = "upload it into a new, private repository of the Hugging Face hub, such as user/hotel"
     option(parser, "--push REPO", about)
@@ -115,11 +121,11 @@ def _export(options: argparse.Namespace) -> Output:
     if options.push:
         check_push(options.push)
     if options.out:
-        done["folder"] = str(export(options.run, options.out, format=options.format))
+        done["folder"] = str(export(options.run, options.out, format=options.format, int8=options.int8))
         if not options.json:
             print(f"{options.out} is written; its README.md says how to open it")
     if options.push:
-        source, taken = options.out or options.run, shared.taken(options, "public", "format")
+        source, taken = options.out or options.run, shared.taken(options, "public", "format", "int8")
         done["pushed"] = push_to_hub(source, options.push, **taken)
         if not options.json:
             print(f"{done['pushed']} is {'public' if options.public else 'private'}")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from emu_core.cli import options as shared
-from emu_core.cli.printing import print_guard, print_table
+from emu_core.cli.printing import print_table
 from emu_core.cli.verb import STDOUT, Output, add_verb, option
 from emu_core.files import write_named
 from emu_core.runs.run import Run
@@ -41,21 +41,30 @@ def _evaluate(options: argparse.Namespace) -> Output:
         for pair, value in result["accuracy"].items():
             low, high = result["intervals"][pair]
             rows.append((pair, f"{value:.1f}", f"{low:.1f} to {high:.1f}", str(result["counts"][pair])))
-        print_table(("direction", "Acc@1 %", "95 % interval", "queries"), rows)
+        print_table(("language pair", "similar sentences %", "95 % interval", "sentences"), rows)
         print(f"\nmean {result['mean']:.1f}")
         if "mean_with_en" in result:
-            print(f"mean of the directions with English {result['mean_with_en']:.1f}")
+            print(f"mean of the language pairs with English {result['mean_with_en']:.1f}")
         if other := result.get("classifier"):
             shown = ", ".join(f"{code} {value:.1f}" for code, value in other["by_language"].items())
             print(f"{other['name']}, C = {other['C']:g}: mean {other['mean']:.1f} ({shown})")
-        if "guard" in result:
-            import msgspec
-
-            from emu_core.evaluation.guard import LanguageChange
-
-            guard = msgspec.convert(result["guard"], dict[str, LanguageChange] | None)
-            print_guard(guard, result.get("guard_note", ""))
+        if "changes" in result:
+            _print_changes(result["changes"], result.get("changes_note", ""))
     return result
+
+
+def _print_changes(changes: dict[str, Any] | None, reason: str) -> None:
+    """Print how each language changed from the base encoder, or the reason why that was not measured."""
+    if changes is None:
+        print(f"\nNot compared with the base encoder: {reason}")
+        return
+    import msgspec
+
+    from emu_core.evaluation.changes import PairedChange
+    from emu_core.reports.verdict import changes_table
+
+    print("\nFrom the base encoder to this one, by the language of the queries\n")
+    print_table(*changes_table(msgspec.convert(changes, dict[str, PairedChange])))
 
 
 def add_forgetting(verbs: Any) -> None:

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 FRESH = "use, e5-small, laser, hf:NAME_OR_PATH"
 SPECS = f"{FRESH}, run:DIR or A+B"
-COLUMN_ROLES = ("intent", "language", "id", "split")  # roles of columns, beside the text
+OF_VECTORS = "fp32 or bf16, of vectors (default: bf16 on a CPU that has it, else fp32)"
+COLUMN_ROLES = ("intent", "language", "id", "split", "description")  # roles of columns, beside the text
 
 
 def add_data(
@@ -21,15 +22,21 @@ def add_data(
     what: str = f"{FORMAT_TITLES} files, or the word demo",
     kind: Callable[[str], Any] = Path,
     default: str | None = None,
+    precision: str = OF_VECTORS,
 ) -> None:
-    """Add files, or what else `kind` makes of the arguments, their columns and language, and the device."""
+    """Add files, or what else `kind` makes of the arguments, their columns and language, and the device.
+
+    `precision` is that of `add_device`.
+    """
     count: dict[str, Any] = {"nargs": "+"} if default is None else {"nargs": "*", "default": [kind(default)]}
     parser.add_argument("data", **count, metavar="DATA", help=what, type=kind)
-    option(parser, "--text-column NAME", "column of the sentences; also --{intent,language,id,split}-column")
+    option(parser, "--text-column NAME", "of sentences; also --{intent,language,id,split,description}-column")
     for role in COLUMN_ROLES:
         option(parser, f"--{role}-column NAME", argparse.SUPPRESS)
-    option(parser, "--language CODE", "language of files that have no language column")
-    add_device(parser)
+    about = "language of files without a column of it (--missing WORDS: no values)"
+    option(parser, "--language CODE", about)
+    option(parser, "--missing WORDS", argparse.SUPPRESS, type=comma_list, default=[])
+    add_device(parser, precision)
 
 
 def add_intents(parser: argparse.ArgumentParser) -> None:
@@ -39,6 +46,11 @@ def add_intents(parser: argparse.ArgumentParser) -> None:
     about = "means none of these; repeatable (--real-intent: it does not)"
     option(parser, "--no-intent NAME", about, action="append", dest="no_intents", default=[])
     option(parser, "--real-intent NAME", argparse.SUPPRESS, action="append", dest="real_intents", default=[])
+
+
+def add_descriptions(parser: argparse.ArgumentParser) -> None:
+    """Add a table of descriptions of intents."""
+    option(parser, "--intents FILE", "columns intent, description: what they are about")
 
 
 def add_parallel_files(parser: argparse.ArgumentParser) -> None:
@@ -78,9 +90,19 @@ def add_languages(parser: argparse.ArgumentParser, which: str) -> None:
     option(parser, "--languages en,de", which, type=comma_list)
 
 
-def add_device(parser: argparse.ArgumentParser) -> None:
-    """Add the device to compute on."""
+def add_device(parser: argparse.ArgumentParser, precision: str = OF_VECTORS) -> None:
+    """Add the device to compute on and the precision there; `precision` is its help, "" for no such option."""
     option(parser, "--device", "auto, cpu, cuda:0 (default: auto)", default="auto")
+    if precision:
+        names = ["auto", "fp32", "bf16"]
+        option(parser, "--precision TYPE", precision, default="auto", choices=names)
+
+
+def join_precision(options: argparse.Namespace) -> argparse.Namespace:
+    """Put the precision that was named after the device, as functions in `emu_core` take it: "cpu:fp32"."""
+    if "device" in options and getattr(options, "precision", "auto") != "auto":
+        options.device = f"{options.device}:{options.precision}"
+    return options
 
 
 def add_encoder(parser: Any, *, default: str = "use", specs: str = SPECS) -> None:
@@ -122,7 +144,7 @@ def reading_of(options: argparse.Namespace) -> "Reading":
 
     columns = {role: getattr(options, f"{role}_column") for role in ("text", *COLUMN_ROLES)}
     of_intents = {name: value for name, value in vars(options).items() if name in OF_INTENTS}
-    return Reading(ColumnMapping(**columns), options.language, **of_intents)
+    return Reading(ColumnMapping(**columns), options.language, missing=options.missing, **of_intents)
 
 
 def data_options(options: argparse.Namespace) -> dict[str, Any]:
@@ -138,3 +160,8 @@ def taken(options: argparse.Namespace, *names: str) -> dict[str, Any]:
 def comma_list(value: str) -> list[str]:
     """Return the items of a comma-separated list such as en,de."""
     return [code.strip() for code in value.split(",") if code.strip()]
+
+
+def add_full(parser: argparse.ArgumentParser) -> None:
+    """Add the option that prints every figure, and not only the verdict."""
+    option(parser, "--full", "print every figure, not only the verdict", action="store_true")

@@ -1,23 +1,33 @@
-"""Output that several verbs share: tables, the guard and a progress line."""
+"""Output that several verbs share: tables, the verdict and a progress line."""
 
 import sys
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from emu_core.cli.verb import HELP_COLUMNS
 
+MOST_LANGUAGES = 9  # rows of a table in a screen, at most
+
 if TYPE_CHECKING:
-    from emu_core.evaluation.guard import LanguageChange
     from emu_core.reports.run_figures_as_text import FigureText
+    from emu_core.reports.verdict import RunVerdict
 
 
 def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print a table, its first column left-aligned and the others right-aligned."""
+    print("\n".join(table_lines(head, rows)))
+
+
+def table_lines(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return the lines of a table, its first column left-aligned and the others right-aligned."""
     widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
-    for first, *others in [head, *rows]:
-        cells = [cell.rjust(width) for cell, width in zip(others, widths[1:], strict=True)]
-        print("  ".join([first.ljust(widths[0]), *cells]))
+    return [
+        "  ".join(
+            [first.ljust(widths[0]), *(cell.rjust(of) for cell, of in zip(others, widths[1:], strict=True))]
+        )
+        for first, *others in [head, *rows]
+    ]
 
 
 def print_figure(title: str, text: "FigureText") -> None:
@@ -29,19 +39,34 @@ def print_figure(title: str, text: "FigureText") -> None:
         print()
         print_table(*text.table)
     if text.sentences:
-        print("".join(f"\n{sentence.text}" for sentence in text.sentences))
+        print("".join(f"\n{textwrap.fill(sentence.text, HELP_COLUMNS)}" for sentence in text.sentences))
 
 
-def print_guard(guard: "Mapping[str, LanguageChange] | None", reason: str = "") -> None:
-    """Print what each language gained or lost, or the reason why that was not measured."""
-    if guard is None:
-        print(f"\nNot guarded: {reason}")
-        return
-    from emu_core.reports.figures_as_text import guard_sentences, guard_table
+def verdict_lines(verdict: "RunVerdict", most: Sequence[int] = ()) -> list[str]:
+    """Return the lines of a verdict, with tables of its first measures, which have at most so many languages."""
+    first, *others = verdict.lines
+    lines = textwrap.wrap(first.text, HELP_COLUMNS)
+    for measure, languages in zip(verdict.measures, most, strict=False):
+        head, rows = measure.table(languages)
+        lines += ["", *table_lines((measure.title, *head[1:]), rows)]
+    lines.append("")
+    for line in others:
+        lines += textwrap.wrap(line.text, HELP_COLUMNS, subsequent_indent="  ")
+    return lines
 
-    print("\nWhat each language's queries gained or lost, points of Acc@1\n")
-    print_table(*guard_table(guard))
-    print("\n" + ("\n".join(guard_sentences(guard).values()) or "No language is seen to lose."))
+
+def screen(
+    before: Sequence[str], verdict: "RunVerdict", after: Sequence[str], tables: int, most_lines: int
+) -> str:
+    """Return a verdict between other lines, with some tables that have as many languages as the lines allow.
+
+    Each table keeps at least three languages, those that changed most, however many lines are asked for.
+    """
+    for languages in range(MOST_LANGUAGES, 2, -1):
+        lines = [*before, *verdict_lines(verdict, tables * [languages]), *after]
+        if len(lines) <= most_lines:
+            break
+    return "\n".join(lines)
 
 
 class PrintedLine:

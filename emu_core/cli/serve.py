@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from emu_core.cli import options as shared
 from emu_core.cli.server import ServerSettings, is_this_machine, read_server_settings, warnings_for
 from emu_core.cli.verb import Output, add_verb, option
 from emu_core.errors import EmuError
@@ -20,7 +21,12 @@ def app_folder() -> Path | None:
 
 
 def serve(
-    *, host: str = "localhost", port: int = 8501, runs: Path = Path("runs"), settings: Path | None = None
+    *,
+    host: str = "localhost",
+    port: int = 8501,
+    runs: Path = Path("runs"),
+    settings: Path | None = None,
+    precision: str = "auto",
 ) -> int:
     """Serve the app until stopped, without usage statistics; return Streamlit's exit code.
 
@@ -29,6 +35,7 @@ def serve(
         port: port to listen on.
         runs: the folder of runs.
         settings: the TOML file of `ServerSettings`.
+        precision: of vectors, "fp32" or "bf16"; "auto" takes $EMU_PRECISION, or what `encoding_precision` finds best.
 
     Raises:
         EmuError: the app or a package for signing in is not installed, or the settings are wrong.
@@ -52,6 +59,8 @@ def serve(
     environment = os.environ | {"EMU_RUNS": str(runs.resolve())}
     if settings is not None:
         environment["EMU_SETTINGS"] = str(settings.absolute())
+    if precision != "auto":
+        environment["EMU_PRECISION"] = precision
     return subprocess.run(command, env=environment, check=False).returncode
 
 
@@ -65,8 +74,17 @@ def add_app(verbs: Any) -> None:
     option(parser, "--runs DIR", f"the folder of runs (default: {runs})", default=runs)
     about = "TOML file with sign-in and quotas: docs/how-to/server.md (default: none)"
     option(parser, "--settings FILE", about)
+    names = ["auto", "fp32", "bf16"]
+    option(parser, "--precision TYPE", shared.OF_VECTORS, default="auto", choices=names)
 
 
 def _app(options: argparse.Namespace) -> Output:
     settings = None if options.settings is None else Path(options.settings)
-    return {"exit": serve(host=options.host, port=options.port, runs=Path(options.runs), settings=settings)}
+    served = serve(
+        host=options.host,
+        port=options.port,
+        runs=Path(options.runs),
+        settings=settings,
+        precision=options.precision,
+    )
+    return {"exit": served}

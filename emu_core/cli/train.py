@@ -1,35 +1,44 @@
 """`emu train`, `emu pretrain` and `emu resume`."""
 
 import argparse
+import shlex
 import sys
+import textwrap
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from emu_core.cli import options as shared
 from emu_core.cli.bench import cells_line, report_of
 from emu_core.cli.hyper_parameters import add_method, changed
-from emu_core.cli.printing import PrintedLine, print_figure
-from emu_core.cli.verb import Output, add_verb, option
+from emu_core.cli.printing import PrintedLine, print_figure, screen, verdict_lines
+from emu_core.cli.verb import HELP_COLUMNS, Output, add_verb, option
 from emu_core.encoders.specs import JOIN
 from emu_core.methods.presets import presets
 from emu_core.methods.registry import configure, default_encoder, default_method, methods_that_need
 from emu_core.processes import is_main
-from emu_core.runs.config import RunTask
+from emu_core.runs.config import RunConfig, RunTask
 from emu_core.runs.run import Run, RunState, Status, check_name, new_run_folder
 from emu_core.settings import Settings
 from emu_core.training.method import Needs
 
 if TYPE_CHECKING:
+    from emu_core.evaluation.run_metrics import Metrics
     from emu_core.training.memory import Forecast
+
+MOST_LINES = 25  # of what is printed without --full
+LEAST_FEWER_POINTS = 5.0  # that a language has below the best one, if its labels are to be learnt next
 
 
 def add_train(verbs: Any) -> None:
     """Add `emu train DATA`."""
     parser = add_verb(verbs, "train", _train)
     parser.usage = "%(prog)s DATA [DATA ...] [options]"
-    shared.add_data(parser)
+    about = "fp32, bf16, or auto: trains in fp32 (default: auto)"
+    shared.add_data(parser, precision=about)
     shared.add_intents(parser)
+    shared.add_descriptions(parser)
     methods = methods_that_need(Needs.INTENTS, Needs.SENTENCES, Needs.SLOTS)
     add_method(parser, methods, default_method(), presets())
     option(parser, "--encoder SPEC", f"{shared.SPECS} (by method)")
@@ -47,11 +56,9 @@ def add_train(verbs: Any) -> None:
     option(parser, "--pair en-de", about, action="append", dest="pairs")
     about = "share of each intent to measure, if no row has a split"
     option(parser, "--hold-out SHARE", about, type=float, default=0.0)
-    option(parser, "--cache DIR", "keep states of tokens for other runs on the data")
+    option(parser, "--cache DIR", argparse.SUPPRESS)
+    option(parser, "--no-examples", argparse.SUPPRESS, action="store_true")
     _add_run(parser, "measured for the encoder", tuple(presets()))
-    option(
-        parser, "--precision TYPE", "fp32 or bf16, of the encoder (default: fp32)", choices=["fp32", "bf16"]
-    )
 
 
 def _train(options: argparse.Namespace) -> Output:
@@ -64,16 +71,23 @@ def _train(options: argparse.Namespace) -> Output:
     else:
         encoder = options.encoder or default_encoder(options.method)
         how = {"method": options.method, "encoder": encoder, "config": _settings(options, encoder)}
+    data = shared.data_options(options)
+    data["reading"] = replace(data["reading"], intents=options.intents)
     run = train(
         options.data,
         **how,
         train_languages=options.train_languages or ["en"],
         **shared.taken(options, "unlabelled_languages", "unlabelled", "pairs", "hold_out", "precision"),
-        **shared.data_options(options),
+        **data,
         **_run_options(options, options.preset if "preset" in how else options.method, encoder),
-        hooks=Hooks(cache=options.cache, on_forecast=_print_forecast, on_audit=_print_findings),
+        hooks=Hooks(
+            cache=options.cache,
+            keep_examples=not options.no_examples,
+            on_forecast=_print_forecast,
+            on_audit=_print_findings,
+        ),
     )
-    return _reported(run, options)
+    return reported(run, options)
 
 
 def _settings(options: argparse.Namespace, encoder: str) -> Settings | None:
@@ -109,7 +123,7 @@ def add_pretrain(verbs: Any) -> None:
     about = "parallel text to evaluate the encoder on (default: the text that chose the epoch)"
     option(parser, "--test FILE", about, nargs="+", default=[])
     _add_run(parser, "that take minutes on two cores")
-    shared.add_device(parser)
+    shared.add_device(parser, "")
 
 
 def _pretrain(options: argparse.Namespace) -> Output:
@@ -126,13 +140,14 @@ def _pretrain(options: argparse.Namespace) -> Output:
         **_run_options(options, options.method, "-".join(options.languages or [])),
         hooks=Hooks(on_forecast=_print_forecast),
     )
-    return _reported(run, options)
+    return reported(run, options)
 
 
 def add_resume(verbs: Any) -> None:
     """Add `emu resume RUN`."""
     parser = add_verb(verbs, "resume", _resume)
     parser.add_argument("run", metavar="RUN", help="the run's folder")
+    shared.add_full(parser)
 
 
 def _resume(options: argparse.Namespace) -> Output:
@@ -145,7 +160,7 @@ def _resume(options: argparse.Namespace) -> Output:
 
     if run.status().state is RunState.FINISHED and is_main():
         print(f"emu: {run.folder} is finished already; these are its results", file=sys.stderr)
-    return _reported(resume(options.run, on_progress=_training_line()), options)
+    return reported(resume(options.run, on_progress=_training_line()), options)
 
 
 def _add_run(parser: argparse.ArgumentParser, tuned: str, named: Sequence[str] = ()) -> None:
@@ -153,14 +168,21 @@ def _add_run(parser: argparse.ArgumentParser, tuned: str, named: Sequence[str] =
 
     `named` are presets that stand for method, encoder and settings.
     """
-    option(parser, "--out DIR", "the run's folder (default: a new one under runs/)")
+    about = "the run's folder (default: a new one under runs/)"
+    if named:
+        about = "the run's folder (default: under runs/; --no-examples: no sentences)"
+    option(parser, "--out DIR", about)
     option(parser, "--seed N", "seed of all random numbers (default: 0)", type=int, default=0)
     about = f"defaults {tuned}, or the paper's own (default: tuned)"
     if named:
-        about = f"tuned, paper; or a whole run, {' or '.join(named)} (default: tuned)"
+        about = f"tuned, paper, {', '.join(named)} (default: tuned)"
     option(parser, "--preset NAME", about, default="tuned", choices=["tuned", "paper", *named])
+    shared.add_full(parser)
     option(
-        parser, "--snapshots", "store some sentences with their vectors after each epoch", action="store_true"
+        parser,
+        "--snapshots",
+        "store vectors after each epoch (--cache DIR: states of tokens)",
+        action="store_true",
     )
 
 
@@ -192,15 +214,60 @@ def _training_line() -> Callable[[Status], None]:
     return show
 
 
-def _reported(run: Run, options: argparse.Namespace) -> Output:
-    """Print the metrics of a finished run, unless JSON is asked for; return them."""
+def reported(run: Run, options: argparse.Namespace) -> Output:
+    """Print the verdict on a finished run, and every figure if that is asked for; return them."""
     from emu_core.reports.figures import told_figures
+    from emu_core.reports.headline import about_run, measured_sentence, trained_sentence
+    from emu_core.reports.verdict import run_verdict
+    from emu_core.runs.forgetting import read_forgetting
 
     metrics = run.metrics()
+    verdict = run_verdict(metrics, read_forgetting(run))
     if not options.json and is_main():
-        for warning in metrics.warnings:
-            print(f"note: {warning}")
-        for title, text in told_figures(metrics).items():
-            print_figure(title, text)
-        print(f"{run.folder} in {metrics.seconds:.0f} s")
-    return {"run": str(run.folder), **metrics.to_json()}
+        config, facts = run.plan(), run.data()
+        about = [f"{about_run(config, facts)}.", trained_sentence(config, facts), measured_sentence(metrics)]
+        head, steps = (
+            textwrap.wrap(" ".join(about), HELP_COLUMNS),
+            ["", *next_steps(run, is_full=options.full)],
+        )
+        if options.full:
+            print("\n".join([*head, *verdict_lines(verdict)]))
+            for title, text in told_figures(metrics).items():
+                print_figure(title, text)
+            print("\n".join(steps))
+        else:
+            print(screen(head, verdict, steps, 1, MOST_LINES))
+    return {"run": str(run.folder), "verdict": verdict.to_json(), **metrics.to_json()}
+
+
+def next_steps(run: Run, *, is_full: bool = False) -> list[str]:
+    """Return what to do with a run next, a command a line."""
+    from emu_core.data.languages import language_name
+    from emu_core.runs.intents import has_intents
+
+    folder, config = shlex.quote(str(run.folder)), run.plan()
+    steps = {}
+    if has_intents(run):
+        steps[f"emu predict FILE --run {folder}"] = "name the intents of other sentences"
+    if code := _language_to_label(run.metrics(), config):
+        asked = " ".join(f"--train-language {code}" for code in (*config.train_languages, code))
+        steps[f"emu train DATA {asked}"] = f"learn labels in {language_name(code)}, too"
+    if config.encoder:
+        steps[f"emu compare DATA --run {folder}"] = "see which sentences changed, and how"
+    else:
+        steps[f"emu train DATA --encoder run:{folder}"] = "specialise it with labelled sentences"
+    if not is_full:
+        steps[f"emu resume {folder} --full"] = "print every figure"
+    width = max(map(len, steps))
+    return [f"{command:{width}}  {what}" for command, what in steps.items()]
+
+
+def _language_to_label(metrics: "Metrics", config: RunConfig) -> str:
+    """Return the language with the fewest right intents, if its labels were not learnt and others have more; or ""."""
+    measured = metrics.right_intents
+    if measured is None or not config.train_languages:
+        return ""
+    shares = {code: change.specialised for code, change in measured.by_language.items()}
+    fewest = min(shares, key=lambda code: shares[code])
+    is_clear = max(shares.values()) - shares[fewest] >= LEAST_FEWER_POINTS
+    return fewest if is_clear and fewest not in config.train_languages else ""

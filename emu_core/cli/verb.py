@@ -36,7 +36,8 @@ VERBS = {
         "measure similarity and translations before and after; without files, on a small built-in set",
     ),
     "embed": Verb("encoders", "write sentence embeddings to Parquet"),
-    "predict": Verb("predict", "predict the intents of sentences from labelled ones"),
+    "predict": Verb("predict", "predict the intents of sentences, by a run or from labelled ones"),
+    "start": Verb("start", "predict intents from their names alone, and choose the sentences to label first"),
     "export": Verb("encoders", "write an encoder for sentence-transformers, or as ONNX"),
     "encoders": Verb("encoders", "list the encoders, or fetch one's files"),
     "generate": Verb("generate", "generate commands in several languages, with annotated slots"),
@@ -92,8 +93,9 @@ def add_verb(
     """
     summary = summary or VERBS[name].summary
     parser: VerbParser = verbs.add_parser(
-        name, help=summary, description=summary[0].upper() + summary[1:] + "."
+        name, help=summary, description=summary[0].upper() + summary[1:] + ".", add_help=False
     )
+    parser.add_argument("-h", "--help", action="help", help=argparse.SUPPRESS)  # who reads it knows
     parser.set_defaults(verb=run)
     if json_file:
         option(parser, "--json FILE", "print one JSON object, or write it to FILE", nargs="?", const=STDOUT)

@@ -15,6 +15,8 @@ from torch import Tensor, nn
 
 from emu_core.data.cleaning import clean
 from emu_core.data.held_texts import texts_of
+from emu_core.data.wording import counted
+from emu_core.devices import Precision, encoding_precision, split_device
 from emu_core.encoders.onnx_parts import OnnxParts
 from emu_core.errors import EncoderError, Fix
 
@@ -64,10 +66,14 @@ class Encoder(nn.Module, ABC):
         max_tokens: longer sentences are truncated to this many tokens.
         pad_id: the token id that fills a batch.
         has_word_vectors: whether it has a vector for each word of a language.
+        computes_in_bf16: whether it can compute vectors in bfloat16; the class then reads `_precision` where gradients
+            are off.
     """
 
     spec: ClassVar[str]
     has_word_vectors: ClassVar[bool] = False
+    computes_in_bf16: ClassVar[bool] = False
+    _precision: Precision = Precision.FP32
     dim: int
     languages: tuple[str, ...]
     max_tokens: int
@@ -87,6 +93,20 @@ class Encoder(nn.Module, ABC):
     def limit_tokens(self, most: int) -> None:
         """Truncate texts to `most` tokens from now on."""
         self.max_tokens = most
+
+    @property
+    def part_dims(self) -> tuple[int, ...]:
+        """The lengths of the vectors that stand side by side in one of this encoder: several if it joins others."""
+        return (self.dim,)
+
+    @property
+    def without_head(self) -> "Encoder":
+        """The encoder before vectors are moved towards the intents of labelled sentences; this one if it moves none.
+
+        An intent model is fitted on its vectors: moved ones of labelled sentences tell their labels, and those of other
+        sentences do not.
+        """
+        return self
 
     def combined_ids(self, ids: Sequence[TokenIds], most: int) -> TokenIds:
         """Return the token ids of a sentence that combines all, repeated up to `most` or `max_tokens`."""
@@ -109,6 +129,9 @@ class Encoder(nn.Module, ABC):
     @abstractmethod
     def layers(self) -> list[list[nn.Parameter]]:
         """Return all other weights that affect the vectors, in layers from input to output."""
+
+    def weights_changed(self) -> None:
+        """Take note that weights were changed through `Tensor.data`, as merging LoRA's does; torch doesn't count it."""
 
     @classmethod
     @abstractmethod
@@ -172,6 +195,11 @@ class Encoder(nn.Module, ABC):
             f"the encoder '{self.spec}' has no word vectors; choose a run of a method that learns them"
         )
 
+    def __repr__(self) -> str:
+        """Return what it is in a line, and not each of its layers, which `named_modules` has."""
+        known = counted(len(self.languages), "language") if self.languages else "unknown languages"
+        return f"<{type(self).__name__}: {self.dim:,} dimensions, {known}>"
+
     @property
     def bare(self) -> "Encoder":
         """The encoder under any layers on it, which has the tokens and the embedding table."""
@@ -181,6 +209,20 @@ class Encoder(nn.Module, ABC):
     def device(self) -> torch.device:
         """The device that the weights are on."""
         return next(self.parameters()).device
+
+    @property
+    def precision(self) -> Precision:
+        """The precision in which `encode` computes: bfloat16 if any encoder in it does; vectors are float32."""
+        parts = (part._precision for part in self.modules() if isinstance(part, Encoder))
+        return Precision.BF16 if Precision.BF16 in parts else Precision.FP32
+
+    def placed(self, device: str) -> Self:
+        """Move it to a device such as "cpu" or "cuda:0:bf16"; it then computes vectors in `encoding_precision`."""
+        precision = encoding_precision(device)
+        for part in self.modules():
+            if isinstance(part, Encoder) and part.computes_in_bf16:
+                part._precision = precision
+        return self.to(split_device(device)[0])
 
     def tokenize(self, texts: Sequence[str]) -> Features:
         """Return `collate(ids_of(texts))`."""

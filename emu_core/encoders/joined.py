@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from functools import partial
+from functools import cached_property, partial
 from itertools import chain, zip_longest
 from pathlib import Path
 from textwrap import indent
@@ -25,9 +25,8 @@ from emu_core.encoders.base import (
 from emu_core.encoders.onnx_parts import OnnxParts
 from emu_core.encoders.registry import JOINED, PARTS, encoder_class, load_encoder, open_encoder
 from emu_core.encoders.saved import opening, read_config, write_encoder
-from emu_core.encoders.specs import distinct_parts
+from emu_core.encoders.specs import BOTH, distinct_parts, joined_spec
 
-BOTH = ("use", "e5-small")  # the published encoders that are offered joined
 TIMES_SLOWER = 20  # both together than "use" (benchmarks/README.md)
 _IMPORTS = "from itertools import chain, zip_longest"
 NO_TOKEN = -1  # fills the places of a part that has fewer tokens than another
@@ -90,6 +89,18 @@ class JoinedEncoder(EncoderByLanguage):
         """Return other encoders joined with the same weights, such as those that were trained from these."""
         return JoinedEncoder(encoders, self.weights)
 
+    @property
+    def part_dims(self) -> tuple[int, ...]:
+        """The lengths of the parts' vectors."""
+        return tuple(dim for part in self.parts for dim in part.part_dims)
+
+    @cached_property
+    def without_head(self) -> Encoder:
+        """The same of the parts without their heads."""
+        parts = [part.without_head for part in self.parts]
+        same = all(bare is part for bare, part in zip(parts, self.parts, strict=True))
+        return self if same else self.with_parts(parts)
+
     @classmethod
     def info(cls) -> EncoderInfo:
         """Describe the published encoders that are offered joined."""
@@ -97,7 +108,7 @@ class JoinedEncoder(EncoderByLanguage):
         missing = next((info.reason for info in infos if not info.available), "")
         first, *others = (info.languages for info in infos)
         return EncoderInfo(
-            "+".join(BOTH),
+            joined_spec(BOTH),
             f"Best quality: both encoders, about {TIMES_SLOWER} times slower",
             sum(info.dim for info in infos),
             tuple(code for code in first if all(code in languages for languages in others)),
@@ -110,7 +121,7 @@ class JoinedEncoder(EncoderByLanguage):
     @classmethod
     def load(cls, name: str = "") -> Self:
         """Open the parts of a spec such as `use+e5-small`. Raises EncoderError if one can't be opened."""
-        return cls([load_encoder(part) for part in distinct_parts(name)])
+        return cls([load_encoder(part, device="cpu:fp32") for part in distinct_parts(name)])
 
     @classmethod
     def open(cls, folder: Path) -> Self:
@@ -274,3 +285,9 @@ def _as_function(name: str, export: OnnxParts, files: Sequence[str]) -> str:
     for file in files:
         code = code.replace(f'"{file}"', f'"{name}/{file}"')
     return f"def {name}():\n{indent(code.strip(), '    ')}\n\n    return token_ids\n"
+
+
+def base_spec(encoder: Encoder) -> str:
+    """Return the kinds of the encoders under all layers of an encoder, as a spec."""
+    bare = encoder.bare
+    return joined_spec(part.bare.spec for part in (bare.parts if isinstance(bare, JoinedEncoder) else [bare]))

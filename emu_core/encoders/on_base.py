@@ -5,12 +5,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
-from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from emu_core.encoders.base import Encoder, Features, TokenIds
 from emu_core.encoders.registry import BASE, open_encoder
-from emu_core.encoders.saved import opening, read_config, write_encoder
+from emu_core.encoders.saved import opening, read_config, read_weights, write_encoder
 
 HEAD = "head.safetensors"
 
@@ -51,7 +50,7 @@ class EncoderOnBase(Encoder):
         """Open what `save` wrote. Raises EncoderError if it is incomplete."""
         base = open_encoder(folder / BASE)
         with opening(folder, cls.spec):
-            return cls.on(base, read_config(folder), load_file(folder / HEAD))
+            return cls.on(base, read_config(folder), read_weights(folder, HEAD))
 
     def save(self, folder: Path) -> None:
         """Write config.json, the layers' safetensors, and `base/`."""

@@ -1,9 +1,11 @@
 """The registry of encoders: whether they can be used here, and how they are opened; `specs` has their names."""
 
+import warnings
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 
+from emu_core.devices import Precision, encoding_precision, has_bf16, split_device
 from emu_core.encoders.base import Encoder, EncoderInfo, Tokens
 from emu_core.encoders.saved import CONFIG, check_files, read_config
 from emu_core.encoders.specs import RUN_SPEC, distinct_parts, encoder_kinds, is_run, parts_of
@@ -57,7 +59,8 @@ def load_encoder(spec: str, *, device: str = "cpu") -> Encoder:
         spec: `use`, `e5-small`, `laser`, `hf:NAME_OR_PATH` for a transformer by its name on the hub or its folder,
             `run:DIR` for the specialised encoder of a finished run, or several of these joined by "+", such as
             `use+e5-small`: their unit vectors side by side, so that a cosine is the mean of theirs.
-        device: for its weights, such as "cpu" or "cuda:0".
+        device: for its weights, such as "cpu" or "cuda:0". After it may stand the precision in which vectors are
+            computed, "cpu:fp32" or "cpu:bf16"; see `emu_core.devices.encoding_precision` for which it is otherwise.
 
     Raises:
         EncoderError: the name is unknown, a package is missing, or the files are no encoder.
@@ -67,18 +70,28 @@ def load_encoder(spec: str, *, device: str = "cpu") -> Encoder:
         >>> emu_core.load_encoder("use").encode(["Where is the pool?", "Wo ist der Pool?"]).shape
         (2, 512)
     """
+    encoder = _opened(spec).placed(device)
+    if encoder.precision is Precision.BF16 and not has_bf16(split_device(device)[0]):
+        emulated = (
+            f"{split_device(device)[0]} has no instructions for bf16, and emulating them is slower than fp32"
+        )
+        warnings.warn(emulated, stacklevel=2)
+    return encoder
+
+
+def _opened(spec: str) -> Encoder:
     if len(parts_of(spec)) > 1:
-        return encoder_class(JOINED).load(spec).to(device)
+        return encoder_class(JOINED).load(spec)
     kind, colon, name = spec.partition(":")
     if is_run(spec):
         folder = Path(name) / "encoder"
         check_files(folder)
-        return open_encoder(folder).to(device)
+        return open_encoder(folder)
     if kind in encoder_kinds():
         kind_class = encoder_class(kind)
         info = kind_class.info()
         if info is not None and info.spec == kind + colon:
-            return kind_class.load(name).to(device)
+            return kind_class.load(name)
     specs = [info.spec for info in available_encoders() if len(parts_of(info.spec)) == 1]
     names = [f"{name}NAME_OR_PATH" if name.endswith(":") else name for name in specs]
     raise EncoderError(
@@ -105,6 +118,18 @@ def kinds_of(spec: str) -> tuple[str, ...]:
         EncoderError: a run's folder has no encoder.
     """
     return tuple(kind for kind, _ in _leaves(spec))
+
+
+def precision_notes(spec: str, device: str) -> tuple[str, ...]:
+    """Return a note if an encoder, which is not loaded, computes vectors on a device in bfloat16.
+
+    Raises:
+        EncoderError: a run's folder has no encoder.
+    """
+    if encoding_precision(device) is Precision.FP32:
+        return ()
+    classes = (encoder_class(kind.partition(":")[0]) for kind in kinds_of(spec))
+    return ("The vectors are computed in bfloat16.",) if any(c.computes_in_bf16 for c in classes) else ()
 
 
 def open_tokens(spec: str) -> tuple[Tokens, ...]:

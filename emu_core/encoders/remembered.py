@@ -7,6 +7,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from emu_core.devices import Precision, encoding_precision
 from emu_core.encoders.base import Encoder, FloatArray, ReportProgress
 from emu_core.encoders.registry import load_encoder
 from emu_core.encoders.specs import RUN_SPEC, is_run, parts_of
@@ -14,7 +15,7 @@ from emu_core.encoders.specs import RUN_SPEC, is_run, parts_of
 MAX_REMEMBERED_BYTES = 2**27
 """Of the vectors of one encoder: 65,536 sentences of 512 dimensions. More are encoded again."""
 
-_VECTORS: WeakKeyDictionary[Encoder, dict[str, FloatArray]] = WeakKeyDictionary()
+_VECTORS: WeakKeyDictionary[Encoder, dict[tuple[Precision, str], FloatArray]] = WeakKeyDictionary()
 
 
 def opened_encoder(spec: str, device: str = "cpu") -> Encoder:
@@ -23,7 +24,7 @@ def opened_encoder(spec: str, device: str = "cpu") -> Encoder:
     Raises:
         EncoderError: as `load_encoder`.
     """
-    return _opened(spec, device, _versions(spec))
+    return _opened(spec, device, encoding_precision(device), _versions(spec))
 
 
 def remembered_vectors(
@@ -37,14 +38,15 @@ def remembered_vectors(
     limit = MAX_REMEMBERED_BYTES // (4 * encoder.dim)
     if not distinct or len(distinct) > limit:
         return encoder.encode(texts, on_progress=on_progress)
-    known = _VECTORS.setdefault(encoder, {})
-    missing = [text for text in distinct if text not in known]
+    known, precision = _VECTORS.setdefault(encoder, {}), encoder.precision
+    missing = [text for text in distinct if (precision, text) not in known]
     if len(known) + len(missing) > limit:
         known.clear()
         missing = distinct
     if missing:
-        known.update(zip(missing, encoder.encode(missing, on_progress=on_progress), strict=True))
-    return np.stack([known[text] for text in texts])
+        vectors = encoder.encode(missing, on_progress=on_progress)
+        known.update({(precision, text): vector for text, vector in zip(missing, vectors, strict=True)})
+    return np.stack([known[precision, text] for text in texts])
 
 
 def close_encoders() -> None:
@@ -53,7 +55,7 @@ def close_encoders() -> None:
 
 
 @lru_cache(maxsize=2)
-def _opened(spec: str, device: str, _versions: tuple[int, ...]) -> Encoder:
+def _opened(spec: str, device: str, _precision: Precision, _versions: tuple[int, ...]) -> Encoder:
     return load_encoder(spec, device=device)
 
 

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors.torch import save_file
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from emu_core.errors import EncoderError
@@ -20,7 +21,20 @@ from emu_core.version import __version__
 
 ENCODER_FORMAT = 1  # raised by a version that can't read the folders before it
 CONFIG, WEIGHTS, CHECKSUMS = "config.json", "model.safetensors", "checksums.json"
+_TENSORS = "tensors"  # the names of all weights, in config.json
 REDUCED = (torch.float16, torch.bfloat16)
+DAMAGE = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    MemoryError,
+    OSError,
+    RecursionError,
+    SafetensorError,
+    TypeError,
+    ValueError,
+)
+"""The errors that untrusted files may raise where they are read."""
 SETTLED_S = 2.0  # a file changed after this time has other times
 
 
@@ -40,8 +54,18 @@ def write_encoder(
     if weights is not None:
         whole = {key: full_precision(weight.detach()).cpu().contiguous() for key, weight in weights.items()}
         save_file(whole, folder / name)
+        config = {**config, _TENSORS: sorted(whole)}
     about = {"format": ENCODER_FORMAT, "emu_core": __version__, **config}
     (folder / CONFIG).write_text(json.dumps(about) + "\n", "utf-8")
+
+
+def read_weights(folder: Path, name: str = WEIGHTS) -> dict[str, Tensor]:
+    """Return the weights that `write_encoder` wrote. Raises ValueError if the file has more or fewer than then."""
+    weights = load_file(folder / name)
+    # Those of older folders are not listed.
+    if sorted(weights) != read_config(folder).get(_TENSORS, sorted(weights)):
+        raise ValueError("other weights than those that were saved")
+    return weights
 
 
 def full_precision(weight: Tensor) -> Tensor:

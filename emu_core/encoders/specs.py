@@ -20,6 +20,7 @@ from emu_core.errors import EncoderError
 
 RUN_SPEC = "run:"  # begins the spec of a run's encoder
 JOIN = "+"  # between the parts of a joined encoder
+BOTH = ("use", "e5-small")  # the published encoders that are offered joined
 _ENTRY_POINTS = "emu.encoders"
 _PUBLISHED = {  # in the order of lists, those with published weights first
     "use": "emu_core.encoders.use.encoder:UseEncoder",

@@ -18,6 +18,7 @@ from emu_core.evaluation.arrays import Vectors, check_length, rows_by_language, 
 
 ACTIVE_LEARNING_MAX_SENTENCES = 10_000  # to cluster; of more, the most uncertain
 LEAST_WEIGHT = 1e-6  # for a sentence without uncertainty: K-means needs positive weights
+LEAST_GUESSES = 20  # to tell from which confidence on they are mostly right
 _FAR = 1e6  # the cost of a missing sentence; cosine distances are at most 2
 
 
@@ -45,6 +46,26 @@ def uncertainty(probabilities: Vectors, by: Uncertainty = Uncertainty.MARGIN) ->
         return np.asarray(-(p * np.log(np.where(p > 0, p, 1))).sum(axis=1) / np.log(p.shape[1]))
     highest = np.partition(p, -2, axis=1)
     return np.asarray(1 - (highest[:, -1] - highest[:, -2]))
+
+
+def mostly_right_from(confidences: Vectors, is_right: Sequence[bool] | NDArray[np.bool_]) -> float:
+    """Return the confidence from which on N guesses are right more often than not; 2 if they never are.
+
+    The share of right guesses is fitted as a function that rises with the confidence (isotonic regression, Zadrozny
+    and Elkan 2002). Of fewer than `LEAST_GUESSES`, the confidence is believed: it is 0.5.
+
+    Args:
+        confidences: (N,), from 0 to 1.
+        is_right: N.
+    """
+    from sklearn.isotonic import IsotonicRegression
+
+    certain, right = np.asarray(confidences, dtype=np.float64), np.asarray(is_right, dtype=np.float64)
+    check_length(right.tolist(), len(certain), "outcomes")
+    if len(certain) < LEAST_GUESSES:
+        return 0.5
+    shares = IsotonicRegression().fit_transform(certain, right)
+    return float(certain[shares > 0.5].min(initial=2.0))
 
 
 def fair_shares(labelled: Sequence[str], unlabelled: Sequence[str], count: int) -> dict[str, int]:

@@ -1,7 +1,7 @@
 """The comparison of two encoders on the same labelled sentences: accuracy, gains, leakage, neighbours and triples."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 
@@ -10,19 +10,19 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from emu_core.data.cleaning import normal_form
-from emu_core.data.repeats import sentence_groups
+from emu_core.data.repeats import group_numbers, sentence_groups
 from emu_core.data.wording import counted, shown
 from emu_core.errors import DataError
 from emu_core.evaluation.arrays import Vectors, pair_name
 from emu_core.evaluation.asked import known_rows, nearest_by_language, translated_rows
-from emu_core.evaluation.guard import LanguageChange, guard, language_change
+from emu_core.evaluation.changes import Changes, similar_changes
 from emu_core.evaluation.leakage import Leakage, LeakageChange, language_leakage
 from emu_core.evaluation.leave_one_out import LeaveOneOut, leave_one_out
 from emu_core.evaluation.neighbour_changes import Change, changes_of
+from emu_core.evaluation.prediction import RightIntents
 from emu_core.evaluation.significance import (
     SignedRank,
     accuracy_interval,
-    mean_interval,
     paired_test,
     wilcoxon,
 )
@@ -34,8 +34,7 @@ POINTS = 0.05  # smaller differences are zero to the first decimal
 TRIPLES = 12  # suggested of each kind
 EXAMPLE_LANGUAGES = 3  # how many languages `Comparison.example_rows` shows
 COMPARED_COLUMNS = ("text", "intent", "language", "id")
-_PIVOT = "en"  # the directions of the paper's mean have this language on a side
-_SLOW = ("measured", "suggested", "accuracy", "guard", "wilcoxon")  # properties of `Comparison`
+_SLOW = ("measured", "suggested", "accuracy", "similar", "wilcoxon")  # properties of `Comparison`
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +70,21 @@ def leakage_change(base: Measured, other: Measured) -> LeakageChange | None:
     return LeakageChange(base.leakage, other.leakage)
 
 
+@dataclass(frozen=True)
+class Trained:
+    """The cost of the training that made one encoder of another, and its warnings.
+
+    Attributes:
+        seconds: how long it took.
+        warnings: one sentence each.
+        peak_memory_mb: the most memory that its process held, in MiB; 0 if that is unknown.
+    """
+
+    seconds: float
+    warnings: tuple[str, ...] = ()
+    peak_memory_mb: float = 0.0
+
+
 @dataclass(frozen=True, eq=False)
 class Comparison:
     """Two encoders on the same labelled sentences; each figure is computed once, when it is first used.
@@ -83,6 +97,8 @@ class Comparison:
         names: the names of the two.
         forgetting: the results of `emu_core.forgetting`, as `read_forgetting` returns them; None if it was not run.
         notes: remarks for readers of the figures, such as that the sentences were trained on.
+        intents: how many of the sentences' intents are named right with each encoder; None if that was not measured.
+        trained: the run that made the other encoder of the base one; None if these are any two encoders.
     """
 
     sentences: pd.DataFrame
@@ -91,6 +107,8 @@ class Comparison:
     names: tuple[str, str] = ("Base", "Specialised")
     forgetting: pd.DataFrame | None = None
     notes: tuple[str, ...] = ()
+    intents: RightIntents | None = None
+    trained: Trained | None = None
 
     def __post_init__(self) -> None:
         """Check the arguments.
@@ -169,54 +187,16 @@ class Comparison:
             rows.append(row | {"fixed": test.gained, "broken": test.lost, "p_value": test.p_value})
         return pd.DataFrame(rows)
 
-    @property
-    def has_pivot(self) -> bool:
-        """Whether English is one of several languages, so that the mean over its directions is measured, too."""
-        return _PIVOT in self.languages and len(self.languages) > 1
-
-    @cached_property
-    def by_language(self) -> pd.DataFrame:
-        """The accuracy of each language's queries over the directions of the last of the `means`.
-
-        Those are the directions with English, if there is English: the queries of each other language are looked up
-        among English sentences, and English ones in every language.
-
-        Columns: `language`; `base` and `other` (percent, the mean over the pools) with 95 % intervals over the queries
-        (`base_low`, `base_high`, and the same for `other`); `difference`, `low`, `high`, `verdict` and `queries`, as in
-        `LanguageChange`.
-        """
-        rows = []
-        for source in self.languages:
-            pools = (_PIVOT,) if self.has_pivot and source != _PIVOT else self.languages
-            row: dict[str, object] = {"language": source}
-            outcomes = [
-                [measured.accuracy.correct[pair_name(source, pool)] for pool in pools]
-                for measured in self.measured
-            ]
-            for side, of_pools in zip(("base", "other"), outcomes, strict=True):
-                of_queries = np.mean(of_pools, axis=0)  # (queries,)
-                low, high = mean_interval(of_queries)
-                row |= {side: 100 * float(of_queries.mean()), f"{side}_low": low, f"{side}_high": high}
-            rows.append(row | asdict(language_change(*outcomes)))
-        return pd.DataFrame(rows)
-
     @cached_property
     def means(self) -> pd.DataFrame:
-        """Mean accuracy over all directions, and over those with English if English is one of several languages.
+        """The mean accuracy: over the directions with English if English is one of several languages, else over all.
 
-        Columns: `over` (such as "36 directions"), `base`, `other` (percent), `difference` (points).
+        Columns: `over` (such as "11 directions with English on a side"), `base`, `other` (percent), `difference`
+        (points).
         """
-        return self.means_over("direction")
-
-    def means_over(self, pair: str) -> pd.DataFrame:
-        """Return the `means` with another word for a direction, such as "language pair"."""
         base, other = (measured.accuracy for measured in self.measured)
-        rows = [(counted(len(base.accuracy), pair), base.mean, other.mean)]
-        if self.has_pivot:
-            over = f"{counted(2 * len(self.languages) - 1, pair)} with English"
-            rows.append((over, base.mean_with(_PIVOT), other.mean_with(_PIVOT)))
-        table = pd.DataFrame(rows, columns=["over", "base", "other"])
-        return table.assign(difference=table["other"] - table["base"])
+        rows = [(base.mean_over, base.paper_mean, other.paper_mean, other.paper_mean - base.paper_mean)]
+        return pd.DataFrame(rows, columns=["over", "base", "other", "difference"])
 
     @cached_property
     def wilcoxon(self) -> SignedRank:
@@ -241,10 +221,10 @@ class Comparison:
         return table.reindex(index=order, columns=order)
 
     @cached_property
-    def guard(self) -> dict[str, LanguageChange]:
-        """The language guard: the gain or loss of the queries of each language over all pools."""
+    def similar(self) -> Changes:
+        """How similar sentences are found over the directions of `means`: overall, and by the language of the query."""
         before, after = self.measured
-        return guard(before.accuracy, after.accuracy)
+        return similar_changes(before.accuracy, after.accuracy, group_numbers(self.sentences))
 
     @property
     def leakage_change(self) -> LeakageChange | None:
@@ -253,11 +233,12 @@ class Comparison:
 
     @property
     def gains(self) -> pd.DataFrame:
-        """The language guard as a table.
+        """How similar sentences are found by language, over the directions of `means`.
 
-        Columns: `language`, `difference`, `low`, `high` (points, 95 %), `verdict`, `queries`.
+        Columns: `language`, `base`, `other` (percent), `difference`, `low`, `high` (points, 95 %), `verdict`,
+        `queries`.
         """
-        return pd.DataFrame([{"language": code, **asdict(change)} for code, change in self.guard.items()])
+        return self.similar.frame.rename(columns={"specialised": "other"})
 
     @property
     def leakage(self) -> pd.DataFrame | None:

@@ -12,17 +12,19 @@ from emu_core.errors import DataError, Fix
 from emu_core.evaluation.arrays import Vectors, pair_name, unit_vectors
 from emu_core.evaluation.leave_one_out import leave_one_out
 from emu_core.evaluation.projection import principal_axes, turned_onto, with_a_sign
+from emu_core.threads import one_thread_for_small_products
 
 ACCURACY, TRANSLATIONS = "Acc@1", "P@1 of translations"
-PLAIN_MEASURES = {ACCURACY: "right intents", TRANSLATIONS: "translations found"}  # on a figure
+PLAIN_MEASURES = {ACCURACY: "similar sentences", TRANSLATIONS: "translations found"}  # on a figure
 
 
 @dataclass(frozen=True, eq=False)
 class Film:
     """Sentences on a map at several times.
 
-    The accuracy has a column for each language: percent of its sentences whose nearest neighbour is right, averaged
-    over the languages of the pool. It has no columns where there are too few sentences.
+    The accuracy has a column for each language: percent of its sentences whose nearest neighbour is right, over the
+    directions of `LeaveOneOut.outcomes`, or of translations over all others. It has no columns where there are too few
+    sentences.
     """
 
     sentences: pd.DataFrame  # N rows with the columns `text`, `intent`, `language` and `id`
@@ -60,6 +62,33 @@ def film(sentences: pd.DataFrame, frames: Sequence[Vectors], titles: Sequence[st
     )
 
 
+def frame_on_axes(
+    sentences: pd.DataFrame, axes_of: Vectors, vectors: Vectors
+) -> tuple[NDArray[np.float32], dict[str, float]]:
+    """Lay out one frame on the axes of another, while others are not known; return places and accuracy.
+
+    The places (N, 2) are those of `vectors` (N, d), centred, on the two directions in which the intents' means differ
+    most by `axes_of` (N, e), or in which sentences do that have no intents. The accuracy in percent is by language, as
+    a row of `Film.accuracy`; the N sentences are those of `film`.
+
+    Raises:
+        DataError: a vector is zero or not finite.
+    """
+    dim = max(axes_of.shape[1], vectors.shape[1])
+    other, now = (
+        np.pad(unit_vectors(frame), ((0, 0), (0, dim - frame.shape[1]))) for frame in (axes_of, vectors)
+    )
+    is_bare, intents = bool((sentences["intent"] == "").all()), sentences["intent"].to_numpy(object)
+    if not is_bare:
+        other = np.stack([other[intents == intent].mean(axis=0) for intent in np.unique(intents)])
+    spread = other - other.mean(axis=0, keepdims=True)
+    with one_thread_for_small_products():  # and so every frame gets the same axes, to the bit
+        axes = principal_axes((spread.T @ spread).astype(np.float64))
+        accuracy = _accuracy(sentences, [now], is_bare)
+    places: NDArray[np.float32] = ((now - now.mean(axis=0, keepdims=True)) @ axes).astype(np.float32)
+    return places, {str(code): float(percent) for code, percent in accuracy.iloc[0].items()}
+
+
 def _places(units: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
     """Return the points (F, N, 2) of F arrays (N, d)."""
     turned: list[NDArray[np.float32]] = []
@@ -87,10 +116,11 @@ def _accuracy(
             accuracies = leave_one_out(frame, intents, languages, groups)
             means = {}
             for source in accuracies.languages:
-                pools = [pool for pool in accuracies.languages if not translations or pool != source]
-                means[source] = float(
-                    np.mean([accuracies.accuracy[pair_name(source, pool)] for pool in pools])
-                )
+                others = [pool for pool in accuracies.languages if pool != source]
+                asked = accuracies.outcomes(source)
+                if translations:
+                    asked = [accuracies.correct[pair_name(source, pool)] for pool in others]
+                means[source] = 100 * float(np.mean(asked))
             rows.append(means)
     except DataError:  # a language has too few sentences
         return pd.DataFrame(index=range(len(units)))

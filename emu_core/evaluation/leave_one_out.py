@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from emu_core.data.wording import listed
+from emu_core.data.wording import counted, listed
 from emu_core.errors import DataError
 from emu_core.evaluation.arrays import (
     Vectors,
@@ -21,6 +21,7 @@ from emu_core.evaluation.arrays import (
 )
 from emu_core.evaluation.retrieval import TIE, nearest_rows
 
+PIVOT = "en"  # the paper's mean is over the directions with this language on a side
 _Rows = Mapping[str, NDArray[np.int64]]
 """Row numbers by language."""
 
@@ -93,6 +94,32 @@ class LeaveOneOut(NeighbourAccuracy):
     def languages(self) -> tuple[str, ...]:
         """The languages measured."""
         return self.pools
+
+    @property
+    def has_pivot(self) -> bool:
+        """Whether English is one of several languages, so that the paper's mean is over its directions alone."""
+        return PIVOT in self.pools and len(self.pools) > 1
+
+    def outcomes(self, source: str) -> list[NDArray[np.bool_]]:
+        """Return whether each query of a language is right, for each direction that the `paper_mean` is over.
+
+        If there is English, the queries of another language are looked up among English sentences, and English ones
+        among those of every language.
+        """
+        targets = (PIVOT,) if self.has_pivot and source != PIVOT else self.pools
+        return [self.correct[pair_name(source, target)] for target in targets]
+
+    @property
+    def paper_mean(self) -> float:
+        """The mean accuracy over the directions with English on a side, if there is English, else over all."""
+        return self.mean_with(PIVOT) if self.has_pivot else self.mean
+
+    @property
+    def mean_over(self) -> str:
+        """The directions of the `paper_mean` in words."""
+        if self.has_pivot:
+            return f"{2 * len(self.pools) - 1} language pairs with English on a side"
+        return counted(len(self.correct), "language pair")
 
     def mean_with(self, language: str) -> float:
         """Return the mean accuracy over the pairs with `language` on a side: 11 of 6 languages' 36, as in Table 2.

@@ -8,10 +8,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from emu_core.data.repeats import sentence_groups
-from emu_core.evaluation.arrays import Vectors
-from emu_core.evaluation.retrieval import nearest
-
 
 class Change(StrEnum):
     """The change of a sentence's nearest neighbour between two encoders."""
@@ -43,6 +39,7 @@ class Morph:
     titles: tuple[str, str]  # of the maps
     places: NDArray[np.float32]  # (2, N, 2); the second map is rotated onto the first (`projection.aligned`)
     changes: NDArray[np.str_]  # (N,), a `Change` each
+    shown: NDArray[np.bool_] | None = None  # (N,), those that are drawn, at the scale of all; None for all
 
 
 def changes_of(
@@ -57,25 +54,3 @@ def changes_of(
         Change.UNCHANGED.value,
     )
     return kinds.astype(str)
-
-
-def neighbour_changes(sentences: pd.DataFrame, base: Vectors, other: Vectors) -> NDArray[np.str_]:
-    """Return the `Change` of each of N sentences, (N,), among them all, in any language.
-
-    A neighbour is never a repeat or a translation of the sentence; one that has no neighbour is unchanged.
-
-    Args:
-        sentences: N rows with the columns `text`, `intent`, `language` and `id`.
-        base: (N, d) vectors by the one encoder.
-        other: (N, e) by the other one.
-
-    Raises:
-        DataError: a vector is zero or not finite, or the lengths differ.
-    """
-    groups, rows = sentence_groups(sentences), np.arange(len(sentences))
-    if len(rows) < 2:
-        return np.full(len(rows), Change.UNCHANGED.value)
-    old, new = (nearest(vectors, rows.tolist(), 1, groups).rows[:, 0] for vectors in (base, other))
-    return changes_of(
-        sentences["intent"].to_numpy(), np.where(old < 0, rows, old), np.where(new < 0, rows, new)
-    )

@@ -7,7 +7,6 @@ from typing import Any, Self
 
 import msgspec
 import numpy as np
-import pandas as pd
 from msgspec import UNSET, UnsetType
 
 from emu_core.data.repeats import sentence_groups
@@ -15,14 +14,13 @@ from emu_core.data.sets import LabelledSet
 from emu_core.data.texts.held_out import joined_by_pivot
 from emu_core.data.texts.parallel import ParallelText
 from emu_core.evaluation.arrays import DistinctTexts, Encode, Vectors, pair_name, unit_vectors
-from emu_core.evaluation.comparison import Measured, measure_encoder
+from emu_core.evaluation.changes import Changes, LeftOut
+from emu_core.evaluation.comparison import Measured, Trained
 from emu_core.evaluation.disentangled import DisentangledMetrics
 from emu_core.evaluation.eigen_similarity import eigen_similarity
-from emu_core.evaluation.guard import LanguageChange, LeftOut
-from emu_core.evaluation.intent_regression import sampled_rows
 from emu_core.evaluation.leakage import LeakageChange
 from emu_core.evaluation.leave_one_out import LeaveOneOut, leave_one_out
-from emu_core.evaluation.prediction import Predicted, PredictionMetrics, predicted
+from emu_core.evaluation.prediction import Predicted, RightIntents
 from emu_core.evaluation.translation_ranking import TranslationRanking, both_ways
 
 
@@ -72,18 +70,20 @@ class StrengthMetrics:
 
 @dataclass(frozen=True)
 class NewIntentMetrics(LeftOut):
-    """The new-intent guard, with the chosen strength; None if there was nothing to choose."""
+    """How similar sentences of new intents are found, with the chosen strength; None if there was nothing to choose."""
 
     strength: StrengthMetrics | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Metrics:
     """The figures of a finished run, by the names of metrics.json, which lacks those that were not measured.
 
     Attributes:
         selected_epoch: the epoch whose weights the encoder has, from 1; 0 if training has no epochs.
         seconds: the duration of the run.
+        peak_memory_mb: the most resident memory of the process that trained it, with libraries and data, in MiB; 0 if
+            that is unknown. Of a resumed run it is that since it was resumed; a GPU's memory does not count.
         warnings: one sentence each.
         note: why nothing was measured on held-out sentences; "" if it was.
         measured_on: the pairs that an encoder trained from scratch is measured on.
@@ -95,8 +95,9 @@ class Metrics:
         mean_over: the directions that the means are over, in words.
         mean_base: the mean of `base`; NaN if nothing was measured.
         mean_specialised: the mean of `specialised`.
-        guard: the gain or loss of the queries in each language; None if there were no held-out sentences.
-        prediction: how predictions of the held-out sentences from those that were learnt gain or lose.
+        right_intents: how many held-out sentences' intents are named right by the run's intent model, before and after.
+        similar_sentences: how often the sentence nearest to a held-out one has its intent, over the directions of the
+            means; None if there were no held-out sentences.
         leakage: how much language identity the vectors carry; None if it could not be measured.
         translation: translation ranking in each direction.
         eigen_similarity: of each language pair.
@@ -110,6 +111,7 @@ class Metrics:
 
     selected_epoch: int = 0
     seconds: float = 0.0
+    peak_memory_mb: float = 0.0
     warnings: tuple[str, ...] = ()
     note: str = ""
     measured_on: str = ""
@@ -121,8 +123,8 @@ class Metrics:
     mean_over: str = ""
     mean_base: float = math.nan
     mean_specialised: float = math.nan
-    guard: Mapping[str, LanguageChange] | UnsetType | None = UNSET
-    prediction: PredictionMetrics | None = None
+    right_intents: RightIntents | None = None
+    similar_sentences: Changes | None = None
     leakage: LeakageChange | UnsetType | None = UNSET
     translation: Mapping[str, RankingMetrics] | None = None
     eigen_similarity: Mapping[str, EigenMetrics] | None = None
@@ -131,21 +133,34 @@ class Metrics:
     parts: DisentangledMetrics | None = None
     others: Mapping[str, Any] = field(default_factory=dict)
 
+    def __repr__(self) -> str:
+        """Return the means of what was measured, and not every number; `to_json` has all of them."""
+        measured = {"right intents": self.right_intents, "similar sentences": self.similar_sentences}
+        words = [
+            f"{name} {changes.overall.base:.1f} → {changes.overall.specialised:.1f} % "
+            f"of {changes.overall.queries:,} ({changes.overall.verdict})"
+            for name, changes in measured.items()
+            if changes is not None
+        ]
+        if self.trained_p_at_1 is not None:
+            words.append(f"translations found {self.trained_p_at_1:.1f} %")
+        return f"<metrics: {', '.join(words) or 'nothing measured'}>"
+
     @property
     def is_measured(self) -> bool:
         """Whether both encoders were measured on held-out sentences."""
         return not math.isnan(self.mean_base)
 
     @property
+    def trained(self) -> Trained:
+        """The cost of the training."""
+        return Trained(self.seconds, self.warnings, self.peak_memory_mb)
+
+    @property
     def trained_p_at_1(self) -> float | None:
         """The mean P@1 over the directions trained on; None if nothing was measured."""
         trained = [ranking.p_at_1 for ranking in (self.translation or {}).values() if ranking.trained]
         return sum(trained) / len(trained) if trained else None
-
-    @property
-    def score(self) -> float | None:
-        """The figure that ranks runs: accuracy, or the translations found of an encoder trained from scratch."""
-        return self.mean_specialised if self.is_measured else self.trained_p_at_1
 
     def with_figures(self, values: Mapping[str, Any]) -> Self:
         """Return these figures and others by name, without those that are None and have no attribute."""
@@ -178,6 +193,9 @@ class Metrics:
         known = {name: value for name, value in values.items() if name in _DEFAULTS}
         if isinstance(known.get("parts"), dict):
             known["parts"] = DisentangledMetrics.fields_of(known["parts"])
+        for name in ("new_intents", "cross_validation"):
+            if isinstance(measured := known.get(name), dict):  # earlier versions had other verdicts
+                known[name] = {key: value for key, value in measured.items() if key != "verdict"}
         others = {name: value for name, value in values.items() if name not in _DEFAULTS}
         return msgspec.convert({**known, "others": others}, cls)
 
@@ -212,39 +230,14 @@ class HeldOut:
     predicted: Predicted | None
 
 
-MOST_LABELLED = 5_000  # sentences to predict from; of more, this many are drawn
-
-
-def measure_all(
-    held_out: LabelledSet, labelled: LabelledSet, encode: Encode, *, is_learnt: bool = False
-) -> HeldOut:
-    """Encode the held-out sentences, and those that are learnt, and return all measures.
-
-    `is_learnt` says whether the encoder has learnt them by now.
-    """
-    rows = sampled_rows(pd.factorize(labelled.frame["intent"])[0].tolist(), MOST_LABELLED)
-    pool = replace(labelled, frame=labelled.frame.iloc[rows].reset_index(drop=True))
-    vectors = encode(held_out.frame["text"].tolist())
-    of_pool = encode(pool.frame["text"].tolist())
-    return HeldOut(
-        held_out,
-        vectors,
-        measure_encoder(held_out.frame, vectors),
-        predicted(pool, held_out, of_pool, vectors, is_learnt=is_learnt),
-    )
-
-
 def labelled_metrics(known: Metrics, base: HeldOut | None, specialised: HeldOut | None) -> Metrics:
     """Return the figures that are known, and the accuracy of both encoders on held-out sentences, if there are any."""
     if base is None or specialised is None:
         return replace(
             known,
-            note="no rows of split test or dev, so nothing was measured and no language could be guarded: evaluate "
-            "the run on other sentences",
+            note="no rows of split test or dev, so nothing was measured: evaluate the run on other sentences",
         )
     held_out = base.sentences
-    # As in the paper, the mean is over the directions with English on one side, if there is English.
-    average = "en" if "en" in held_out.languages and len(held_out.languages) > 1 else None
     before, after = base.measured.accuracy, specialised.measured.accuracy
     return replace(
         known,
@@ -253,9 +246,9 @@ def labelled_metrics(known: Metrics, base: HeldOut | None, specialised: HeldOut 
         counts=before.counts,
         base=before.accuracy,
         specialised=after.accuracy,
-        mean_over=f"directions with {average} on one side" if average else "all directions",
-        mean_base=before.mean_with(average) if average else before.mean,
-        mean_specialised=after.mean_with(average) if average else after.mean,
+        mean_over=before.mean_over,
+        mean_base=before.paper_mean,
+        mean_specialised=after.paper_mean,
     )
 
 

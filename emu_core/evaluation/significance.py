@@ -110,7 +110,7 @@ def accuracy_interval(correct: NDArray[np.bool_], confidence: float = 0.95) -> I
 def mean_interval(values: Vectors, confidence: float = 0.95) -> Interval:
     """Return an interval of the mean of scores from 0 to 1, in percent.
 
-    Student's t over the scores and one additional score each of 0 and 1, as in the language guard: a plain t interval
+    Student's t over the scores and one additional score each of 0 and 1, as in `paired_change`: a plain t interval
     has no width where all scores are equal.
 
     Args:

@@ -31,6 +31,11 @@ class Triple:
     closest: tuple[int, int]
 
     @property
+    def is_right(self) -> bool:
+        """Whether S3, which means what S1 means, is nearer to S1 than S2, which looks like it."""
+        return self.s13 > self.s12 + TIE
+
+    @property
     def cosines(self) -> tuple[float, float, float]:
         """The three cosines, in the order of `PAIRS`."""
         return self.s12, self.s13, self.s23

@@ -1,6 +1,7 @@
 """Exports of an encoder: an ONNX graph, compared with torch in onnxruntime, or a sentence-transformers folder."""
 
 import json
+import re
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,7 +28,9 @@ INPUTS, OUTPUT = ("input_ids", "attention_mask"), "sentence_embedding"
 _PACKAGES = ("onnx", "onnxruntime", "onnxscript")  # torch's exporter writes the graph with the last
 OPSET = 18  # the exporter's own, which needs no conversion
 _MIN_COSINE = 0.9999
+_MIN_INT8_COSINE = 0.9
 _MAX_COMPARED_TOKENS = 512  # tokens of the longest sentence that is compared
+_ANY_SIZE = 2**62
 _MAX_SINGLE_FILE_BYTES = 1_900_000_000  # an ONNX file is limited to 2 GiB
 
 
@@ -40,12 +43,14 @@ class OnnxExport:
         pad_id: the token id of padding.
         dim: the length of a vector.
         max_tokens: the length of the longest sentence, in `parts.counted`.
+        int8_cosine: of weights in 8 bits, the mean cosine to the vectors of torch; None for float32.
     """
 
     parts: OnnxParts
     pad_id: int
     dim: int
     max_tokens: int
+    int8_cosine: float | None = None
 
 
 @dataclass(frozen=True)
@@ -59,22 +64,30 @@ class SentenceTransformersExport:
 Export = OnnxExport | SentenceTransformersExport
 
 
-def write_onnx(encoder: Encoder, folder: Path) -> OnnxExport:
+def write_onnx(encoder: Encoder, folder: Path, *, int8: bool = False) -> OnnxExport:
     """Write model.onnx, the tokenizer's files and config.json.
 
     The graph maps `input_ids` and `attention_mask`, both int64 (batch, tokens), to `sentence_embedding`, float32
     (batch, dim). It is opened in onnxruntime and compared with torch, on the CPU, in many languages and lengths.
 
+    Args:
+        encoder: what is exported.
+        folder: where to write.
+        int8: whether to store the weights of linear layers and embedding tables in 8 bits.
+
     Raises:
         EncoderError: the extra "onnx" is missing, the encoder has no graph, or a cosine to torch's vector is below
-            0.9999.
+            0.9999, of a graph in 8 bits below 0.9.
     """
     if any(find_spec(package) is None for package in _PACKAGES):
         raise EncoderError('ONNX needs packages of its own: pip install "emu-core[onnx]"')
     with evaluation_mode(encoder):
         parts = encoder.onnx_parts(folder)
-        write_graph(encoder, parts.graph, folder / GRAPH, parts.alternating)
-        lowest = lowest_cosine(encoder, folder / GRAPH, parts.check_ids)
+        of_heads = write_graph(encoder, parts.graph, folder / GRAPH, parts.alternating)
+        cosines = checked_cosines(encoder, folder / GRAPH, parts.check_ids)
+        if int8:
+            quantise(folder / GRAPH, of_heads)
+            cosines = checked_cosines(encoder, folder / GRAPH, parts.check_ids, _MIN_INT8_COSINE)
     config = {
         "encoder": encoder.spec,
         "dim": encoder.dim,
@@ -82,10 +95,12 @@ def write_onnx(encoder: Encoder, folder: Path) -> OnnxExport:
         "inputs": INPUTS,
         "output": OUTPUT,
         "opset": OPSET,
-        "lowest_cosine_to_torch": lowest,
+        "weights": "int8" if int8 else "float32",
+        "lowest_cosine_to_torch": float(cosines.min()),
     }
     (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n", "utf-8")
-    return OnnxExport(parts, encoder.pad_id, encoder.dim, encoder.max_tokens)
+    mean = float(cosines.mean()) if int8 else None
+    return OnnxExport(parts, encoder.pad_id, encoder.dim, encoder.max_tokens, mean)
 
 
 class GraphModule(nn.Module):
@@ -100,8 +115,17 @@ class GraphModule(nn.Module):
         return self.graph(input_ids, attention_mask)
 
 
-def write_graph(encoder: Encoder, graph: Graph, path: Path, alternating: int = 1) -> None:
-    """Export the graph of an encoder in evaluation mode. Raises EncoderError if torch cannot trace it."""
+def write_graph(encoder: Encoder, graph: Graph, path: Path, alternating: int = 1) -> list[str]:
+    """Export the graph of an encoder in evaluation mode.
+
+    Returns:
+        The names of the nodes of heads.
+
+    Raises:
+        EncoderError: torch can't trace it.
+    """
+    from onnxscript import optimizer
+
     tokens = torch.full(
         (2, 5 * alternating), 1
     )  # a single token of an encoder would be traced as the only size
@@ -129,17 +153,56 @@ def write_graph(encoder: Encoder, graph: Graph, path: Path, alternating: int = 1
         ) from error
     if program is None:
         raise TypeError("torch exported without its ONNX program")
+    of_heads = []
     for node in program.model.graph.all_nodes():
+        scopes = node.metadata_props.get("pkg.torch.onnx.name_scopes", "")
+        if node.name and re.search(r"\.head\b", scopes):
+            of_heads.append(node.name)
         node.metadata_props.clear()  # the place of each operation in the source files
+    # Of weights that are first transposed and the like, the results are stored: quantisation takes no others.
+    optimizer.optimize(program.model, input_size_limit=_ANY_SIZE, output_size_limit=_ANY_SIZE)
     weights = [*encoder.parameters(), *encoder.buffers()]
     program.save(path, external_data=sum(weight.nbytes for weight in weights) > _MAX_SINGLE_FILE_BYTES)
+    return of_heads
 
 
-def lowest_cosine(encoder: Encoder, path: Path, ids: Sequence[TokenIds]) -> float:
-    """Return the lowest cosine between the vectors of a graph's file and of an encoder in evaluation mode.
+def quantise(path: Path, kept: Sequence[str] = ()) -> None:
+    """Store the weights of a graph's linear layers, one scale an output channel, and its tables in 8 bits.
+
+    Activations are quantised as they come (dynamic quantisation). Convolutions stay as they are: onnxruntime computes
+    them more slowly in integers.
+
+    Args:
+        path: the graph, which is replaced.
+        kept: names of nodes that stay as they are, such as those of a head, whose exponentials enlarge any difference.
+    """
+    from onnxruntime.quantization import QuantType, quantize_dynamic
+
+    whole = path.with_name(f"whole-{path.name}")
+    data = path.with_name(f"{path.name}.data")
+    path.rename(whole)
+    try:
+        with quiet_loggers(""):  # which advises to optimise the graph first, as was done
+            quantize_dynamic(
+                whole,
+                path,
+                op_types_to_quantize=["MatMul", "Gemm", "Gather"],
+                nodes_to_exclude=list(kept),
+                per_channel=True,
+                weight_type=QuantType.QInt8,
+            )
+    finally:
+        whole.unlink()
+        data.unlink(missing_ok=True)
+
+
+def checked_cosines(
+    encoder: Encoder, path: Path, ids: Sequence[TokenIds], least: float = _MIN_COSINE
+) -> FloatArray:
+    """Return the cosines between the vectors of a graph's file and of an encoder in evaluation mode.
 
     Besides the sentences `ids` together, the shortest, the longest and one combined of all are compared, alone and long
-    ones with short ones. Raises EncoderError if the cosine is below 0.9999.
+    ones with short ones. Raises EncoderError if a cosine is below the least.
     """
     from onnxruntime import InferenceSession, SessionOptions
 
@@ -150,14 +213,20 @@ def lowest_cosine(encoder: Encoder, path: Path, ids: Sequence[TokenIds]) -> floa
     by_length = sorted(ids, key=len)
     mixed = [by_length[0], by_length[len(ids) // 2], long]
     batches = [ids, by_length[:1], by_length[-1:], [long], mixed]
-    lowest = np.concatenate([_cosines(encoder, session, batch) for batch in batches]).min()
-    if not lowest >= _MIN_COSINE:  # not a number fails too
+    cosines: FloatArray = np.concatenate([_cosines(encoder, session, batch) for batch in batches])
+    if not (lowest := cosines.min()) >= least:  # not a number fails too
+        if least < _MIN_COSINE:
+            raise EncoderError(
+                f"weights in 8 bits change the vectors of '{encoder.spec}' too much: a cosine is {lowest:.3f}; export "
+                "it in float32: ",
+                Fix("int8", False),
+            )
         raise EncoderError(
             f"the ONNX graph of '{encoder.spec}' is not its encoder: a cosine to torch's vector is {lowest:.6f}; "
             "report this model, and export it for sentence-transformers: ",
             Fix("format", "sentence-transformers"),
         )
-    return float(lowest)
+    return cosines
 
 
 def _cosines(encoder: Encoder, session: "InferenceSession", ids: Sequence[TokenIds]) -> FloatArray:

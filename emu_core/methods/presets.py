@@ -1,12 +1,12 @@
-"""Presets: runs that are chosen by what they are for, made of the methods that say which part they train best."""
+"""Presets: runs that are chosen by what they are for."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 
-from emu_core.encoders.specs import JOIN, encoder_kinds, joined_spec
+from emu_core.encoders.specs import BOTH, joined_spec
 from emu_core.errors import TrainingError
-from emu_core.methods.registry import default_method, methods, planned
+from emu_core.methods.registry import default_method, planned
 from emu_core.runs.config import Plan
 from emu_core.training.method import Needs
 
@@ -19,8 +19,8 @@ class Preset:
         name: on the command line.
         title: in the app.
         summary: what it is good for, what it costs and what it gives up, with the measured figures
-            (benchmarks/README.md, "Joined runs, and a student of the best").
-        method: what trains its encoder; several joined by "+" train a part each.
+            (benchmarks/README.md, "Two encoders joined").
+        method: what trains its encoder, every part of a joined one.
         encoder: its encoder's spec.
         teacher: what is trained first, in the same run, for the encoder to learn from; None for nothing.
     """
@@ -45,30 +45,29 @@ class Preset:
 
 @cache
 def presets() -> Mapping[str, Preset]:
-    """Return all presets by name, the best first; none where the methods that they are made of are not installed."""
-    by_encoder = {method.best_part: method.name for method in methods().values() if method.best_part}
-    encoders = [kind for kind in encoder_kinds() if kind in by_encoder]
-    if not encoders:
-        return {}
+    """Return all presets by name, the best first.
+
+    Raises:
+        TrainingError: as `default_method`.
+    """
     best = Preset(
         "best",
-        "Best: both encoders, each by the method that suits it",
-        "Of SIB-200's held-out sentences, 90 % find one of their intent first; after the default training it is 85 %. "
-        "Training takes minutes instead of seconds (about 3 for 3,000 sentences), and encoding a sentence takes about "
-        "20 times as long. Intents without labels are found as well as after the default training, and 0.7 points "
-        "less well than by both encoders untrained.",
-        JOIN.join(by_encoder[kind] for kind in encoders),
-        joined_spec(encoders),
+        "Best: both encoders joined, without fine-tuning",
+        "Names the right intent more often than the default with the same labels: for 90.6 % of xSID's messages "
+        "instead of 85.5 %, and for 83.9 % of SIB-200's instead of 80.6 %. Of SIB-200's held-out sentences, 85.9 % "
+        "find one of their intent first instead of 83.1 %, and intents without labels are found at least as well. "
+        "Training takes seconds once the sentences are encoded, and encoding takes about 20 times as long.",
+        default_method(),
+        joined_spec(BOTH),
     )
     fast = Preset(
         "fast",
         "Fast: what the best has learnt, at the speed of the smallest encoder",
-        "Trains the best first, and then a student of it that encodes as fast as the default: of SIB-200's held-out "
-        "sentences 87 % find one of their intent first, instead of 85 %. Training takes longest (about 5 minutes for "
-        "3,000 sentences). It gives up intents without labels: they are found 4 points less well than after the "
-        "default training, and 5 less well than by the untrained encoder.",
+        "Trains the best first, and then a student of it, which learns how the best sees the sentences of all "
+        "languages of the data, and encodes as fast as the default. Training takes minutes. How much of the best the "
+        "student keeps is not measured.",
         default_method(Needs.SENTENCES),
-        encoders[0],
+        BOTH[0],
         best,
     )
     return {preset.name: preset for preset in (best, fast)}

@@ -134,6 +134,13 @@ def needs_of(plan: Plan) -> Needs:
     return method_named(plan.by_part()[0].method).needs
 
 
+def reads_unlabelled(plan: Plan) -> bool:
+    """Return whether sentences without labels are read, by the method of a part or by the student of a teacher."""
+    return needs_of(plan) is Needs.SENTENCES or any(
+        part.method.reads_unlabelled(part.settings) for part in parts_of_run(plan)
+    )
+
+
 def method_title(name: str) -> str:
     """Return the title of a method, or those of joined ones; of one that is not installed, its name."""
     known = methods()

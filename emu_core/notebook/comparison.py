@@ -1,7 +1,7 @@
 """A comparison for notebooks: its summary, its figures and its page, each by one call."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Literal
@@ -21,15 +21,13 @@ from emu_core.evaluation.comparison import Comparison
 from emu_core.evaluation.film import Film
 from emu_core.evaluation.neighbour_changes import Morph
 from emu_core.evaluation.projection import aligned, project, stratified_sample
-from emu_core.evaluation.run_metrics import Metrics
 from emu_core.files import write_named
 from emu_core.notebook.explore import Explorer
 from emu_core.reports import views
 from emu_core.reports.cells import comparison_cell, message_cell, view_cell
 from emu_core.reports.comparison_page import comparison_page, comparison_title
-from emu_core.reports.figures import NEW_INTENTS
-from emu_core.reports.figures_as_text import Sentence
 from emu_core.reports.map_pages import animation_page, morph_page
+from emu_core.reports.verdict import comparison_verdict
 from emu_core.reports.views import ComparisonView
 from emu_core.runs.run import Run
 from emu_core.runs.snapshots import read_film
@@ -44,7 +42,7 @@ _ALL: tuple[Which, ...] = (*_BOTH, "difference")
 class RunComparison(Comparison):
     """The result of `emu_core.compare`: the tables of `Comparison`, and figures for a notebook.
 
-    As the last line of a cell it shows a summary. Tables are DataFrames: `accuracy`, `means`, `gains`, `guards`,
+    As the last line of a cell it shows a summary. Tables are DataFrames: `accuracy`, `means`, `gains`,
     `leakage`, `changes()`, `confusion()`, `triples()`. Figures are Plotly's, such as `comparison.plot.accuracy()`;
     see `Plots`.
 
@@ -60,34 +58,9 @@ class RunComparison(Comparison):
         base, other = self.names
         title = f"{other} compared with {base} on {counted(len(self.sentences), 'sentence')}"
         try:
-            mean = self.means.iloc[0]
+            return f"<{title}: {comparison_verdict(self).sentence}>"
         except DataError as error:
             return f"<{title}: {error}>"
-        return f"<{title}: mean Acc@1 {mean['base']:.1f} → {mean['other']:.1f} % over {mean['over']}>"
-
-    @property
-    def run_metrics(self) -> Metrics:
-        """The metrics of `run`; nothing is measured without one."""
-        return Metrics() if self.run is None else self.run.metrics()
-
-    @property
-    def guards(self) -> pd.DataFrame:
-        """The findings of every guard that was measured.
-
-        Columns: `guard` ("language", "new intents", "forgetting" or "training"), `of` (a language, a measure),
-        `difference`, `low`, `high` (95 %; in points, or of a correlation) and `verdict`. The guard of the training has
-        only a verdict: a warning, such as that the vectors have collapsed.
-        """
-        rows = [{"guard": "language", "of": row["language"], **row} for row in self.gains.to_dict("records")]
-        if new_intents := self.run_metrics.new_intents:
-            rows.append({"guard": "new intents", "of": "intents left out", **asdict(new_intents)})
-        if self.forgetting is not None:
-            for row in self.forgetting.to_dict("records"):
-                measure, verdict = f"{row['part']} {row['name']}", "fell" if row["flagged"] else "held"
-                rows.append({"guard": "forgetting", "of": measure, "verdict": verdict, **row})
-        warnings = self.run_metrics.warnings
-        rows += [{"guard": "training", "of": "encoder", "verdict": warning} for warning in warnings]
-        return pd.DataFrame(rows, columns=["guard", "of", "difference", "low", "high", "verdict"])
 
     @cached_property
     def film(self) -> Film:
@@ -145,17 +118,9 @@ class RunComparison(Comparison):
 
     def _repr_html_(self) -> str:
         try:
-            return comparison_cell(self, self._guards_of_run())
+            return comparison_cell(self)
         except DataError as error:  # too few sentences to measure anything
             return message_cell(str(error), title=comparison_title(self))
-
-    def _guards_of_run(self) -> list[Sentence]:
-        metrics = self.run_metrics
-        text = NEW_INTENTS.told(metrics)
-        return [
-            *(text.sentences if text else ()),
-            *(Sentence(warning, "worse") for warning in metrics.warnings),
-        ]
 
     def view(self, name: str) -> "NotebookView":
         """Return a view of the comparison, which shows its figures and its table as the last line of a cell.
@@ -278,7 +243,7 @@ class Plots:
         return on_white(side_by_side([charts.accuracy(self._comparison, side) for side in shown]))
 
     def gains(self) -> go.Figure:
-        """Draw the gains and losses of each language's queries, with 95 % intervals: the language guard."""
+        """Draw how much better or worse similar sentences are found in each language, with 95 % intervals."""
         return on_white(charts.gains(self._comparison))
 
     def curves(self) -> go.Figure:

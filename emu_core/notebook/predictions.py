@@ -7,6 +7,8 @@ import pandas as pd
 
 from emu_core.reports.prediction_notes import prediction_notes
 
+_MOST_ROWS = 6  # of a table in a terminal
+
 
 class Predictions(pd.DataFrame):
     """A table of predictions, and of any of its columns or rows."""
@@ -14,6 +16,11 @@ class Predictions(pd.DataFrame):
     @property
     def _constructor(self) -> Any:
         return Predictions
+
+    def __repr__(self) -> str:
+        """Return the first and the last rows; Jupyter shows more."""
+        with pd.option_context("display.max_rows", _MOST_ROWS, "display.min_rows", _MOST_ROWS):
+            return super().__repr__()
 
     def _repr_html_(self) -> str:
         """Return the table for Jupyter, with what its threshold finds."""

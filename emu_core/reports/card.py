@@ -10,6 +10,7 @@ from emu_core.reports.card_header import run_header
 from emu_core.reports.figures import told_figures
 from emu_core.reports.run_figures_as_text import forgetting_text
 from emu_core.reports.templating import render_markdown
+from emu_core.reports.verdict import run_verdict
 from emu_core.runs.config import Plan
 from emu_core.runs.data_facts import DataFacts
 from emu_core.runs.forgetting import read_forgetting
@@ -41,6 +42,7 @@ def model_card(
         **{f"teacher's {name}": value for name, value in _by_part(config.teacher).items()},
         "seed": config.seed,
         "device": config.device,
+        "precision": config.precision,
         **config.versions,
     }
     figures = told_figures(metrics)
@@ -51,7 +53,7 @@ def model_card(
         name=name,
         config=config,
         data=data,
-        warnings=metrics.warnings,
+        verdict=run_verdict(metrics, forgetting),
         figures=figures,
         unlabelled=config.unlabelled_languages,
         learnt_from=dict.fromkeys(

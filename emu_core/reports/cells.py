@@ -1,16 +1,17 @@
 """The contents of a notebook's cells, as HTML in the colours of its theme."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from emu_core.charts.curves import SmallCurve, small_curves
 from emu_core.evaluation.comparison import Comparison
-from emu_core.reports import figures_as_text as text
-from emu_core.reports.comparison_page import comparison_summary, comparison_title
+from emu_core.reports.comparison_page import comparison_subject, comparison_title
 from emu_core.reports.figures import told_figures
-from emu_core.reports.figures_as_text import Sentence, TextTable
+from emu_core.reports.figures_as_text import TextTable
+from emu_core.reports.headline import about_run
 from emu_core.reports.templating import render_html
+from emu_core.reports.verdict import comparison_verdict, run_verdict
 from emu_core.reports.views import ComparisonView
+from emu_core.runs.forgetting import read_forgetting
 from emu_core.runs.log import Record
 from emu_core.runs.run import Run, RunState, Status
 
@@ -18,17 +19,17 @@ _History = Sequence[Record]
 
 
 def run_cell(run: Run) -> str:
-    """Return a run's settings, results, guards and curves. Raises RunError if it is no run, or damaged."""
-    status, config, metrics = run.status(), run.config(), run.metrics()
+    """Return a run's settings, the verdict on it, and curves. Raises RunError if it is no run, or damaged."""
+    status, config, metrics = run.status(), run.plan(), run.metrics()
     unfinished = ""
     if status.state is not RunState.FINISHED:
         unfinished = f"{status.state.capitalize()}, {100 * status.progress:.0f} % done. {status.message}"
     return render_html(
         "run_cell.html.j2",
         name=run.name,
-        about=f"{config.method} on {config.data}" + (f", from {config.encoder}" if config.encoder else ""),
+        about=f"{about_run(config, run.data())}.",
         unfinished=unfinished,
-        warnings=metrics.warnings,
+        verdict=run_verdict(metrics, read_forgetting(run)),
         figures=told_figures(metrics, is_brief=True),
         curves=small_curves(run.history()),
     )
@@ -55,22 +56,19 @@ def end_cell(run: Run, status: Status, history: _History) -> str:
     return _message(message, kind, code=code, curves=small_curves(history))
 
 
-def comparison_cell(comparison: Comparison, verdicts: Sequence[Sentence]) -> str:
-    """Return a comparison's summary, followed by the verdicts of its run's guards."""
-    tables = [text.guard_table(comparison.guard)]
-    if comparison.leakage_change is not None:
-        tables.append(text.leakage_table(comparison.leakage_change, comparison.names))
+def comparison_cell(comparison: Comparison) -> str:
+    """Return the verdict on a comparison, with its numbers by language."""
     hint = (
         "Views: comparison.view('accuracy') and others. Figures: comparison.plot. and the Tab key. Tables: "
-        "comparison.accuracy, .gains, .guards, .changes() ..."
+        "comparison.accuracy, .gains, .changes() ..."
     )
-    summary = comparison_summary(comparison)
     return render_html(
         "comparison_cell.html.j2",
         title=comparison_title(comparison),
-        tables=tables,
+        subject=comparison_subject(comparison),
+        notes=comparison.notes,
+        verdict=comparison_verdict(comparison),
         hint=hint,
-        summary=replace(summary, verdicts=(*summary.verdicts, *verdicts)),
     )
 
 
@@ -78,6 +76,11 @@ def view_cell(view: ComparisonView, comparison: Comparison) -> str:
     """Return the note and the table of a view."""
     shown = TextTable((), []) if view.table(comparison) is None else view.text(comparison)
     return render_html("view_cell.html.j2", title=view.title, note=view.note(comparison), text=shown)
+
+
+def table_cell(title: str, table: TextTable, notes: Sequence[str]) -> str:
+    """Return a table with remarks above it."""
+    return render_html("view_cell.html.j2", title=title, note=" ".join(notes), text=table)
 
 
 def neighbours_cell(sentence: Mapping[str, str], neighbours: TextTable) -> str:

@@ -9,13 +9,13 @@ from emu_core.reports.card_header import encoder_header, onnx_header, split_head
 from emu_core.reports.templating import render_markdown
 
 
-def write_readme(folder: Path, title: str, export: Export, card: str) -> None:
+def write_readme(folder: Path, title: str, export: Export, spec: str, card: str = "") -> None:
     """Write how to open an exported folder, followed by the card of the run that it comes from, or "" for none.
 
-    The header is that of the card. Without one, it is that of the encoder, whose name is the title.
+    The header is that of the card. Without one, it is that of the encoder that `spec` names.
     """
     header, text = split_header(card)
-    header = header or encoder_header(title)
+    header = header or encoder_header(spec)
     readme = render_markdown(
         "export.md.j2",
         title=title,

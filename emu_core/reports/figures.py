@@ -1,26 +1,25 @@
 """The figures of a run: the one list that measures, card, text, notebook cells and the app are loops over."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from statistics import fmean
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 from msgspec import UNSET
 
-from emu_core.data.languages import language_name, split_pair
+from emu_core.data.languages import language_name
+from emu_core.data.repeats import group_numbers
 from emu_core.errors import RunError
+from emu_core.evaluation.changes import Changes, similar_changes
 from emu_core.evaluation.comparison import leakage_change
-from emu_core.evaluation.guard import LanguageChange, guard
-from emu_core.evaluation.prediction import prediction_metrics
+from emu_core.evaluation.prediction import right_intents
 from emu_core.evaluation.run_metrics import HeldOut, Metrics
 from emu_core.reports import run_figures_as_text as texts
 from emu_core.reports.run_figures_as_text import FigureText
+from emu_core.reports.verdict import BEFORE_AND_AFTER, COSTS, RIGHT_INTENTS, SIMILAR_SENTENCES, run_verdict
 
 if TYPE_CHECKING:  # a card needs no plotly
     import plotly.graph_objects as go
-
-BEFORE_AND_AFTER = "before training", "after"  # the two encoders of a run
 
 
 class Column(NamedTuple):
@@ -29,6 +28,7 @@ class Column(NamedTuple):
     head: str
     number: Callable[[Metrics], float | None]
     format: str = "%.1f"
+    is_cost: bool = False  # and no result, by which runs are compared
 
     @property
     def is_change(self) -> bool:
@@ -61,7 +61,7 @@ class Figure:
         charts: returns how it is drawn, from its value.
         columns: its columns of the table of runs.
         hub_results: returns what the Hugging Face hub shows of it, from its value and all figures of the run.
-        is_of_scratch: whether it is one of runs that train an encoder from scratch.
+        is_of_scratch: whether it is one of runs that train an encoder from scratch; None for one of every run.
         is_brief: whether it is also shown where there is little room: in a notebook's cell and in the app.
     """
 
@@ -73,7 +73,7 @@ class Figure:
     charts: "Callable[[Any], Sequence[go.Figure]]" = lambda value: ()
     columns: Sequence[Column] = ()
     hub_results: Callable[[Any, Metrics], Iterable[HubResult]] = lambda value, metrics: ()
-    is_of_scratch: bool = False
+    is_of_scratch: bool | None = False
     is_brief: bool = True
 
     def value(self, metrics: Metrics) -> Any:
@@ -120,72 +120,62 @@ def hub_results(metrics: Metrics) -> list[HubResult]:
     ]
 
 
-def _change_charts(changes: Mapping[str, LanguageChange] | None) -> "Sequence[go.Figure]":
-    import pandas as pd
+def _change_charts(changes: Changes | None, title: str) -> "Sequence[go.Figure]":
+    from emu_core.charts.intervals import change_intervals
 
-    from emu_core.charts.intervals import guard_intervals
-
-    rows = [{"language": code, **vars(change)} for code, change in (changes or {}).items()]
-    return [guard_intervals(pd.DataFrame(rows), BEFORE_AND_AFTER)] if rows else []
+    return () if changes is None else [change_intervals(changes.frame, BEFORE_AND_AFTER, title.lower())]
 
 
-def _accuracies_on_hub(accuracies: Mapping[str, float], metrics: Metrics) -> Iterable[HubResult]:
-    by_language: dict[str, list[float]] = {}
-    for pair, accuracy in accuracies.items():
-        if (codes := split_pair(pair)) is not None:
-            by_language.setdefault(codes[0], []).append(accuracy)
-    metric = "Leave-one-out Acc@1 of queries in {}, percent"
-    return _on_hub({code: fmean(values) for code, values in by_language.items()}, metric, metrics)
-
-
-def _on_hub(by_language: Mapping[str, float], metric: str, metrics: Metrics) -> Iterable[HubResult]:
+def _on_hub(title: str, changes: Changes | None, metrics: Metrics) -> Iterable[HubResult]:
+    by_language = {} if changes is None else changes.by_language
     return [
-        HubResult(code, metrics.split, "Intent retrieval", metric.format(language_name(code)), percent)
-        for code, percent in by_language.items()
+        HubResult(
+            code, metrics.split, title, f"{title} in {language_name(code)}, percent", change.specialised
+        )
+        for code, change in by_language.items()
     ]
 
 
-NEW_INTENTS = Figure("new_intents", "New-intent guard", texts.new_intents_text)
+def _columns(title: str, changes_of: Callable[[Metrics], Changes | None]) -> tuple[Column, ...]:
+    """Return the columns of a measure: the number after training, and its change."""
+
+    def number(metrics: Metrics, side: str) -> float | None:
+        changes = changes_of(metrics)
+        return None if changes is None else float(getattr(changes.overall, side))
+
+    return (
+        Column(title, lambda metrics: number(metrics, "specialised")),
+        Column(f"{title}: change", lambda metrics: number(metrics, "difference"), "%+.1f"),
+    )
+
+
 FIGURES = (
     Figure(
-        "specialised",
-        "Leave-one-out Acc@1",
-        texts.accuracy_text,
-        columns=(
-            Column("Before", lambda metrics: metrics.mean_base if metrics.is_measured else None),
-            Column("After", lambda metrics: metrics.mean_specialised if metrics.is_measured else None),
-            Column(
-                "Gain",
-                lambda metrics: metrics.mean_specialised - metrics.mean_base if metrics.is_measured else None,
-                "%+.1f",
-            ),
-        ),
-        hub_results=_accuracies_on_hub,
-    ),
-    Figure("cross_validation", "Cross-validation", texts.cross_validation_text),
-    Figure(
-        "guard",
-        "Language guard: retrieval among unseen sentences",
-        texts.guard_text,
-        lambda base, specialised: guard(base.measured.accuracy, specialised.measured.accuracy),
-        charts=_change_charts,
+        "right_intents",
+        RIGHT_INTENTS,
+        lambda measured, metrics: texts.measure_text(run_verdict(metrics).intents),
+        lambda base, specialised: right_intents(base.predicted, specialised.predicted),
+        charts=lambda value: _change_charts(value, RIGHT_INTENTS),
+        columns=_columns(RIGHT_INTENTS, lambda metrics: metrics.right_intents),
+        hub_results=lambda value, metrics: _on_hub(RIGHT_INTENTS, value, metrics),
     ),
     Figure(
-        "prediction",
-        "Language guard: prediction from the labelled sentences",
-        texts.prediction_text,
-        lambda base, specialised: prediction_metrics(base.predicted, specialised.predicted),
-        charts=lambda value: _change_charts(value and value.guard),
-        hub_results=lambda value, metrics: _on_hub(
-            value.specialised if value else {},
-            "Accuracy of predictions from the labelled sentences in {}, percent",
-            metrics,
+        "similar_sentences",
+        SIMILAR_SENTENCES,
+        lambda measured, metrics: texts.measure_text(run_verdict(metrics).similar),
+        lambda base, specialised: similar_changes(
+            base.measured.accuracy, specialised.measured.accuracy, group_numbers(base.sentences.frame)
         ),
+        charts=lambda value: _change_charts(value, SIMILAR_SENTENCES),
+        columns=_columns(SIMILAR_SENTENCES, lambda metrics: metrics.similar_sentences),
+        hub_results=lambda value, metrics: _on_hub(SIMILAR_SENTENCES, value, metrics),
     ),
-    NEW_INTENTS,
+    Figure("specialised", f"{SIMILAR_SENTENCES} by language pair", texts.directions_text, is_brief=False),
+    Figure("cross_validation", "Cross-validation", texts.cross_validation_text, is_brief=False),
+    Figure("new_intents", "Intents without labels", texts.new_intents_text, is_brief=False),
     Figure(
         "leakage",
-        "Language leakage",
+        "Language in the vectors",
         texts.leakage_text,
         lambda base, specialised: leakage_change(base.measured, specialised.measured),
         is_brief=False,
@@ -203,4 +193,12 @@ FIGURES = (
         is_of_scratch=True,
     ),
     Figure("eigen_similarity", "Eigen-similarity", texts.eigen_text, is_of_scratch=True, is_brief=False),
+    Figure(
+        "peak_memory_mb",
+        COSTS,
+        texts.costs_text,
+        columns=(Column("Memory, MB", lambda metrics: metrics.peak_memory_mb or None, "%.0f", is_cost=True),),
+        is_of_scratch=None,
+        is_brief=False,
+    ),
 )

@@ -5,23 +5,15 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from emu_core.data.languages import language_name
 from emu_core.data.wording import TextTable, counted
 from emu_core.evaluation.comparison import SIGNIFICANT, Comparison
 from emu_core.evaluation.forgetting import PARTS
-from emu_core.evaluation.guard import LanguageChange, Verdict, flagged
 from emu_core.evaluation.leakage import LeakageChange
 
-_MOST_NAMED = 6  # directions in a sentence
-ACCURACY, PAIR = "Acc@1", "direction"  # the field's terms; a page has words of its own for them
 PROTOCOL = (
     "A sentence is right if its nearest neighbour in the pool's language has its intent; the sentence itself and its "
     "translations are left out (leave-one-out, Acc@1)."
 )
-_VERDICTS = {
-    Verdict.LOSES: "Loses",
-    Verdict.MAY_LOSE: "May lose (the estimate is below zero, the interval is not)",
-}
 _FORGETTING = {"sts": "STS Spearman", "translations": "translations %"}
 
 Facts = Mapping[str, Any]
@@ -46,27 +38,7 @@ def named(of: Mapping[str, object]) -> list[dict[str, object]]:
     return [{"name": name, **vars(figures)} for name, figures in of.items()]
 
 
-def guard_table(guard: Mapping[str, LanguageChange]) -> TextTable:
-    """Return a row for each language of a guard."""
-    rows = text_rows(
-        named(guard), "{name} | {difference:+.1f} | {low:+.1f} to {high:+.1f} | {queries:,} | {verdict}"
-    )
-    return TextTable(("language", "difference", "95 % interval", "queries", "verdict"), rows)
-
-
-def guard_sentences(guard: Mapping[str, LanguageChange]) -> dict[Verdict, str]:
-    """Return by verdict which languages lose and which may lose, the worst first; empty where none does."""
-    return {
-        verdict: f"{_VERDICTS[verdict]}: "
-        + ", ".join(
-            f"{language_name(code)} ({code}, {points:+.1f} points)" for code, points in differences.items()
-        )
-        + "."
-        for verdict, differences in flagged(guard).items()
-    }
-
-
-def leakage_table(leakage: LeakageChange, names: tuple[str, str] = ("base", "specialised")) -> TextTable:
+def leakage_table(leakage: LeakageChange, names: tuple[str, str] = ("before", "after")) -> TextTable:
     """Return a row for each measure of the leakage of two encoders."""
     base, specialised = leakage.base, leakage.specialised
     measures = {
@@ -79,14 +51,6 @@ def leakage_table(leakage: LeakageChange, names: tuple[str, str] = ("base", "spe
     }
     rows = [(what, *(f"{value:.1f}" for value in values)) for what, values in measures.items()]
     return TextTable(("measure", *(f"{name} %" for name in names), "chance %"), rows)
-
-
-def forgetting_verdict(forgetting: pd.DataFrame) -> Sentence:
-    """Return which measures of `Comparison.forgetting` fell too far."""
-    fallen = ", ".join(fallen_measures(forgetting))
-    if not fallen:
-        return Sentence("Nothing was forgotten: no measure fell too far.", "better")
-    return Sentence(f"Fell too far: {fallen}.", "worse")
 
 
 def fallen_measures(forgetting: pd.DataFrame) -> list[str]:
@@ -106,30 +70,16 @@ def forgetting_table(forgetting: pd.DataFrame) -> TextTable:
         "{what} {name} | {base:.{places}f} | {specialised:.{places}f} | {difference:+.{places}f} | "
         "{low:+.{places}f} to {high:+.{places}f} | {count:,} | {fell}",
     )
-    return TextTable(("measure", "base", "specialised", "difference", "95 % interval", "pairs", ""), rows)
+    return TextTable(("measure", "before", "after", "change", "95 % interval", "pairs", ""), rows)
 
 
-def fallen_sentence(comparison: Comparison) -> str:
-    """Return which directions got worse: how many, a colon, and the worst of them; "" where none did."""
-    fallen = comparison.fallen
-    if fallen.empty:
-        return ""
-    named = "; ".join(
-        f"{language_name(row['queries'])} queries in a pool of {language_name(row['pool'])} {row['base']:.1f} → "
-        f"{row['other']:.1f} ({p_value(row['p_value'])})"
-        for row in fallen.head(_MOST_NAMED).to_dict("records")
-    )
-    more = f"; and {len(fallen) - _MOST_NAMED} more" if len(fallen) > _MOST_NAMED else ""
-    return f"{counted(len(fallen), 'direction')} of {len(comparison.accuracy)} got worse: {named}{more}."
-
-
-def significance_sentence(comparison: Comparison, pair: str = PAIR) -> str:
-    """Return what the stars and the test over all directions, or language pairs, mean."""
+def significance_sentence(comparison: Comparison) -> str:
+    """Return what the stars and the test over all language pairs mean."""
     count = len(comparison.accuracy)
     return (
-        f"A star: p < {SIGNIFICANT} in an exact McNemar test of this {pair} alone; with {counted(count, pair)}, chance "
-        f"gives about {SIGNIFICANT * count:.1f} stars. All {pair}s together: "
-        f"{p_value(comparison.wilcoxon.p_value)} (Wilcoxon signed-rank test)."
+        f"A star: p < {SIGNIFICANT} in an exact McNemar test of this language pair alone; with "
+        f"{counted(count, 'language pair')}, chance gives about {SIGNIFICANT * count:.1f} stars. All language pairs "
+        f"together: {p_value(comparison.wilcoxon.p_value)} (Wilcoxon signed-rank test)."
     )
 
 
@@ -146,7 +96,7 @@ def p_value(value: float) -> str:
 def accuracy_table(comparison: Comparison) -> TextTable:
     """Return a row for each direction."""
     base, other = comparison.names
-    head = ["direction", "queries", f"{base} %", "95 %", f"{other} %", "95 %", "difference", "95 %"]
+    head = ["language pair", "sentences", f"{base} %", "95 %", f"{other} %", "95 %", "difference", "95 %"]
     shown = comparison.accuracy.assign(
         p=[f"{p:.3f}" if p >= 0.001 else "<0.001" for p in comparison.accuracy["p_value"]]
     )
@@ -157,12 +107,6 @@ def accuracy_table(comparison: Comparison) -> TextTable:
         "{difference_low:+.1f} to {difference_high:+.1f} | {fixed} | {broken} | {p}",
     )
     return TextTable([*head, "fixed", "broken", "p"], rows)
-
-
-def means_table(comparison: Comparison) -> TextTable:
-    """Return the mean over all directions, and over those with English."""
-    rows = text_rows(comparison.means, "{over} | {base:.1f} | {other:.1f} | {difference:+.1f}")
-    return TextTable(("mean of", *comparison.names, "difference"), rows)
 
 
 def change_counts_table(comparison: Comparison) -> TextTable:

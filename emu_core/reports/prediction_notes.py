@@ -3,12 +3,14 @@
 from collections.abc import Mapping
 from typing import Any
 
-from emu_core.data.wording import counted
-from emu_core.evaluation.vector_classifier import PROMISED, Rule
+from emu_core.data.languages import language_name, ordered
+from emu_core.data.wording import counted, listed
+from emu_core.intents.factors import Rule
+from emu_core.intents.model import PROMISED
 
 
 def prediction_notes(facts: Mapping[str, Any]) -> list[str]:
-    """Return sentences on a classifier's accuracy and threshold, and its notes.
+    """Return sentences on a classifier's accuracy, threshold and calibration, and its notes.
 
     Args:
         facts: `PredictionFacts`.
@@ -20,15 +22,20 @@ def prediction_notes(facts: Mapping[str, Any]) -> list[str]:
         )
     if facts["threshold"] is not None:
         lines.append(_threshold(facts))
+    if facts["adapted"]:
+        lines.append(
+            f"Confidence and threshold are calibrated by the unlabelled sentences in "
+            f"{listed(map(language_name, ordered(facts['adapted'])), 6)}."
+        )
     return [*lines, *facts["notes"]]
 
 
 def _rule(facts: Mapping[str, Any]) -> str:
     """Return what decides in words."""
-    if facts["rule"] == Rule.NEIGHBOURS:
-        return "the nearest one" if facts["votes"] == 1 else f"the votes of the {facts['votes']} nearest ones"
-    regression = "a logistic regression"
-    return regression if facts["rule"] == Rule.REGRESSION else f"{regression} and the nearest ones together"
+    rule = "a logistic regression"
+    if facts["rule"] == Rule.BOTH:
+        rule += " and the nearest ones together"
+    return f"{rule}, with the names of {counted(facts['names'], 'intent')}" if facts["names"] else rule
 
 
 def _threshold(facts: Mapping[str, Any]) -> str:
@@ -44,5 +51,5 @@ def _threshold(facts: Mapping[str, Any]) -> str:
     if shares:
         line += f", which finds {' and '.join(shares)}"
     if not facts["threshold_is_given"]:
-        line += f" and rejects at most {100 * (1 - PROMISED):.0f} % of the right predictions"
+        line += f" and rejects at most {100 * (1 - PROMISED):.0f} % of the right intents"
     return f"{line}."

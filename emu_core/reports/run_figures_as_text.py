@@ -2,39 +2,24 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from statistics import fmean
 
 import pandas as pd
 
 from emu_core.data.wording import TextTable
+from emu_core.evaluation.changes import LeftOut, Verdict
 from emu_core.evaluation.disentangled import PROBE, DisentangledMetrics, part_table
-from emu_core.evaluation.guard import LanguageChange, LeftOut
 from emu_core.evaluation.leakage import LeakageChange
-from emu_core.evaluation.prediction import PredictionMetrics
 from emu_core.evaluation.run_metrics import EigenMetrics, Metrics, NewIntentMetrics, RankingMetrics
 from emu_core.evaluation.significance import binomial_interval
-from emu_core.evaluation.vector_classifier import Rule
 from emu_core.reports.figures_as_text import (
-    ACCURACY,
     Sentence,
     fallen_measures,
     forgetting_table,
-    guard_sentences,
-    guard_table,
     leakage_table,
     named,
     text_rows,
 )
-
-_CHANGE = (
-    "{accuracy} {base:.1f} → {specialised:.1f} %, {difference:+.1f} points "
-    "(95 %: {low:+.1f} to {high:+.1f}): {verdict}."
-)
-_RULES = {
-    Rule.NEIGHBOURS.value: "nearest neighbours",
-    Rule.REGRESSION.value: "a logistic regression",
-    Rule.BOTH.value: "nearest neighbours and a regression together",
-}
+from emu_core.reports.verdict import Measure, left_out_sentence, memory_text, time_text
 
 
 @dataclass(frozen=True)
@@ -45,109 +30,62 @@ class FigureText:
         note: how it was measured, and how to read it.
         sentences: what it says; those of the kind "worse" are warnings.
         table: its numbers.
-        cards: name, value and more about it of the few numbers that are enough where there is little room.
     """
 
     note: str = ""
     sentences: Sequence[Sentence] = ()
     table: TextTable | None = None
-    cards: Sequence[tuple[str, str, str]] = ()
 
 
-def accuracy_text(specialised: Mapping[str, float], metrics: Metrics) -> FigureText | None:
-    """Return the accuracy of each direction, with the interval of the specialised encoder's, or why there is none."""
-    if not metrics.is_measured:
-        note = Sentence(f"Not measured: {metrics.note}.", "note")
-        return FigureText(sentences=[note]) if metrics.note else None
-    rows, worse = [], []
+def measure_text(measure: Measure) -> FigureText | None:
+    """Return a measure of the verdict by language; None if it was not taken."""
+    return None if measure.changes is None else FigureText(measure.note, table=measure.table())
+
+
+def directions_text(specialised: Mapping[str, float], metrics: Metrics) -> FigureText | None:
+    """Return how similar sentences are found in each direction, with the interval of the specialised encoder's."""
+    if not metrics.is_measured or not specialised:
+        return None
+    rows = []
     for pair, base in metrics.base.items():
         new, count = specialised[pair], metrics.counts[pair]
         interval = binomial_interval(round(new * count / 100), count)
         rows.append({"pair": pair, "base": base, "new": new, "gain": new - base, "interval": interval})
-        worse += [pair] if new < base else []
-    base, new = metrics.mean_base, metrics.mean_specialised
-    gain = f"{new - base:+.1f} points"
-    mean = f"The mean over the {metrics.mean_over} went from {base:.1f} to {new:.1f} % ({gain})."
-    fallen = f"Worse than the base in: {', '.join(worse)}."
     return FigureText(
-        f"Split {metrics.split}; the query's own id is left out of the pool. In s-t the queries are in s.",
-        [
-            Sentence(mean),
-            Sentence(fallen, "worse") if worse else Sentence("No direction got worse.", "better"),
-        ],
-        TextTable(
-            ("direction", "base %", "specialised %", "difference", "95 % interval"),
+        f"Split {metrics.split}. In s-t, sentences in s are looked up among those in t.",
+        table=TextTable(
+            ("language pair", "before", "after", "change", "95 % interval of after"),
             text_rows(
                 rows,
-                "{pair} | {base:.1f} | {new:.1f} | {gain:+.1f} | {interval.low:.1f} to {interval.high:.1f}",
+                "{pair} | {base:.1f} % | {new:.1f} % | {gain:+.1f} | {interval.low:.1f} to {interval.high:.1f}",
             ),
         ),
-        [
-            ("Base encoder", f"{base:.1f} %", f"mean of {metrics.mean_over}"),
-            ("Specialised", f"{new:.1f} %", gain),
-        ],
     )
 
 
 def cross_validation_text(measured: LeftOut | None, metrics: Metrics) -> FigureText | None:
     """Return how many new sentences are right."""
-    return None if measured is None else FigureText(sentences=[Sentence(cross_validation_sentence(measured))])
-
-
-def cross_validation_sentence(measured: LeftOut, accuracy: str = ACCURACY) -> str:
-    """Return how many new sentences are right."""
-    return (
-        f"Cross-validated on the {measured.queries:,} labelled sentences, {measured.divisions} folds: "
-        f"{_CHANGE.format(accuracy=accuracy, **vars(measured))}"
-    )
-
-
-def guard_text(changes: Mapping[str, LanguageChange] | None, metrics: Metrics) -> FigureText:
-    """Return which languages lose, and the gain or loss of each."""
-    if not changes:
-        loss = "Not guarded: no sentences were held out, so a loss in some language would go unnoticed."
-        return FigureText(sentences=[Sentence(loss, "worse")])
-    note = (
-        "The gain or loss of the queries in each language, in points of Acc@1 over all its directions, with a 95 % "
-        "interval over the queries."
-    )
-    return FigureText(note, _verdicts(changes), guard_table(changes))
-
-
-def prediction_text(measured: PredictionMetrics | None, metrics: Metrics) -> FigureText | None:
-    """Return how accurate predictions are, which languages lose, and the gain or loss of each."""
     if measured is None:
         return None
-    sentences = [Sentence(prediction_sentence(measured), "note"), *_verdicts(measured.guard)]
-    return FigureText(sentences=sentences, table=guard_table(measured.guard))
-
-
-def prediction_sentence(measured: PredictionMetrics) -> str:
-    """Return how accurate predictions from the labelled sentences are by both encoders, the mean of the languages."""
-    base, specialised = (fmean(side.values()) for side in (measured.base, measured.specialised))
-    return (
-        f"Right predictions: {base:.1f} → {specialised:.1f} % ({specialised - base:+.1f} points), the mean of the "
-        f"languages, from {measured.pool:,} sentences; {_RULES[measured.base_rule]} for the base encoder, and "
-        f"{_RULES[measured.specialised_rule]} for the specialised one, as predictions choose."
-    )
+    return FigureText(sentences=[Sentence(left_out_sentence(measured, f"In {measured.divisions} folds"))])
 
 
 def new_intents_text(measured: NewIntentMetrics | None, metrics: Metrics) -> FigureText:
-    """Return how sentences of intents without labels gain or lose."""
+    """Return how similar sentences of intents without labels are found."""
     note = (
         "Each half of the intents was left out in turn, the method was fitted on the other half, and the labelled "
         "sentences left out were compared with each other in their own language."
     )
     sentence = f"{new_intent_change(measured)} {whitening_sentence(measured)}".rstrip()
-    is_flagged = measured is not None and measured.verdict.is_flagged
-    return FigureText(note, [Sentence(sentence, "worse" if is_flagged else "note")])
+    is_worse = measured is not None and measured.verdict is Verdict.WORSE
+    return FigureText(note, [Sentence(sentence, "worse" if is_worse else "note")])
 
 
-def new_intent_change(measured: NewIntentMetrics | None, accuracy: str = ACCURACY) -> str:
-    """Return how sentences of intents without labels gain or lose."""
+def new_intent_change(measured: NewIntentMetrics | None) -> str:
+    """Return how similar sentences of intents without labels are found."""
     if measured is None:
         return "Intents without labels were not measured: that takes four labelled intents or more."
-    return f"Sentences of intents without labels: {_CHANGE.format(accuracy=accuracy, **vars(measured))}"
+    return left_out_sentence(measured, "Intents without labels")
 
 
 def whitening_sentence(measured: NewIntentMetrics | None) -> str:
@@ -197,9 +135,21 @@ def translation_text(translation: Mapping[str, RankingMetrics] | None, metrics: 
         (record | {"trained": "yes" if record["trained"] else "no"} for record in named(translation)),
         "{name} | {p_at_1:.1f} | {low:.1f} to {high:.1f} | {p_at_3:.1f} | {p_at_10:.1f} | {candidates:,} | {trained}",
     )
-    head = ("direction", "P@1 %", "95 % interval", "P@3 %", "P@10 %", "among", "trained on such pairs")
+    head = ("language pair", "P@1 %", "95 % interval", "P@3 %", "P@10 %", "among", "trained on such pairs")
     note = f"Measured on {metrics.measured_on}, by cosine among all of them. In s-t the queries are in s."
     return FigureText(note, table=TextTable(head, rows))
+
+
+def costs_text(peak_memory_mb: float, metrics: Metrics) -> FigureText | None:
+    """Return how long the training took, and the memory that its process held; None if the memory is unknown."""
+    if not peak_memory_mb:
+        return None
+    rows = [("time", time_text(metrics.seconds)), ("memory", memory_text(peak_memory_mb))]
+    note = (
+        "Time of the whole run; the most resident memory of its process, with libraries and data and without that of a "
+        "GPU."
+    )
+    return FigureText(note, table=TextTable(("", "training"), rows))
 
 
 def eigen_text(similarity: Mapping[str, EigenMetrics] | None, metrics: Metrics) -> FigureText | None:
@@ -209,7 +159,7 @@ def eigen_text(similarity: Mapping[str, EigenMetrics] | None, metrics: Metrics) 
     rows = text_rows(named(similarity), "{name} | {mean:.3f} | {standard_error:.3f} | {variance:.3f}")
     return FigureText(
         "How differently two languages arrange the same sentences (0: alike), over samples of ten pairs.",
-        table=TextTable(("pair", "mean", "standard error", "variance between samples"), rows),
+        table=TextTable(("language pair", "mean", "standard error", "variance between samples"), rows),
     )
 
 
@@ -227,8 +177,3 @@ def forgetting_text(forgetting: pd.DataFrame) -> FigureText:
         else Sentence("Nothing fell by more than 0.02 or 1 point.", "better")
     )
     return FigureText(note, [verdict], forgetting_table(forgetting))
-
-
-def _verdicts(changes: Mapping[str, LanguageChange]) -> list[Sentence]:
-    losses = [Sentence(sentence, "worse") for sentence in guard_sentences(changes).values()]
-    return losses or [Sentence("No language is seen to lose.", "better")]

@@ -14,6 +14,7 @@ from emu_core.evaluation.forgetting import PARTS
 from emu_core.evaluation.neighbour_changes import Change
 from emu_core.reports import figures_as_text as metric_rows
 from emu_core.reports.figures_as_text import TextTable
+from emu_core.reports.verdict import RIGHT_INTENTS, SIMILAR_SENTENCES, comparison_verdict
 
 Figures = Sequence[go.Figure]
 MOST_DRAWN = 2  # triples of each kind drawn as a chart; the table has all of them
@@ -75,7 +76,7 @@ class ComparisonView:
 
 
 def comparison_records(comparison: Comparison) -> dict[str, object]:
-    """Return everything as one object for JSON: the means, and the records of each view."""
+    """Return everything as one object for JSON: the verdict, and the records of each view."""
     tables = {view.name: view.table(comparison) for view in VIEWS}
     return {
         "base": comparison.names[0],
@@ -83,7 +84,7 @@ def comparison_records(comparison: Comparison) -> dict[str, object]:
         "sentences": len(comparison.sentences),
         "languages": list(comparison.languages),
         "notes": list(comparison.notes),
-        "means": comparison.means.to_dict("records"),
+        "verdict": comparison_verdict(comparison).to_json(),
         "wilcoxon_p": comparison.wilcoxon.p_value,
         **{name: None if table is None else table.to_dict("records") for name, table in tables.items()},
     }
@@ -157,8 +158,26 @@ def _forgetting_text(comparison: Comparison) -> TextTable:
 
 VIEWS = (
     ComparisonView(
+        "right_intents",
+        RIGHT_INTENTS,
+        Group.RESULTS,
+        lambda comparison: comparison_verdict(comparison).intents.note,
+        lambda comparison: None if comparison.intents is None else comparison.intents.frame,
+        lambda comparison: comparison_verdict(comparison).intents.table(),
+        lambda comparison: [draw.right_intents(comparison)],
+    ),
+    ComparisonView(
+        "gains",
+        SIMILAR_SENTENCES,
+        Group.RESULTS,
+        lambda comparison: comparison_verdict(comparison).similar.note,
+        lambda comparison: comparison.gains,
+        lambda comparison: comparison_verdict(comparison).similar.table(),
+        lambda comparison: [draw.gains(comparison)],
+    ),
+    ComparisonView(
         "accuracy",
-        "Accuracy",
+        "Similar sentences by language pair",
         Group.RESULTS,
         metric_rows.protocol_sentences,
         lambda comparison: comparison.accuracy,
@@ -166,20 +185,8 @@ VIEWS = (
         lambda comparison: [draw.accuracy(comparison, which) for which in _ALL],
     ),
     ComparisonView(
-        "gains",
-        "Gains by language",
-        Group.RESULTS,
-        _says(
-            "Queries in each language, over all pools, with 95 % intervals over the queries. A language loses if its "
-            "whole interval is below zero, and may lose if its estimate is."
-        ),
-        lambda comparison: comparison.gains,
-        lambda comparison: metric_rows.guard_table(comparison.guard),
-        lambda comparison: [draw.gains(comparison)],
-    ),
-    ComparisonView(
         "leakage",
-        "Language leakage",
+        "Language in the vectors",
         Group.RESULTS,
         _says(
             "How well the vectors reveal the language of a sentence; at chance, they do not. A sentence's own "

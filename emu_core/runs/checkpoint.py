@@ -64,4 +64,8 @@ class Checkpoint:
             written = torch.load(self.path, map_location="cpu", weights_only=True, mmap=mmap)
             return {"position": written["position"], "state": written["state"]}
         except (pickle.UnpicklingError, RuntimeError, EOFError, OSError, LookupError, TypeError, ValueError):
-            raise RunError(f"{self.path} is damaged; delete it to start training again") from None
+            raise self.damaged() from None
+
+    def damaged(self) -> RunError:
+        """Return the error for a file that does not hold the state of its run."""
+        return RunError(f"{self.path} is damaged; delete it to start training again")

@@ -10,6 +10,7 @@ from typing import Any, Self, get_type_hints
 
 import msgspec
 
+from emu_core.devices import Precision, RunPrecision, pick_device, split_device, with_precision
 from emu_core.errors import RunError
 from emu_core.files import other_format
 from emu_core.runs.checked import fits
@@ -43,9 +44,11 @@ class RunConfig:
         pairs: codes of the languages, two by two, whose translations are used.
         seed: of every random draw.
         device: such as "cpu" or "cuda:0".
-        precision: "fp32" or "bf16", of the encoder's forward pass.
+        precision: "fp32", or "bf16" of the encoder's forward pass, or "bf16-vectors" where training is in float32 and
+            the vectors that the run measures and fits on are computed in bfloat16.
         processes: how many train together.
         snapshots: whether the vectors of some sentences are stored after each epoch.
+        keep_examples: whether the labelled sentences stay in the folder, as the reasons for the intents that it names.
         versions: of the libraries used, by name.
     """
 
@@ -63,7 +66,29 @@ class RunConfig:
     precision: str = "fp32"
     processes: int = 1
     snapshots: bool = False
+    keep_examples: bool = True
     versions: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def encoder_device(self) -> str:
+        """The device for `load_encoder`, with the precision of the run's vectors: "cpu:fp32"."""
+        precision = Precision.FP32 if self.precision == RunPrecision.FP32 else Precision.BF16
+        return with_precision(self.device, precision)
+
+    def device_of_intents(self, device: str) -> str:
+        """Return a device with the precision of the vectors that the run's intent model is fitted on.
+
+        A precision that is named after the device holds; and a run in bfloat16 is asked in what is best on the device.
+        """
+        name, precision = split_device(pick_device(device))
+        if not precision and self.precision == RunPrecision.FP32:
+            precision = Precision.FP32.value
+        return with_precision(name, precision)
+
+    @property
+    def step_precision(self) -> Precision:
+        """The precision of the encoder's forward pass in a training step."""
+        return Precision.BF16 if self.precision == RunPrecision.BF16 else Precision.FP32
 
     def to_json(self) -> dict[str, object]:
         """Return the contents of config.json."""

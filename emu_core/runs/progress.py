@@ -26,7 +26,7 @@ STATUS_INTERVAL_S = 0.25  # between two writes of the status; a step may take mi
 class Progress:
     """The writer of a run's status and log, in the one of several processes that `writes`.
 
-    `listener` is called with every status.
+    `listener` is called with every status, and the records since the last.
     """
 
     def __init__(self, run: Run, listener: OnProgress | None, *, writes: bool = True) -> None:
@@ -34,6 +34,7 @@ class Progress:
         self._run, self._listener, self._writes = run, listener, writes
         self._interrupted = False
         self._earlier = Earlier()
+        self._told_later: list[Record] = []
         self.status = Status()
         self._change(state=RunState.RUNNING, started_at=time.time(), pid=os.getpid())
 
@@ -121,6 +122,8 @@ class Progress:
             seconds=round(earlier.seconds + time.time() - self.status.training_since, 3),
         )
         log.write(json.dumps(record.values()) + "\n")
+        if self._listener is not None:
+            self._told_later.append(record)
         if due := self._due:
             log.flush()
         self._change(when=due, step=step, epoch=epoch)
@@ -140,7 +143,8 @@ class Progress:
         if when and self._writes:
             self.status = self._run.write_status(self.status)
             if self._listener is not None:
-                self._listener(self.status)
+                records, self._told_later = tuple(self._told_later), []
+                self._listener(replace(self.status, records=records))
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
@@ -17,6 +17,7 @@ import msgspec
 import psutil
 from filelock import FileLock, Timeout
 
+from emu_core.devices import Precision, with_precision
 from emu_core.encoders.specs import RUN_SPEC, joined_spec, parts_of
 from emu_core.errors import Fix, Message, RunError
 from emu_core.files import disk_fault, read_json, remove_partial, whole_folder, write_json, write_whole
@@ -96,6 +97,8 @@ class Status:
         message: why the run failed, or another message for its user.
         part: which part of a joined encoder is trained, such as "use (1 of 2)"; "" outside of that. Steps and epochs
             are those of the part.
+        records: steps and epochs with their losses and figures, for a listener: those since it was last called. They
+            are in the log, and not in the file.
     """
 
     state: RunState = RunState.QUEUED
@@ -112,6 +115,7 @@ class Status:
     pid: _Count = 0
     message: Message = field(default_factory=Message)
     part: str = ""
+    records: tuple[Record, ...] = ()
 
     @property
     def progress(self) -> float:
@@ -171,7 +175,7 @@ class Run:
         return f"<run {self.name}>"
 
     def _repr_html_(self) -> str:
-        """Return the run's results, guards and curves, for the last line of a notebook's cell."""
+        """Return the verdict on the run and its curves, for the last line of a notebook's cell."""
         from emu_core.reports.cells import message_cell, run_cell
 
         try:
@@ -417,13 +421,63 @@ class Run:
             RunError: the run is not finished, and so has no encoder yet.
             EncoderError: the encoder's files are damaged.
         """
-        if (state := self.status().state) is not RunState.FINISHED:
-            raise RunError(f"{self.folder} is {state}; only a finished run has an encoder to open")
+        self._check_finished()
 
         from emu_core.encoders.registry import load_encoder
         from emu_core.encoders.sentence_transformers_module import to_sentence_transformers
 
-        return to_sentence_transformers(load_encoder(f"{RUN_SPEC}{self.folder}", device=device))
+        spec = f"{RUN_SPEC}{self.folder}"
+        return to_sentence_transformers(load_encoder(spec, device=with_precision(device, Precision.FP32)))
+
+    def _check_finished(self) -> None:
+        if (state := self.status().state) is not RunState.FINISHED:
+            raise RunError(f"{self.folder} is {state}; only a finished run has an encoder to open")
+
+    def predict(
+        self, texts: Sequence[str], *, languages: str | Sequence[str] = (), device: str = "auto"
+    ) -> list[str]:
+        """Return the intent of each sentence by the run's own intent model, or `NO_INTENT` for one of no known intent.
+
+        `IntentClassifier.from_run` also explains its answers, adapts to languages, and keeps the encoder open.
+
+        Args:
+            texts: N sentences.
+            languages: the language of all, or of each, "" for an unknown one.
+            device: where to encode, such as "cpu".
+
+        Raises:
+            InputError: these are no sentences, or a language is none.
+            RunError: the run has no intent model, or is not finished.
+            EncoderError: the encoder's files are damaged.
+
+        Examples:
+            >>> import emu_core
+            >>> texts = ["Where is the pool?", "Can I swim here?", "Call me a taxi", "I need a cab"]
+            >>> labelled, english = (texts, ["pool", "pool", "taxi", "taxi"]), emu_core.Reading(language="en")
+            >>> run = emu_core.train(labelled, out="runs/asked", reading=english)
+            >>> run.predict(["Wo ist der Pool?", "12345"])
+            ['pool', 'no known intent']
+        """
+        from emu_core.data.held_texts import spoken_codes, texts_of
+        from emu_core.encoders.registry import load_encoder
+        from emu_core.intents.model import NO_INTENT
+        from emu_core.intents.names import have_letters
+        from emu_core.runs.intents import load_intents
+
+        self._check_finished()
+        texts = texts_of(texts)
+        model, spoken = load_intents(self).model, spoken_codes(languages, len(texts))
+        if not texts:
+            return []
+        encoder = load_encoder(
+            f"{RUN_SPEC}{self.folder}", device=self.config().device_of_intents(device)
+        ).without_head
+        answers = model.predict(encoder.encode(texts), 1, spoken)
+        is_known = answers.is_known & have_letters(texts)
+        return [
+            model.intents_[label] if known else NO_INTENT
+            for label, known in zip(answers.labels.tolist(), is_known.tolist(), strict=True)
+        ]
 
     def history(self) -> list[Record]:
         """Return the log so far: a record for each step and each epoch; other lines are skipped."""
@@ -449,7 +503,9 @@ class Run:
     def write_status(self, status: Status) -> Status:
         """Write status.json with the current time, and return the status written."""
         status = replace(status, updated_at=time.time())
-        self.write("status.json", {**asdict(status), "message": status.message.to_json()})
+        values = asdict(replace(status, records=())) | {"message": status.message.to_json()}
+        del values["records"]
+        self.write("status.json", values)
         return status
 
     def _read(self, name: str, parse: Callable[[dict[str, object]], _T], default: _T | None = None) -> _T:

@@ -14,11 +14,13 @@ from emu_core.data.texts.parallel import ParallelText
 from emu_core.data.texts.tasks import Tasks, read_stored_texts, store_texts
 from emu_core.data.wording import counted
 from emu_core.errors import DataError, RunError
+from emu_core.files import read_json, write_json
 from emu_core.runs.config import RunConfig
 from emu_core.runs.data_facts import LabelledFacts, ParallelFacts
 
 _LABELLED, _UNLABELLED = "labelled.parquet", "unlabelled.parquet"
 _NONE_OF_THESE = "none_of_these.parquet"
+_DESCRIPTIONS = "descriptions.json"
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,8 +58,11 @@ class LabelledData:
         """Return the amount of training data in words."""
         if not self._reads_labels(config):
             return counted(len(self.learnt_sentences(config)), "sentence")
-        sentences = counted(len(self.learnt_rows(config)), "labelled sentence")
-        return f"{sentences} of {counted(len(self.labelled.intents), 'intent')}"
+        if config.pairs:  # translations, whose intents are not read
+            languages = counted(len(set().union(*config.pairs)), "language")
+            return f"{counted(len(self.learnt_rows(config)), 'sentence')} in {languages}"
+        learnt = self.learnt_rows(config)
+        return f"{counted(len(learnt), 'labelled sentence')} of {counted(len(learnt.intents), 'intent')}"
 
     def learnt_rows(self, config: RunConfig) -> LabelledSet:
         """Return the rows whose labels are learnt, or could be by another method; none where there are no such rows."""
@@ -72,9 +77,9 @@ class LabelledData:
         return self.unlabelled.frame
 
     def for_student(self, config: RunConfig) -> "LabelledData":
-        """Return the data of a student, whose sentences are all those that its teacher is trained on in the same run.
+        """Return the data of a student: what its teacher learns from in the same run, and the sentences without labels.
 
-        Their labels are the teacher's alone.
+        The labels are the teacher's alone.
         """
         learnt = [self.learnt_rows(config).all_rows()]
         if self.unlabelled is not None:
@@ -92,6 +97,8 @@ class LabelledData:
             self.unlabelled.frame.to_parquet(folder / _UNLABELLED)
         if len(self.labelled.none_of_these):
             self.labelled.none_of_these.to_parquet(folder / _NONE_OF_THESE)
+        if self.labelled.descriptions:
+            write_json(folder / _DESCRIPTIONS, dict(self.labelled.descriptions))
         self.labelled.frame.to_parquet(folder / self.file)
 
     @classmethod
@@ -101,6 +108,8 @@ class LabelledData:
         labelled = LabelledSet(pd.read_parquet(folder / cls.file), name)
         if of_none.exists():
             labelled = replace(labelled, none_of_these=pd.read_parquet(of_none))
+        if (described := folder / _DESCRIPTIONS).exists():
+            labelled = replace(labelled, descriptions=read_json(described))
         return cls(
             labelled,
             UnlabelledSet(pd.read_parquet(unlabelled), name) if unlabelled.exists() else None,

@@ -17,6 +17,7 @@ from emu_core.api.train import train
 from emu_core.data.held_texts import Texts, texts_of
 from emu_core.devices import pick_device
 from emu_core.encoders.base import Encoder, FloatArray
+from emu_core.encoders.estimators import ENCODER, about_estimator, copied_spec, spec_in
 from emu_core.encoders.registry import kinds_of, load_encoder, open_encoder
 from emu_core.encoders.remembered import opened_encoder, remembered_vectors
 from emu_core.errors import InputError, TrainingError
@@ -25,20 +26,11 @@ from emu_core.methods.registry import default_method, method_named, methods_that
 from emu_core.runs.trained_on import trained_on
 from emu_core.settings import Settings
 from emu_core.sklearn.pickled import bytes_of_encoder, encoder_from_bytes
-from emu_core.sklearn.stored import (
-    Stored,
-    StoredEstimator,
-    copied_spec,
-    labels_from_json,
-    labels_to_json,
-    spec_in,
-    stored_class,
-)
+from emu_core.sklearn.stored import Stored, StoredEstimator, labels_from_json, labels_to_json
 from emu_core.sklearn.wording import in_words_of_fit
 from emu_core.training.method import Needs
 
 _UNSEEN = Hooks(measures=False)  # of a run that is deleted once its encoder is open
-_ENCODER = "encoder"  # the folder of the specialised encoder, as in a run
 _LARGEST_SEED = 2**31 - 1
 
 
@@ -90,7 +82,8 @@ class SentenceEncoder(SentenceTransformer):
             EncoderError: the encoder can't be opened.
         """
         self._opened()
-        _checked(X)
+        if not texts_of(X):
+            raise InputError("Found array with 0 sample(s) while a minimum of 1 is required: give sentences")
         return self
 
     def transform(self, X: Texts) -> FloatArray:  # noqa: N803
@@ -100,7 +93,11 @@ class SentenceEncoder(SentenceTransformer):
             DataError: these are no sentences.
             EncoderError: the encoder can't be opened.
         """
-        return remembered_vectors(self._opened(), _checked(X))
+        return remembered_vectors(self._opened(), texts_of(X))
+
+    def held_encoder(self) -> str:
+        """Return the spec of the encoder."""
+        return self.encoder
 
     def _stored_parameters(self, folder: Path) -> dict[str, Any]:
         return super()._stored_parameters(folder) | {"encoder": copied_spec(self.encoder, folder)}
@@ -262,7 +259,13 @@ class SpecialisedEncoder(SentenceTransformer):
             DataError: these are no sentences.
         """
         check_is_fitted(self)
-        return self.encoder_.encode(_checked(X))
+        return self.encoder_.encode(texts_of(X))
+
+    def held_encoder(self) -> Encoder:
+        """Return the specialised encoder. Raises NotFittedError if there is none yet."""
+        check_is_fitted(self)
+        encoder: Encoder = self.encoder_
+        return encoder
 
     @property
     def _n_features_out(self) -> int:
@@ -270,14 +273,14 @@ class SpecialisedEncoder(SentenceTransformer):
         return self.encoder_.dim
 
     def _state(self, folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-        self.encoder_.save(folder / _ENCODER)
-        self.trained_on_.save(folder / _ENCODER)
+        self.encoder_.save(folder / ENCODER)
+        self.trained_on_.save(folder / ENCODER)
         return {"classes": labels_to_json(self.classes_), "languages": list(self.languages_)}, {}
 
     @classmethod
     def _restored(cls, stored: Stored) -> Self:
         estimator = cls(**stored.parameters)
-        estimator.encoder_ = open_encoder(stored.folder / _ENCODER).to(pick_device(estimator.device))
+        estimator.encoder_ = open_encoder(stored.folder / ENCODER).placed(pick_device(estimator.device))
         estimator.trained_on_ = trained_on(f"{RUN_SPEC}{stored.folder}")
         estimator.classes_ = labels_from_json(stored.facts["classes"])
         estimator.languages_ = tuple(map(str, stored.facts["languages"]))
@@ -303,11 +306,4 @@ def open_transformer(folder: Path, device: str | None) -> SentenceTransformer:
     classes: dict[str, type[SentenceTransformer]] = {
         stored.__name__: stored for stored in (SentenceEncoder, SpecialisedEncoder)
     }
-    return classes[stored_class(folder)].read_from(folder, device)
-
-
-def _checked(X: Texts) -> list[str]:  # noqa: N803
-    texts = texts_of(X)
-    if not texts:
-        raise InputError("Found array with 0 sample(s) while a minimum of 1 is required: give sentences")
-    return texts
+    return classes[str(about_estimator(folder)["estimator"])].read_from(folder, device)

@@ -12,25 +12,21 @@ from sklearn.base import clone
 from emu_core.api import intent_classifier as _api
 from emu_core.data.sets import LabelledSet
 from emu_core.data.wording import kind_of
+from emu_core.encoders.estimators import TRANSFORMER, copied_spec, spec_in
 from emu_core.errors import InputError
-from emu_core.evaluation.vector_classifier import VectorClassifier
+from emu_core.intents.model import IntentModel
 from emu_core.reports.prediction_notes import prediction_notes
 from emu_core.sklearn.encoders import SentenceEncoder, SpecialisedEncoder, open_transformer
 from emu_core.sklearn.stored import (
     Stored,
     StoredEstimator,
-    copied_spec,
     labels_from_json,
     labels_to_json,
-    spec_in,
     texts_from_array,
     texts_to_array,
 )
 from emu_core.sklearn.wording import in_words_of_fit
 
-_TRANSFORMER = (
-    "transformer"  # the folder of the fitted transformer that gives the vectors, if `encoder` is one
-)
 _PARTS = ("frame", "none_of_these")  # of the labelled set
 
 
@@ -58,8 +54,8 @@ class IntentClassifier(StoredEstimator, _api.IntentClassifier):
                     f"the encoder is {kind_of(self.encoder_)}, which can't be saved; give a SentenceEncoder, a "
                     "SpecialisedEncoder or the name of an encoder, or keep the classifier with joblib"
                 )
-            (folder / _TRANSFORMER).mkdir()
-            self.encoder_.write_to(folder / _TRANSFORMER)
+            (folder / TRANSFORMER).mkdir()
+            self.encoder_.write_to(folder / TRANSFORMER)
         classifier, arrays = self.classifier_.state()
         for part in _PARTS:
             frame = getattr(self.pool_, part)
@@ -71,6 +67,7 @@ class IntentClassifier(StoredEstimator, _api.IntentClassifier):
             "classes": labels_to_json(self.classes_),
             "classifier": classifier,
             "pool": self.pool_.name,
+            "moves": self._moves,
             "notes": list(self.notes_),
         }, arrays
 
@@ -79,7 +76,7 @@ class IntentClassifier(StoredEstimator, _api.IntentClassifier):
         facts, arrays = stored.facts, stored.arrays
         spec, fitted = stored.parameters["encoder"], None
         if spec is None:
-            fitted = open_transformer(stored.folder / _TRANSFORMER, stored.device)
+            fitted = open_transformer(stored.folder / TRANSFORMER, stored.device)
         encoder = spec_in(spec, stored.folder) if fitted is None else clone(fitted)
         estimator = cls(**stored.parameters | {"encoder": encoder})
         try:
@@ -100,8 +97,9 @@ class IntentClassifier(StoredEstimator, _api.IntentClassifier):
             )
             for part in _PARTS
         ]
+        estimator._moves = bool(facts["moves"])
         estimator.pool_ = LabelledSet(frames[0], str(facts["pool"]), frames[1])
-        estimator.classifier_ = VectorClassifier.from_state(facts["classifier"], arrays)
+        estimator.classifier_ = IntentModel.from_state(facts["classifier"], arrays)
         estimator.notes_ = tuple(map(str, facts["notes"]))
         estimator.classes_ = labels_from_json(facts["classes"])
         estimator.pool_rows_, estimator._class_numbers = arrays["pool_rows"], arrays["class_numbers"]

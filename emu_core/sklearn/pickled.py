@@ -23,4 +23,4 @@ def encoder_from_bytes(files: dict[str, bytes], device: str) -> Encoder:
         for path, content in files.items():
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
             (folder / path).write_bytes(content)
-        return open_encoder(folder).to(device)
+        return open_encoder(folder).placed(device)

@@ -9,40 +9,37 @@ checksums.json       the SHA-256 of all of these
 """
 
 import re
-import shutil
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from emu_core.data.wording import kind_of, shown
-from emu_core.encoders.registry import load_encoder
-from emu_core.encoders.saved import CHECKSUMS, changed_file, write_checksums
-from emu_core.encoders.specs import RUN_SPEC, is_run, joined_spec, parts_of
-from emu_core.encoders.transformer.hf import as_folder
-from emu_core.errors import DataError, EmuError, EncoderError, InputError, RunError
-from emu_core.files import disk_fault, other_format, read_json, whole_folder, write_json
+from emu_core.devices import Precision, encoding_precision, pick_device, with_precision
+from emu_core.encoders.estimators import (
+    ABOUT,
+    ARRAYS,
+    ESTIMATOR_FORMAT,
+    about_estimator,
+    check_files,
+    is_estimator,
+    reading,
+)
+from emu_core.encoders.saved import CHECKSUMS, write_checksums
+from emu_core.errors import EmuError, InputError, RunError
+from emu_core.files import disk_fault, read_json, whole_folder, write_json
 from emu_core.version import __version__
 
-ESTIMATOR_FORMAT = 1  # raised by a version that can't read the folders before it
-ABOUT, ARRAYS = "estimator.json", "arrays.safetensors"
-MAX_JSON_BYTES = 64 * 2**20
-MAX_ARRAY_BYTES = 16 * 2**30
-MAX_FILES = 1_000
 _MAX_LABEL_CHARACTERS = 2**28
 _PLAIN = re.compile(r"[<>|][biuf][1248]|[<>]U(\d{1,5})")  # NumPy's types of numbers and texts
-_ENCODERS = "encoders"
-_COPIED = re.compile(rf"{_ENCODERS}/\w[\w.-]{{0,100}}")
-_ENDING = "copy the folder again, or fit and save the estimator again"
 
 
 @dataclass(frozen=True)
@@ -114,10 +111,10 @@ class StoredEstimator(BaseEstimator, ABC):
             EncoderError: a published encoder can't be opened.
         """
         path = Path(folder).resolve()
-        if not (path / ABOUT).is_file():
+        if not is_estimator(path):
             raise InputError(f"no estimator in {folder}; name a folder that save wrote")
         with reading(path):
-            _check_files(path)
+            check_files(path)
         return cls.read_from(path, device)
 
     def write_to(self, folder: Path) -> None:
@@ -126,6 +123,7 @@ class StoredEstimator(BaseEstimator, ABC):
             "format": ESTIMATOR_FORMAT,
             "emu_core": __version__,
             "estimator": type(self).__name__,
+            "precision": encoding_precision(pick_device(self.get_params(deep=False)["device"])),
             "parameters": {
                 name: _json_of(name, value) for name, value in self._stored_parameters(folder).items()
             },
@@ -139,7 +137,7 @@ class StoredEstimator(BaseEstimator, ABC):
     def read_from(cls, folder: Path, device: str | None) -> Self:
         """Open what `write_to` wrote, with checksums that are checked already."""
         with reading(folder):
-            about = _about(folder)
+            about = about_estimator(folder)
             if about["estimator"] != cls.__name__:
                 name = shown(about["estimator"], 40)
                 raise InputError(f"{folder} holds the estimator {name}; open it with {name}.load")
@@ -147,6 +145,10 @@ class StoredEstimator(BaseEstimator, ABC):
             parameters = {name: _value_of(value) for name, value in values}
             if device is not None:
                 parameters["device"] = device
+            # What was learnt of vectors in one precision is not asked of those in another.
+            precision = Precision(about.get("precision", Precision.FP32))
+            if encoding_precision(pick_device(parameters["device"])) is not precision:
+                parameters["device"] = with_precision(parameters["device"], precision)
             arrays = load_file(folder / ARRAYS) if (folder / ARRAYS).is_file() else {}
             return cls._restored(Stored(folder, parameters, about["fitted"], arrays, device))
 
@@ -165,59 +167,6 @@ class StoredEstimator(BaseEstimator, ABC):
         """Return the estimator of the parameters, and of what `_state` returned and wrote."""
 
 
-def stored_class(folder: Path) -> str:
-    """Return the name of the class of the estimator in a folder."""
-    return str(_about(folder)["estimator"])
-
-
-@contextmanager
-def reading(folder: Path) -> Iterator[None]:
-    """Turn any error in reading an estimator, whose files are not trusted, into an InputError with the fix."""
-    try:
-        yield
-    except (InputError, EncoderError):
-        raise
-    except (
-        ArithmeticError,
-        AttributeError,
-        DataError,
-        LookupError,
-        MemoryError,
-        OSError,
-        RunError,
-        SafetensorError,
-        TypeError,
-        ValueError,
-    ):
-        raise InputError(f"{folder} does not hold a whole estimator; {_ENDING}") from None
-
-
-def _about(folder: Path) -> dict[str, Any]:
-    about: dict[str, Any] = read_json(folder / ABOUT)
-    if about["format"] != ESTIMATOR_FORMAT:
-        text = other_format(folder, about["format"], about.get("emu_core"), ESTIMATOR_FORMAT)
-        raise InputError(text.replace("train it again", "fit and save it again"))
-    return about
-
-
-def _check_files(folder: Path) -> None:
-    """Raise an InputError if files are missing, too large, links, or others than those that were saved."""
-    files = list(folder.rglob("*"))
-    if any(path.is_symlink() for path in files):
-        link = next(path for path in files if path.is_symlink())
-        raise InputError(f"{link} is a link, and save writes none; {_ENDING}")
-    if len(files) > MAX_FILES:
-        raise InputError(f"{folder} has {len(files):,} files; name a folder that save wrote")
-    for path in files:
-        limit = MAX_JSON_BYTES if path.name in (ABOUT, CHECKSUMS) else MAX_ARRAY_BYTES
-        if path.stat().st_size > limit:
-            raise InputError(
-                f"{path} is larger than {limit // 2**20:,} MB, which no estimator needs; {_ENDING}"
-            )
-    if changed := changed_file(folder):
-        raise InputError(f"{folder / changed} differs from what was saved; {_ENDING}")
-
-
 def _may_be_replaced(folder: Path) -> bool:
     """Return whether a folder is empty, or has an estimator and nothing else."""
     if not folder.is_dir():
@@ -228,58 +177,6 @@ def _may_be_replaced(folder: Path) -> bool:
     with suppress(OSError, ValueError, AttributeError):
         return ABOUT in files and files <= {CHECKSUMS, *read_json(folder / CHECKSUMS).keys()}
     return False
-
-
-def copied_spec(spec: str, folder: Path) -> str:
-    """Copy the encoders of runs, and models in folders, that a spec names into a folder, and return a spec of these."""
-    return joined_spec(_copied_part(part, folder) for part in parts_of(spec))
-
-
-def _copied_part(part: str, folder: Path) -> str:
-    source = _folder_of(part)
-    if source is None:
-        return part
-    name = re.sub(r"[^\w.-]+", "-", source.resolve().name).strip(".-")[:50] or "run"
-    taken = sum(1 for _ in folder.glob(f"{_ENCODERS}/*"))
-    copy = (
-        f"{_ENCODERS}/{name}" if not (folder / _ENCODERS / name).exists() else f"{_ENCODERS}/{name}-{taken}"
-    )
-    target = folder / copy
-    encoder = load_encoder(part)  # which checks the files
-    if not is_run(part):
-        encoder.save(target / "encoder")
-    else:
-        shutil.copytree(source / "encoder", target / "encoder")
-        for about in ("config.json", "data.json"):  # the languages it knows, and the data it was trained on
-            if (source / about).is_file():
-                shutil.copy(source / about, target / about)
-    return RUN_SPEC + copy
-
-
-def _folder_of(part: str) -> Path | None:
-    """Return the folder of a run, or of a model in a folder; None for an encoder that is known by its name."""
-    name = part.partition(":")[2]
-    return Path(name) if is_run(part) else as_folder(name) if name else None
-
-
-def spec_in(spec: str, folder: Path) -> str:
-    """Return a spec that `copied_spec` returned, with the copies in a folder.
-
-    Raises:
-        ValueError: it names anything else that is in a folder.
-    """
-    parts = []
-    for part in spec.split("+"):
-        kind, _, name = part.partition(":")
-        if kind == RUN_SPEC.removesuffix(":"):
-            if not _COPIED.fullmatch(name):
-                raise ValueError("the encoder of a run that is not in the folder")
-            parts.append(f"{RUN_SPEC}{folder / name}")
-        elif _folder_of(part) is not None:
-            raise ValueError("a model that is not in the folder")
-        else:
-            parts.append(part)
-    return joined_spec(parts)
 
 
 def labels_to_json(labels: NDArray[Any]) -> dict[str, Any]:

@@ -6,8 +6,8 @@ A method implements `Trainer`: the batches of an epoch, a training step, and sav
 import gc
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Generic, TypeVar
 
@@ -170,7 +170,7 @@ class Trainer(ABC, Generic[BatchT]):
         """Restore what `state_dict` returned, in the same stage."""
         for name, part in self.parts().items():
             if isinstance(part, Tensor):
-                part.copy_(state[name])
+                part.copy_(state[name].reshape(part.shape))  # and not one number for all
             else:
                 part.load_state_dict(state[name])
 
@@ -218,14 +218,16 @@ def fit(
 
     with trainer.training():
         if written is not None:
-            at = Position(**written["position"])
+            with _restoring(checkpoint):
+                at = Position(**written["position"])
         else:
             after_epoch(0)
         while at.stage < len(trainer.stages):
             stage = trainer.stages[at.stage]
             trainer.start_stage(at.stage)
             if written is not None:
-                best, written = _restore(trainer, written), None
+                with _restoring(checkpoint):
+                    best, written = _restore(trainer, written), None
             while at.in_stage(stage):
                 trainer.model.train()
                 for batch in trainer.batches(at.epoch - at.earlier, at.batch):
@@ -304,6 +306,17 @@ def _restore(trainer: Trainer[BatchT], state: CheckpointState) -> Weights | None
         torch.cuda.set_rng_state(state["cuda_generator"], device)
     best: Weights | None = state["best"]
     return best
+
+
+@contextmanager
+def _restoring(checkpoint: Checkpoint | None) -> Iterator[None]:
+    """Turn an error in restoring what a checkpoint holds into a RunError, unless memory ran out."""
+    try:
+        yield
+    except (AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
+        if checkpoint is None or ran_out(error):
+            raise
+        raise checkpoint.damaged() from error
 
 
 def _device(trainer: Trainer[BatchT]) -> torch.device:

@@ -129,6 +129,7 @@ class Outcome:
         metrics: the figures that the method itself measured.
         classify: the classifier that was trained with the encoder, from its vectors (N, dim) to N intents; None if
             there is none, or it belongs to other weights than the encoder's. Runs do not store it.
+        plain: the `encode` of the encoder's `without_head`, if the method has it at hand.
     """
 
     encoder: Encoder
@@ -136,3 +137,4 @@ class Outcome:
     fitted: Fitted
     metrics: Metrics = field(default_factory=Metrics)
     classify: Classify | None = None
+    plain: Encode | None = None

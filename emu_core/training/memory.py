@@ -3,17 +3,17 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import psutil
 
 from emu_core.errors import TrainingError
 from emu_core.processes import is_main
-from emu_core.training.method import joined_memory
+from emu_core.training.method import joined_memory, process_memory
 
 if TYPE_CHECKING:
     from emu_core.runs.config import RunConfig
-    from emu_core.runs.stored_data import StoredData
+    from emu_core.runs.stored_data import LabelledData, StoredData
     from emu_core.training.method import Part
 
 MEGABYTE = 2**20
@@ -33,9 +33,21 @@ OnForecast = Callable[[Forecast], None]
 
 
 def forecast(
-    parts: "Sequence[Part]", data: "StoredData", config: "RunConfig", on_forecast: OnForecast | None = None
+    parts: "Sequence[Part]",
+    data: "StoredData",
+    config: "RunConfig",
+    on_forecast: OnForecast | None = None,
+    *,
+    student: "RunConfig | None" = None,
 ) -> Forecast | None:
     """Estimate the memory that a run's parts need; None if it was not measured for a method and its encoder.
+
+    Args:
+        parts: those of the run's encoder, or of its teacher's.
+        data: what they learn from.
+        config: of the run, or of its teacher's.
+        on_forecast: called with the estimate.
+        student: the run's, where its teacher is trained in it, since the teacher stays in memory then.
 
     Raises:
         TrainingError: less is available to the main process.
@@ -44,6 +56,8 @@ def forecast(
         None if part.method.memory is None else part.method.memory(data, part.config, part.settings)
         for part in parts
     ]
+    if student is not None:
+        of_parts.append(process_memory(cast("LabelledData", data), student))
     measured = [needed for needed in of_parts if needed is not None]
     if len(measured) < len(of_parts):
         return None

@@ -80,7 +80,6 @@ class Method:
         name: on the command line and in config.json.
         list_order: its place in lists of methods, from 0.
         is_default: whether it is used where no method is named, among those that learn from the same kind of data.
-        best_part: the encoder that it trains as a part of the best joined run; "" for none. See `methods.presets`.
         title: in the app.
         summary: one sentence that helps to choose a method.
         settings: the class of its hyper-parameters, whose defaults are the paper's.
@@ -118,7 +117,6 @@ class Method:
     fit_frozen: "FitFrozen | None" = None
     list_order: int = 100
     is_default: bool = False
-    best_part: str = ""
 
     def configure(self, encoder: str | Sequence[str] | None = None, **changes: Any) -> Settings:
         """Return the method's settings, or those of each part of a joined encoder (`JoinedSettings`).

@@ -17,10 +17,10 @@ from emu_core.encoders.saved import write_checksums
 from emu_core.encoders.specs import RUN_SPEC
 from emu_core.errors import TrainingError
 from emu_core.evaluation.arrays import Encode
-from emu_core.evaluation.guard import cross_validation, new_intent_guard
-from emu_core.evaluation.intent_regression import sampled_rows
+from emu_core.evaluation.changes import cross_validation, new_intent_change
 from emu_core.evaluation.run_metrics import Metrics, NewIntentMetrics
 from emu_core.files import whole_folder
+from emu_core.intents.regression import sampled_rows
 from emu_core.runs.checkpoint import Checkpoint
 from emu_core.runs.config import RunConfig
 from emu_core.runs.run import Run, RunState, Status
@@ -81,7 +81,8 @@ def train_parts(job: Job, parts: Sequence[Part]) -> Outcome:
         metrics = _measure_left_out(job, joined, parts, base, metrics)
     specialised = joined.with_parts([outcome.encoder for outcome in outcomes])
     fitted = Fitted(0, _warnings(parts, outcomes))
-    return Outcome(specialised, _joined_encode(joined, encodes), fitted, metrics)
+    plain = _joined_encode(joined, [outcome.plain or outcome.encode for outcome in outcomes])
+    return Outcome(specialised, _joined_encode(joined, encodes), fitted, metrics, plain=plain)
 
 
 def taught(
@@ -100,7 +101,7 @@ def taught(
     """
     of_teacher = _inside(job, job.run.teacher, config)
     if not _is_finished(of_teacher):
-        of_teacher = replace(of_teacher, base=load_encoder(config.encoder, device=config.device))
+        of_teacher = replace(of_teacher, base=load_encoder(config.encoder, device=config.encoder_device))
         _stored(of_teacher, train_parts(of_teacher, teacher))
     job.progress.part("student")
     spec = f"{RUN_SPEC}{of_teacher.run.folder}"
@@ -131,8 +132,17 @@ def _opened(job: Job) -> Outcome | None:
     """Return the outcome of a run inside another; None if it isn't finished."""
     if not _is_finished(job):
         return None
-    trained, metrics = open_encoder(job.run.encoder_folder).to(job.config.device), job.run.metrics()
-    return Outcome(trained, job.encode_with(trained), Fitted(metrics.selected_epoch, metrics.warnings))
+    trained, metrics = (
+        open_encoder(job.run.encoder_folder).placed(job.config.encoder_device),
+        job.run.metrics(),
+    )
+    bare = trained.without_head
+    return Outcome(
+        trained,
+        job.encode_with(trained),
+        Fitted(metrics.selected_epoch, metrics.warnings),
+        plain=job.encode_with(bare),
+    )
 
 
 def _stored(job: Job, outcome: Outcome) -> Outcome:
@@ -219,8 +229,8 @@ def _measure_left_out(
         return partial(_embed, joined, fits)
 
     whole = joined.joined_arrays(vectors)
-    new = new_intent_guard(whole, intents, languages, groups, refit, most_rows=LEFT_OUT_QUERIES)
-    metrics = replace(metrics, new_intents=None if new is None else NewIntentMetrics(**vars(new)))
+    new = new_intent_change(whole, intents, languages, groups, refit, most_rows=LEFT_OUT_QUERIES)
+    metrics = replace(metrics, new_intents=None if new is None else NewIntentMetrics(**new.given()))
     if labelled.held_out_part() is None:
         job.progress.phase("cross-validating")
         left_out = cross_validation(whole, intents, languages, groups, refit, most_rows=LEFT_OUT_QUERIES)

@@ -56,10 +56,14 @@ def weights_in_training(encoder: Encoder) -> dict[str, Tensor]:
 
 @torch.no_grad()
 def restore_weights(encoder: Encoder, weights: Mapping[str, Tensor]) -> None:
-    """Restore what `weights_in_training` returned."""
-    for name, weight in encoder.named_parameters():
-        if weight.requires_grad:
-            weight.copy_(weights[name])
+    """Restore what `weights_in_training` returned. Raises ValueError if those are other weights."""
+    trained = weights_in_training(encoder)
+    if {name: weight.shape for name, weight in trained.items()} != {
+        name: weight.shape for name, weight in weights.items()
+    }:
+        raise ValueError("other weights than those that are trained")
+    for name, weight in trained.items():
+        weight.copy_(weights[name])
 
 
 def _chosen(encoder: Encoder, config: WeightSettings) -> list[nn.Parameter]:
@@ -106,3 +110,4 @@ def _lora(encoder: Encoder, config: WeightSettings) -> Iterator[None]:
         yield
     finally:
         adapted.merge_and_unload()
+        encoder.weights_changed()

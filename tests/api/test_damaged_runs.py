@@ -20,7 +20,8 @@ pytestmark = pytest.mark.slow
 FILES = ("status.json", "config.json", "data.json", "metrics.json", "log.jsonl")
 FIELDS = (
     "state", "pid", "step", "epoch", "started_at", "updated_at", "message", "kind", "loss", "method", "task", "pairs",
-    "hyperparameters", "seed", "out", "guard", "translation", "mean_base", "mean_specialised", "warnings", "name",
+    "hyperparameters", "seed", "out", "similar_sentences", "translation", "mean_base", "mean_specialised", "warnings",
+    "name",
 )  # fmt: skip
 VALUES = st.recursive(
     st.none()
@@ -69,7 +70,7 @@ DAMAGE: dict[str, dict[str, str]] = {
     "half": {"status.json": '{"state": "failed", "message": "\\ud800"}'},
     "times": {"status.json": '{"state": "finished", "started_at": 1e300, "updated_at": 1e301}'},
     "figures": {"metrics.json": '{"mean_base": "high", "mean_specialised": [], "translation": {"en-de": 1}}'},
-    "deep-figures": {"metrics.json": '{"guard":' * 9_999},
+    "deep-figures": {"metrics.json": '{"similar_sentences":' * 9_999},
     "log": {"log.jsonl": '{"kind": "epoch", "step": "x", "epoch": {}, "loss": []}\n[1]\n'},
     "data": {"data.json": '{"name": 1, "pairs": 3}'},
     "settings": {"config.json": '{"method": 1, "out": "/elsewhere"}'},
@@ -95,7 +96,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize("page", ["train", "pretrain", "workbench", "split", "translations", "bench"])
 def test_a_page_shows_the_sound_runs_whatever_the_others_hold(page: str, root: Path) -> None:
     app = new_session().run()
-    app.session_state["explore-method"] = "pca"
+    app.session_state["explore-pca"] = True
     app.switch_page(f"views/{page}.py").run()
     assert not app.exception
     if page == "train":

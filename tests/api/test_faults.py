@@ -60,6 +60,7 @@ def bench_on_full_disk(out: str) -> None:
         os._exit(2 if error.fix == Call("resume", out) else 3)
 
 
+@pytest.mark.slow
 def test_a_benchmark_on_a_full_disk_is_one_sentence_and_goes_on_when_there_is_room(tmp_path: Path) -> None:
     out = tmp_path / "out"
     assert exit_code(bench_on_full_disk, str(out)) == 2

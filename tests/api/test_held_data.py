@@ -65,6 +65,7 @@ def test_texts_with_their_intents_are_learnt_from(frame: pd.DataFrame, tmp_path:
     assert run.config().train_languages == ("en",) and run.config().unlabelled_languages == ("de",)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "asked",
     [
@@ -82,8 +83,22 @@ def test_texts_with_their_intents_are_learnt_from(frame: pd.DataFrame, tmp_path:
 def test_sentences_are_predicted_from_anything(asked: Any, run: Run, frame: pd.DataFrame) -> None:
     table = emu_core.predict(asked, pool=frame, run=run.folder, threshold=-1, device="cpu")
     assert table["text"].tolist() == ASKED and table["intent"].tolist() == ["pool", "wifi"]
+    alone = emu_core.predict(asked, run=run, device="cpu")
+    assert alone["text"].tolist() == ASKED and alone["intent"].tolist() == ["pool", "wifi"]
 
 
+@pytest.mark.slow
+def test_predictions_of_a_run_fit_the_rows_of_the_frame(run: Run) -> None:
+    mails = pd.DataFrame({"text": [ASKED[0], None, ASKED[1]], "from": list("abc")}, index=[9, 4, 7])
+    table = emu_core.predict(mails, run=run, device="cpu")
+    assert table.index.tolist() == [9, 7] and table["intent"].tolist() == ["pool", "wifi"]
+    for asked in (ASKED, np.array(ASKED), pd.Series(ASKED), pl.Series(ASKED), pa.array(ASKED)):
+        assert run.predict(asked, device="cpu") == ["pool", "wifi"]  # type: ignore[arg-type]
+    with raises(InputError, fix=None, match="give one of its columns: text, from"):
+        run.predict(mails, device="cpu")  # type: ignore[arg-type]
+
+
+@pytest.mark.slow
 def test_predictions_fit_the_rows_of_the_frame(frame: pd.DataFrame) -> None:
     mails = pd.DataFrame({"text": [ASKED[0], None, ASKED[1]], "from": list("abc")}, index=[9, 4, 7])
     table = emu_core.predict(mails, pool=frame, threshold=-1, device="cpu")
@@ -120,9 +135,12 @@ def test_sentences_are_embedded_and_suggested_from_lists(frame: pd.DataFrame, tm
         emu_core.suggest_labels(ASKED, pool, device="cpu")
 
 
+@pytest.mark.slow
 def test_a_run_is_given_as_its_folder_is(run: Run, frame: pd.DataFrame) -> None:
-    tables = [emu_core.predict(ASKED, pool=frame, run=given, device="cpu") for given in (run, run.folder)]
-    assert tables[0].equals(tables[1])
+    for pool in (frame, None):
+        given = {"pool": pool, "device": "cpu"}
+        tables = [emu_core.predict(ASKED, run=of, **given) for of in (run, run.folder, str(run.folder))]
+        assert tables[0].equals(tables[1]) and tables[1].equals(tables[2])
     assert emu_core.resume(run).folder == run.folder
     pairs = pd.DataFrame({"en": ["a dog", "a cat", "rain"], "de": ["ein Hund", "eine Katze", "Regen"]})
     assert emu_core.forgetting(run, translations=pairs, device="cpu")["run"] == str(run.folder)

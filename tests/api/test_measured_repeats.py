@@ -48,6 +48,7 @@ def test_neither_neighbours_nor_triples_nor_leakage_meet_a_repeat(monkeypatch: p
     assert asked and all(groups[:half] == groups[half:] for groups in asked)
 
 
+@pytest.mark.slow
 def test_a_set_against_itself_as_pool_is_not_right_by_heart() -> None:
     bare = LabelledSet(ONCE.frame.assign(id=""), "bare")
     again = bare.frame.assign(text=[written_again(text, row) for row, text in enumerate(bare.frame["text"])])
@@ -102,6 +103,7 @@ def test_repeats_are_in_one_fold_when_the_default_method_is_fitted(
     assert held_out is not None and held_out.base < 95
 
 
+@pytest.mark.slow
 def test_the_classifier_does_not_learn_from_the_queries() -> None:
     queries = ONCE.select(splits=["test"])
     without = evaluate(queries, pool=ONCE.select(splits=["train"]), device="cpu")

@@ -5,18 +5,22 @@ import json
 import math
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from emu_core import IntentClassifier, predict
+from emu_core import IntentClassifier, Reading, predict, train
 from emu_core.cli import main
 from emu_core.data.demo import load_demo
 from emu_core.data.sets import LabelledSet
 from emu_core.errors import DataError
-from emu_core.evaluation.vector_classifier import NO_INTENT
+from emu_core.intents.model import NO_INTENT
 from emu_core.reports.prediction_notes import prediction_notes
+from emu_core.runs.run import Run
+from tests.support.raises import raises
 from tests.support.small import small_file, small_set
 from tests.support.small_run import small_run
 
@@ -47,6 +51,7 @@ def test_a_sentence_of_the_pool_is_its_own_reason(classifier: IntentClassifier, 
     assert "nearest_3" in table and "nearest_4" not in table
 
 
+@pytest.mark.slow
 def test_the_threshold_can_be_set(pool: LabelledSet) -> None:
     asked = ["Can I bring my dog?"]
     never, always = (
@@ -59,6 +64,16 @@ def test_the_threshold_can_be_set(pool: LabelledSet) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    "empty", [[], (), np.array([]), pd.Series([], dtype=str), pd.DataFrame({"text": []})]
+)
+def test_nothing_has_no_answers(empty: Any) -> None:
+    pool = (["Where is the pool?", "Call me a taxi"], ["pool", "taxi"])
+    asked = {"pool": pool, "reading": Reading(language="en"), "device": "cpu"}
+    none = predict(empty, **asked)
+    assert len(none) == 0 and list(none.columns) == list(predict(["a taxi"], **asked).columns)
+
+
 def test_rows_that_a_run_was_trained_on_calibrate_nothing(tmp_path: Path) -> None:
     run, labelled, _ = small_run(tmp_path / "runs")
     spec = f"run:{run.folder}"
@@ -123,6 +138,7 @@ def test_a_file_that_fails_half_way_is_absent(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["mails.csv"]
 
 
+@pytest.mark.slow
 def test_the_command_predicts_sentences_and_files(
     mails: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -162,6 +178,7 @@ def with_none() -> LabelledSet:
     return replace(whole, none_of_these=of_none)
 
 
+@pytest.mark.slow
 def test_sentences_with_none_of_the_intents_are_never_shown_and_are_measured(with_none: LabelledSet) -> None:
     classifier = IntentClassifier(device="cpu").fit(with_none)
     facts = classifier.facts
@@ -174,9 +191,10 @@ def test_sentences_with_none_of_the_intents_are_never_shown_and_are_measured(wit
     assert (table["intent"] == NO_INTENT).mean() >= facts["none_found"] / 100 > 0.5
     line = next(line for line in prediction_notes(facts) if line.startswith("No known intent below a score"))
     assert f"% of {facts['none_of_these']:,} sentences labelled as none of the intents" in line
-    assert "rejects at most 5 % of the right predictions" in line
+    assert "rejects at most 5 % of the right intents" in line
 
 
+@pytest.mark.slow
 def test_what_the_threshold_finds_is_beside_every_table(
     with_none: LabelledSet, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -190,6 +208,67 @@ def test_what_the_threshold_finds_is_beside_every_table(
     with_none.all_rows().to_csv(pool, index=False)
     assert main(["predict", "Can I bring my dog?", "--pool", str(pool), "--device", "cpu"]) == 0
     assert "sentences labelled as none of the intents" in capsys.readouterr().out
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    return train(small_set(), out=tmp_path_factory.mktemp("runs") / "small", method="head", device="cpu")
+
+
+@pytest.mark.slow
+def test_the_command_adapts_to_the_languages_of_its_sentences(
+    run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mails = small_set(("de", "ja")).select(splits=["test"]).frame
+    mails = pd.concat([mails[mails["language"] == "ja"], mails[mails["language"] == "de"].head(20)])
+    texts, languages = mails["text"].tolist(), mails["language"].tolist()
+    file, given = tmp_path / "mails.csv", ["--run", str(run.folder), "--device", "cpu", "--json"]
+    mails[["text", "language"]].to_csv(file, index=False)
+    classifier = IntentClassifier.from_run(run, device="cpu")
+    plain = classifier.explain(texts, languages=languages)
+    adapted = classifier.adapt(texts, languages).explain(texts, languages=languages)
+    for options, expected in (((), adapted), (("--no-adapt",), plain)):
+        out = tmp_path / f"out{len(options)}.csv"
+        assert main(["predict", str(file), *given, *options]) == 0
+        printed = json.loads(capsys.readouterr().out)
+        assert main(["predict", str(file), *given, *options, "--out", str(out)]) == 0
+        written = json.loads(capsys.readouterr().out)
+        assert [row["intent"] for row in printed["predictions"]] == expected["intent"].tolist()
+        assert pd.read_csv(out)["intent"].tolist() == expected["intent"].tolist()
+        # Twenty sentences are too few to calibrate German, and it is said.
+        assert printed["adapted"] == written["adapted"] == ([] if options else ["ja"])
+        for told in (printed, written):
+            (note,) = (note for note in told["notes"] if "do not suffice to calibrate" in note)
+            assert "German" in note and ("Japanese" in note) is bool(options)
+
+
+def test_the_library_adapts_when_it_is_asked(run: Run) -> None:
+    texts = small_set().select(languages=["ja"], splits=["test"]).frame["text"].tolist()
+    given = {"run": run, "reading": Reading(language="ja"), "device": "cpu"}
+    plain, adapted = (predict(texts, adapt=adapt, **given) for adapt in (False, True))
+    assert plain.attrs["facts"]["adapted"] == [] and adapted.attrs["facts"]["adapted"] == ["ja"]
+    pd.testing.assert_frame_equal(plain, predict(texts, **given))
+    # Sentences about something else lower no threshold, and it is said.
+    others = load_demo().select(languages=["ja"]).frame
+    strange = others["text"][~others["intent"].isin(small_set().intents)].tolist()
+    facts = predict(strange, adapt=True, **given).attrs["facts"]
+    assert facts["adapted"] == [] and any("about something else" in note for note in facts["notes"])
+
+
+def test_what_there_is_to_predict_from_is_said(
+    run: Run, mails: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with raises(DataError, fix="pool", match="no labels to predict from"):
+        predict(["Where is the pool?"])
+    with raises(DataError, fix="pool", match="have their own threshold"):
+        predict(["Where is the pool?"], run=run, threshold=0.5)
+    with raises(DataError, fix="pool", match="have their own threshold"):
+        IntentClassifier.from_run(run, threshold=0.5)
+    for options, message in (([], "no labels to predict from"), (["--threshold", "0.5"], "own threshold")):
+        named = ["--run", str(run.folder)] if options else []
+        assert main(["predict", str(mails), *named, *options, "--device", "cpu"]) == 2
+        told = capsys.readouterr().err
+        assert message in told and "--pool" in told
 
 
 def test_languages_without_a_calibration_of_their_own_are_named(pool: LabelledSet) -> None:

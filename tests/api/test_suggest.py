@@ -11,7 +11,13 @@ from emu_core import Suggester, load_encoder, suggest_labels
 from emu_core.data.sets import LabelledSet, UnlabelledSet, unlabelled_from
 from emu_core.errors import DataError, TrainingError
 from emu_core.evaluation import active_learning
-from emu_core.evaluation.active_learning import Uncertainty, choose_sentences, fair_shares, uncertainty
+from emu_core.evaluation.active_learning import (
+    Uncertainty,
+    choose_sentences,
+    fair_shares,
+    mostly_right_from,
+    uncertainty,
+)
 from emu_core.methods.head.fit import fit_head
 from emu_core.methods.head.head import IntentHead
 from tests.support.raises import raises
@@ -143,6 +149,7 @@ def test_suggestions_are_new_sentences_with_the_posterior_of_the_default_method(
     assert found["uncertainty"].is_monotonic_decreasing
 
 
+@pytest.mark.slow
 def test_the_score_is_the_nearest_labelled_sentence_by_language() -> None:
     labelled, _ = started()
     encode = load_encoder("use").encode
@@ -163,6 +170,7 @@ def test_the_score_is_the_nearest_labelled_sentence_by_language() -> None:
     assert score["fitted"] > score["base"]
 
 
+@pytest.mark.slow
 def test_files_of_sentences_are_ranked_and_labelled_ones_are_left_out(tmp_path: Path) -> None:
     labelled, _ = started()
     file = tmp_path / "mails.en.txt"
@@ -177,3 +185,35 @@ def test_files_of_sentences_are_ranked_and_labelled_ones_are_left_out(tmp_path: 
             file,
             LabelledSet(labelled.frame[labelled.frame["intent"] == "pool"].reset_index(drop=True), "one"),
         )
+
+
+def test_guesses_are_right_more_often_than_not_from_where_half_of_them_are() -> None:
+    confidences = np.linspace(0.1, 0.9, 40)
+    is_right = np.arange(40) >= 22
+    assert mostly_right_from(confidences, is_right) == pytest.approx(confidences[22])
+    one_early = is_right | (np.arange(40) == 5)  # one lucky guess is no reason to believe those like it
+    assert mostly_right_from(confidences, one_early) == pytest.approx(confidences[22])
+    assert mostly_right_from(confidences[::-1], is_right[::-1]) == pytest.approx(confidences[22])
+    assert mostly_right_from(confidences, np.ones(40, dtype=bool)) == pytest.approx(0.1)
+    assert mostly_right_from(confidences, np.zeros(40, dtype=bool)) > 1
+    assert mostly_right_from(confidences[:19], is_right[:19]) == 0.5
+    with pytest.raises(DataError):
+        mostly_right_from(confidences, is_right[:3])
+
+
+@pytest.mark.slow
+def test_labelled_sentences_of_a_language_without_held_out_ones_are_guessed_without_them() -> None:
+    labelled, _ = started()
+    frame = labelled.frame[(labelled.frame["language"] == "en") | (labelled.frame["split"] == "train")]
+    partly = LabelledSet(frame.reset_index(drop=True), "partly")
+    held_out, encode = partly.select(splits=["test"]), load_encoder("use").encode
+    suggester = Suggester("use", encode=encode).fit(partly)
+    guesses = suggester.guesses(held_out)
+    german = partly.train_part().frame["language"] == "de"
+    assert guesses["language"].value_counts().to_dict() == {"en": len(held_out), "de": int(german.sum())}
+    of_english = guesses[guesses["language"] == "en"]
+    found = suggester.fitted_.probabilities(encode(held_out.frame["text"].tolist()))
+    np.testing.assert_allclose(of_english["probability"], found.max(axis=1))
+    # The method would know them all: with the translations of a sentence, or itself, among the labels.
+    seen = suggester.fitted_.probabilities(encode(partly.train_part().frame["text"][german].tolist()))
+    assert guesses.loc[guesses["language"] == "de", "probability"].mean() < seen.max(axis=1).mean()

@@ -11,6 +11,7 @@ import torch
 from safetensors.torch import load_file
 
 from emu_core import IntentClassifier, evaluate, load_encoder, pretrain, train
+from emu_core.api.train import plan_training
 from emu_core.data.reading import READING_OPTIONS, Reading
 from emu_core.data.sets import LabelledSet, UnlabelledSet
 from emu_core.errors import CancelledError, DataError, EmuError, EncoderError, Fix, RunError, TrainingError
@@ -19,7 +20,9 @@ from emu_core.methods.emu.method import CHOSEN_ON_MEASURED
 from emu_core.methods.emu.method import METHODS as EMU_METHODS
 from emu_core.methods.emu.settings import EmuConfig
 from emu_core.methods.registry import configure, method_named, methods
+from emu_core.reports.verdict import run_verdict
 from emu_core.runs.data_facts import LabelledFacts
+from emu_core.runs.log import Record, RecordKind
 from emu_core.runs.run import Run, RunState, Status
 from emu_core.settings import infos
 from tests.support.raises import raises
@@ -40,6 +43,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     )
 
 
+@pytest.mark.slow
 def test_settings_are_given_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     run = train(small_set(), method="emu", epochs=1, critic_steps=2, device="cpu")
@@ -68,9 +72,11 @@ def test_train_has_few_parameters_and_no_setting_has_the_name_of_one() -> None:
     assert names & (named | {*READING_OPTIONS}) == set()
 
 
+@pytest.mark.slow
 def test_a_run_is_whole(run: Run) -> None:
     assert {path.name for path in run.folder.iterdir()} == {
-        "config.json", "data.json", "log.jsonl", "metrics.json", "status.json", "encoder", "README.md", ".emu-lock",
+        "config.json", "data.json", "log.jsonl", "metrics.json", "status.json", "encoder", "intents", "README.md",
+        ".emu-lock",
     }  # fmt: skip
     status = run.status()
     assert status.state is RunState.FINISHED and status.step == status.steps == 5 and status.progress == 1
@@ -84,6 +90,7 @@ def test_a_run_is_whole(run: Run) -> None:
     assert steps[0].loss == pytest.approx(parts, rel=1e-5)
 
 
+@pytest.mark.slow
 def test_the_language_of_the_data_is_that_of_unlabelled_files_too(tmp_path: Path) -> None:
     labelled, sentences = tmp_path / "small.csv", tmp_path / "mails.txt"
     small_set(("en",)).frame[["text", "intent", "language"]].to_csv(labelled, index=False)
@@ -114,42 +121,43 @@ def test_the_metrics_are_those_of_evaluate(run: Run) -> None:
     assert metrics.mean_base == pytest.approx(float(np.mean(directions)))
 
 
-def test_the_guard_and_the_leakage_are_those_of_both_encoders(run: Run) -> None:
+def test_similar_sentences_and_leakage_are_those_of_both_encoders(run: Run) -> None:
     metrics, part = run.metrics(), small_set().select(splits=["test"])
-    frame = part.frame
-    for language, change in metrics.guard.items():
-        over = [
-            metrics.specialised[f"{language}-{t}"] - metrics.base[f"{language}-{t}"]
-            for t in ("en", "de", "ja")
-        ]
-        assert change.difference == pytest.approx(sum(over) / 3)
+    frame, by_language = part.frame, metrics.similar_sentences.by_language
+    for language, change in by_language.items():
+        targets = ("en", "de", "ja") if language == "en" else ("en",)
+        over = [metrics.specialised[f"{language}-{t}"] - metrics.base[f"{language}-{t}"] for t in targets]
+        assert change.difference == pytest.approx(sum(over) / len(over))
         assert change.low < change.difference < change.high and change.queries == 36
-    assert list(metrics.guard) == ["en", "de", "ja"]
+    assert list(by_language) == ["en", "de", "ja"]
+    overall = metrics.similar_sentences.overall
+    assert (overall.base, overall.specialised) == pytest.approx((metrics.mean_base, metrics.mean_specialised))
     for leakage, spec in ((metrics.leakage.base, "use"), (metrics.leakage.specialised, f"run:{run.folder}")):
         vectors = load_encoder(spec).encode(frame["text"].tolist())
         expected = language_leakage(vectors, frame["language"].tolist(), frame["id"].tolist())
         assert asdict(leakage) == pytest.approx(asdict(expected))
     measured = evaluate(small_set(), encoder=f"run:{run.folder}", split="test", device="cpu")
-    assert measured["guard"] == {language: asdict(change) for language, change in metrics.guard.items()}
+    assert measured["changes"] == {language: asdict(change) for language, change in by_language.items()}
 
 
-def test_retrieval_and_prediction_are_reported_under_their_names(run: Run) -> None:
-    measured, asked = run.metrics().prediction, small_set().select(splits=["test"]).frame
-    assert measured is not None and list(measured.guard) == ["en", "de", "ja"]
+@pytest.mark.slow
+def test_right_intents_are_those_of_a_classifier_on_each_encoder(run: Run) -> None:
+    measured, asked = run.metrics().right_intents, small_set().select(splits=["test"]).frame
+    assert measured is not None and list(measured.by_language) == ["en", "de", "ja"]
     pool = small_set().train_part().select(languages=["en"])
-    for spec, accuracies, rule in (
-        ("use", measured.base, measured.base_rule),
-        (f"run:{run.folder}", measured.specialised, measured.specialised_rule),
+    for spec, side, rule, rejected in (
+        ("use", "base", measured.base_rule, measured.rejected.base),
+        (f"run:{run.folder}", "specialised", measured.specialised_rule, measured.rejected.specialised),
     ):
         classifier = IntentClassifier(spec, threshold=-1, device="cpu").fit(pool)
         right = classifier.predict(asked["text"]) == asked["intent"].to_numpy()
         assert classifier.facts["rule"] == rule
+        accuracies = {code: getattr(change, side) for code, change in measured.by_language.items()}
         assert accuracies == pytest.approx(
             (100 * pd.Series(right).groupby(asked["language"]).mean()).to_dict()
         )
-    card = (run.folder / "README.md").read_text("utf-8")
-    for what in ("retrieval among unseen sentences", "prediction from the labelled sentences"):
-        assert f"## Language guard: {what}\n" in card
+        assert getattr(measured.overall, side) == pytest.approx(sum(accuracies.values()) / 3)
+        assert rejected.of == right.sum()
 
 
 def test_training_changed_the_encoder_and_saved_it(run: Run) -> None:
@@ -160,13 +168,14 @@ def test_training_changed_the_encoder_and_saved_it(run: Run) -> None:
 
 def test_the_card_says_what_happened(run: Run) -> None:
     card = (run.folder / "README.md").read_text("utf-8")
-    metrics = run.metrics()
-    assert f"from {metrics.mean_base:.1f} to {metrics.mean_specialised:.1f} %" in card
-    worse = [pair for pair in metrics.base if metrics.specialised[pair] < metrics.base[pair]]
-    assert ("No direction got worse" in card) == (not worse)
-    assert all(pair in card for pair in worse)
+    verdict = run_verdict(run.metrics())
+    assert f"**{verdict.sentence}**" in card
+    for measure in verdict.measures:
+        assert f"## {measure.title}\n" in card and measure.languages in card
+    assert all(pair in card for pair in run.metrics().base)
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_weights_and_another_seed_others(run: Run, tmp_path: Path) -> None:
     weights = load_file(run.encoder_folder / "model.safetensors")
     again = train(small_set(), out=tmp_path / "again", device="cpu", method="emu", config=ONE_EPOCH)
@@ -177,6 +186,7 @@ def test_the_same_seed_gives_the_same_weights_and_another_seed_others(run: Run, 
     assert any(bool((weights[name] != different[name]).any()) for name in weights)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", [one.name for one in EMU_METHODS if one.name != "emu"])
 def test_every_method_trains(method: str, tmp_path: Path) -> None:
     config = replace(configure(method, "use"), epochs=1, critic_steps=1)
@@ -188,6 +198,7 @@ def test_every_method_trains(method: str, tmp_path: Path) -> None:
     assert ("center" in parts) == (method in ("emu-parallel", "emu-anchored", "emu-without-ld"))
 
 
+@pytest.mark.slow
 def test_two_training_languages_take_turns(tmp_path: Path) -> None:
     run = train(
         small_set(),
@@ -200,6 +211,7 @@ def test_two_training_languages_take_turns(tmp_path: Path) -> None:
     assert {r.texts["language"] for r in run.history() if r.is_step} == {"en", "de"}
 
 
+@pytest.mark.slow
 def test_labels_of_other_languages_and_the_test_rows_are_never_read(run: Run, tmp_path: Path) -> None:
     frame = small_set().frame.copy()
     hidden = (frame["language"] != "en") | (frame["split"] == "test")
@@ -212,6 +224,7 @@ def test_labels_of_other_languages_and_the_test_rows_are_never_read(run: Run, tm
     assert all(bool((seen[name] == unseen[name]).all()) for name in seen)
 
 
+@pytest.mark.slow
 def test_dev_rows_choose_the_epoch_by_the_training_languages_only(tmp_path: Path) -> None:
     frame = small_set().frame.copy()
     frame["split"] = frame["split"].replace({"test": "dev"})
@@ -225,6 +238,7 @@ def test_dev_rows_choose_the_epoch_by_the_training_languages_only(tmp_path: Path
     assert CHOSEN_ON_MEASURED in run.metrics().warnings
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("epochs", "measured_on"), [(1, "dev"), (2, "test")])
 def test_nothing_is_said_where_what_is_measured_chose_nothing(
     epochs: int, measured_on: str, tmp_path: Path
@@ -238,6 +252,7 @@ def test_nothing_is_said_where_what_is_measured_chose_nothing(
     assert CHOSEN_ON_MEASURED not in run.metrics().warnings
 
 
+@pytest.mark.slow
 def test_unlabelled_sentences_may_come_from_elsewhere(tmp_path: Path) -> None:
     german = pd.DataFrame({"text": [f"Wo ist Zimmer {i}?" for i in range(20)], "language": "de", "id": ""})
     run = train(
@@ -245,6 +260,32 @@ def test_unlabelled_sentences_may_come_from_elsewhere(tmp_path: Path) -> None:
         unlabelled=UnlabelledSet(german.astype("str"), "german"),
     )  # fmt: skip
     assert run.config().unlabelled_languages == ("de",)
+
+
+def test_rows_without_a_label_and_given_sentences_are_learnt_from_beside_labelled_ones() -> None:
+    labelled = small_set(("en", "de"))
+    held_out = labelled.frame.query("split == 'test' and language == 'de'").iloc[0]
+    bare = UnlabelledSet(
+        pd.DataFrame(
+            {
+                "text": ["Où est la piscine ?", "Otra lengua", held_out["text"], "its translation"],
+                "language": ["fr", "es", "de", "fr"],
+                "id": ["", "", "", held_out["id"]],
+            }
+        ),
+        "small",
+    )
+
+    def learnt(**options: Any) -> dict[str, int]:
+        _, data = plan_training(labelled, method="emu", bare=bare, **options)
+        assert data.unlabelled is not None and held_out["text"] not in data.unlabelled.frame["text"].tolist()
+        return data.unlabelled.frame["language"].value_counts().to_dict()
+
+    assert learnt() == {"de": 72, "fr": 1, "es": 1}  # a held-out sentence and its translation stay unseen
+    assert learnt(unlabelled_languages=["fr"]) == {"fr": 1}
+    given = pd.DataFrame({"text": ["Waar is het zwembad?"], "language": ["nl"]})
+    assert learnt(unlabelled=given) == {"nl": 1}
+    assert learnt(unlabelled=given, unlabelled_languages=["fr", "de"]) == {"de": 72, "fr": 1, "nl": 1}
 
 
 @pytest.mark.parametrize(
@@ -258,6 +299,7 @@ def test_unlabelled_sentences_that_the_method_does_not_read_are_refused(
     assert not (tmp_path / "r").exists()
 
 
+@pytest.mark.slow
 def test_a_loss_that_is_not_a_number_ends_the_run_with_the_fix(tmp_path: Path) -> None:
     wild = replace(ONE_EPOCH, learning_rate=1e12, classifier_learning_rate=1e12, alpha=1e18)
     with raises(TrainingError, fix="learning_rate", match="loss is (nan|inf) "):
@@ -267,6 +309,7 @@ def test_a_loss_that_is_not_a_number_ends_the_run_with_the_fix(tmp_path: Path) -
     assert not run.encoder_folder.exists()
 
 
+@pytest.mark.slow
 def test_what_an_optimizer_imports_is_not_timed_as_training(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -289,6 +332,22 @@ def test_what_an_optimizer_imports_is_not_timed_as_training(
     assert made_in == ["loading", "training"]
 
 
+@pytest.mark.slow
+def test_a_listener_is_told_every_step_and_epoch_of_the_log_once(tmp_path: Path) -> None:
+    told: list[Record] = []
+    run = train(
+        small_set(),
+        out=tmp_path / "r",
+        device="cpu",
+        method="emu",
+        config=ONE_EPOCH,
+        on_progress=lambda status: told.extend(status.records),
+    )
+    assert told == run.history() and {record.kind for record in told} == set(RecordKind)
+    assert "records" not in (run.folder / "status.json").read_text("utf-8") and run.status().records == ()
+
+
+@pytest.mark.slow
 def test_a_cancelled_run_stops_at_its_next_step_and_leaves_no_encoder(tmp_path: Path) -> None:
     def stop(status: Status) -> None:
         if status.phase == "training":
@@ -366,13 +425,14 @@ def test_what_is_thin_is_said_and_trained_on(tmp_path: Path) -> None:
     warnings = " ".join(run.metrics().warnings)
     assert "one sentence only in en of: pool" in warnings
     assert "only 3 unlabelled sentences in de" in warnings
-    assert "no language could be guarded" in run.metrics().note and not run.metrics().is_measured
-    assert run.metrics().guard is None and run.metrics().leakage is None
+    assert "nothing was measured" in run.metrics().note and not run.metrics().is_measured
+    assert run.metrics().similar_sentences is None and run.metrics().leakage is None
     card = (run.folder / "README.md").read_text("utf-8")
-    assert "**Not guarded: " in card and "one sentence only in en of: pool" in card
+    assert "**No sentence was held out" in card and "one sentence only in en of: pool" in card
     assert str(run.status().message) == warnings
 
 
+@pytest.mark.slow
 def test_batches_of_one_class_are_reported(tmp_path: Path) -> None:
     small = small_set(("en", "de"))
     frame = small.frame[small.frame["intent"].isin(["pool", "gym"])].reset_index(drop=True)

@@ -74,6 +74,7 @@ def test_every_phase_that_encodes_tells_how_far_it_is(
         assert shares[0] == 0 and shares[-1] == 1 and shares == sorted(shares), phase
 
 
+@pytest.mark.slow
 def test_a_run_says_what_each_embedding_is_good_for(run: Run) -> None:
     assert run.status().state is RunState.FINISHED
     assert run.config().pairs == (("en", "de"),)
@@ -106,6 +107,7 @@ def test_the_log_names_stages_and_counts_epochs_through(run: Run) -> None:
     assert run.status().epochs == 4
 
 
+@pytest.mark.slow
 def test_a_cancelled_run_goes_on_to_the_same_layers(
     run: Run, spec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -132,6 +134,7 @@ def test_a_cancelled_run_goes_on_to_the_same_layers(
     assert not stopped.training_folder.exists()
 
 
+@pytest.mark.slow
 def test_the_frozen_encoder_is_not_asked_twice(
     spec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

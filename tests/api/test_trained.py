@@ -173,6 +173,7 @@ def test_gradient_flags_come_back(make: Callable[[], Encoder]) -> None:
         assert {name: weight.requires_grad for name, weight in encoder.named_parameters()} == flags
 
 
+@pytest.mark.slow
 def test_unpacking_the_table_of_use_changes_no_vector_and_is_saved(tmp_path: Path) -> None:
     encoder = load_encoder("use")
     packed = encoder.encode(TEXTS)
@@ -187,6 +188,7 @@ def test_unpacking_the_table_of_use_changes_no_vector_and_is_saved(tmp_path: Pat
     assert np.abs(changed - packed).max() > 1e-3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("trained", list(Trained))
 def test_a_transformer_trains_with_each_choice(trained: Trained, folder: Path, tmp_path: Path) -> None:
     spec = f"hf:{folder}"

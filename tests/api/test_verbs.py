@@ -2,6 +2,7 @@
 
 import inspect
 import pickle
+import re
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from emu_core.api.intent_classifier import IntentClassifier
 from emu_core.errors import Call, RunError
 from emu_core.notebook.comparison import RunComparison
 from emu_core.notebook.predictions import Predictions
+from emu_core.reports.verdict import run_verdict
 from emu_core.runs.run import Run, RunState
 from tests.support.raises import raises
 from tests.support.small import small_set
@@ -24,11 +26,12 @@ def test_a_verb_is_the_one_of_the_api_and_explains_each_parameter(name: str) -> 
     verb = getattr(emu_core, name)
     assert verb is getattr(__import__(f"emu_core.api.{name}", fromlist=[name]), name)
     documented = inspect.getdoc(verb) or ""
-    explained = documented.replace("\n    **", "\n    ")
+    explained = re.sub(r"\n    \*+", "\n    ", documented)
     assert all(f"\n    {parameter}: " in explained for parameter in inspect.signature(verb).parameters)
     assert pickle.loads(pickle.dumps(verb)) is verb  # noqa: S301
 
 
+@pytest.mark.slow
 def test_the_card_is_written_where_the_run_is_finished(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -62,14 +65,15 @@ def test_a_run_whose_card_failed_is_visibly_unfinished(
     assert (finished.folder / "README.md").read_text("utf-8").count("\n# run\n") == 1
 
 
+@pytest.mark.slow
 def test_results_show_themselves(tmp_path: Path) -> None:
     data = small_set(("en", "de"))
     run = emu_core.train(data, out=tmp_path / "run", device="cpu")
     again, comparison = emu_core.resume(run.folder), emu_core.compare(data, run, device="cpu")
     assert type(run) is type(again) is Run and type(comparison) is RunComparison
     assert comparison.run is not None and comparison.run.name == "run"
-    mean = f"<b>{run.metrics().mean_specialised:.1f} %</b>"
-    assert mean in run._repr_html_() == again._repr_html_()
+    amounts = f"<b>{run_verdict(run.metrics()).similar.amounts}</b>"
+    assert amounts in run._repr_html_() == again._repr_html_()
     texts = data.frame["text"].tolist()[:2]
     predictions = emu_core.predict(texts, pool=data, run=run, device="cpu")
     explained = IntentClassifier(f"run:{run.folder}", device="cpu").fit(data).explain(texts)

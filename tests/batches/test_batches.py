@@ -10,11 +10,14 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from emu_core import predict
+from emu_core import IntentClassifier, predict, train
 from emu_core.batches import Embed, Predict
 from emu_core.encoders import remembered
 from emu_core.encoders.registry import load_encoder
-from emu_core.errors import InputError
+from emu_core.errors import DataError, InputError, RunError
+from emu_core.runs.run import Run
+from tests.support.raises import raises
+from tests.support.small import small_set
 
 TEXTS = ["Where is the pool?", None, "Wo ist der Pool?"]
 POOL = [
@@ -127,6 +130,45 @@ def test_what_is_no_batch_is_refused(batch: Any, message: str, pool: Path) -> No
     for add in (Embed(), Predict(None, pool)):
         with pytest.raises(InputError, match=message):
             add(batch)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    return train(small_set(), out=tmp_path_factory.mktemp("runs") / "small", method="head", device="cpu")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", FORMS)
+def test_a_run_needs_no_pool(form: str, run: Run) -> None:
+    batch = FORMS[form]({"text": TEXTS, "language": ["en", "en", "de"]})
+    add = Predict(run.folder, n_neighbors=1)
+    predicted = pickle.loads(pickle.dumps(add))(batch)  # noqa: S301 - our own
+    asked, languages = [TEXTS[0], TEXTS[2]], ["en", "de"]
+    expected = IntentClassifier.from_run(run, n_neighbors=1).explain(asked, languages=languages)
+    for name in ("intent", "nearest_1", "nearest_1_language"):
+        found = values(predicted, name)
+        assert found[::2] == expected[name].tolist() and pd.isna(found[1])
+    np.testing.assert_allclose(
+        np.array(values(predicted, "confidence"), dtype=float)[::2], expected["confidence"], atol=1e-5
+    )
+    assert Predict(str(run.folder), n_neighbors=1)(batch) is not None
+
+
+def test_a_pool_replaces_the_intents_of_a_run(run: Run, pool: Path) -> None:
+    frame = pd.DataFrame({"text": ["Can I bring my dog?"]})
+    assert Predict(run)(frame)["intent"].item() == "pets"
+    near = Predict(run, pool, threshold=-1)(frame)
+    assert near["intent"].item() in ("pool", "taxi") and near["nearest_1"].item() in dict(POOL)
+
+
+def test_without_labels_there_is_nothing_to_predict_from(run: Run, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="name a pool, or a run that has learnt them"):
+        Predict(None)
+    frame = pd.DataFrame({"text": ["Can I bring my dog?"]})
+    with raises(DataError, fix="pool", match="have their own threshold"):
+        Predict(run, threshold=0.5)(frame)
+    with pytest.raises(RunError):
+        Predict(tmp_path)(frame)
 
 
 def test_a_pool_is_named_by_its_file() -> None:

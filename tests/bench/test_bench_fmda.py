@@ -291,6 +291,7 @@ def test_the_frozen_encoder_is_measured_as_it_is(tiny: str) -> None:
         assert result.values["translation", part, "en-de"].tolist() == expected.tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("system", [FmdaSystem.BASELINE, FmdaSystem.TWO_STAGE])
 def test_a_system_is_trained_by_the_library(tiny: str, tmp_path: Path, system: FmdaSystem) -> None:
     made = experiment(encoder=tiny, epochs=1, seeds=(1,), folder=tmp_path)
@@ -521,6 +522,7 @@ def test_a_score_of_one_seed_has_no_spread() -> None:
 # The whole
 
 
+@pytest.mark.slow
 def test_one_pair_has_no_table_of_several(tmp_path: Path) -> None:
     report = run("fmda", tmp_path / "one", pairs=["en-de"])
     assert "table9" not in report.to_json()["tables"]

@@ -81,6 +81,7 @@ def test_what_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None
     assert outlook(FRAME, parts=("5",)).missing == ()
 
 
+@pytest.mark.slow
 def test_machine_translations_are_a_cell_where_every_sentence_measured_has_one() -> None:
     config, data = PAPERS["emu"].plan(bench_set(), device="cpu", **{**EMU, "parts": ("2",)})
     assert isinstance(data, BenchData)

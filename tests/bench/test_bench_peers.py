@@ -149,6 +149,7 @@ def test_a_frozen_peer_takes_an_intent_of_one_sentence_and_refuses_a_single_inte
         frozen_peer(Peer.LDA, encoder_of(vectors), one)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("peer", [Peer.LDA, Peer.LOGISTIC, Peer.PROTOTYPES])
 def test_a_frozen_peer_is_a_cell(peer: Peer, tiny: str) -> None:
     result = measure_cell(planned("emu", encoder=tiny), Cell(f"peer.{peer}", ("en",)))
@@ -190,6 +191,7 @@ def test_a_missing_package_is_named(tiny: str, tmp_path: Path, monkeypatch: pyte
         tuned_peer(Peer.COSENT, SentenceModel(tiny, "cpu"), planned("emu").data.train, budget)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("peer", [Peer.SOFTMAX, Peer.TRIPLET, Peer.RANKING, Peer.COSENT])
 def test_a_tuned_peer_moves_the_encoder_and_is_repeated_by_its_seed(peer: Peer, tiny: str) -> None:
     pytest.importorskip("datasets")
@@ -209,6 +211,7 @@ def test_a_tuned_peer_moves_the_encoder_and_is_repeated_by_its_seed(peer: Peer, 
         assert set(system.classify(texts)) <= set(train.intents)
 
 
+@pytest.mark.slow
 def test_setfit_with_its_own_budget_trains_on_all_its_pairs(tiny: str) -> None:
     pytest.importorskip("setfit")
     cell = Cell("peer.setfit-own-budget", ("en",), 0, "theirs")

@@ -222,6 +222,7 @@ def test_a_method_is_trained_by_the_library(method: str, tmp_path: Path) -> None
     assert 0 < result.seconds < result.seconds_whole
 
 
+@pytest.mark.slow
 def test_emus_own_classifier_is_measured(tmp_path: Path) -> None:
     import torch
 
@@ -256,6 +257,7 @@ def test_emus_own_classifier_is_measured(tmp_path: Path) -> None:
         assert measure_cell(experiment, Cell(method, ("en",))).wheres("classified") == []
 
 
+@pytest.mark.slow
 def test_the_translation_baseline_measures_the_translations(tmp_path: Path) -> None:
     tiny = f"hf:{tiny_transformer(tmp_path / 'tiny')}"
     frame = bench_set().frame

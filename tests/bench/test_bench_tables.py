@@ -100,20 +100,23 @@ def test_a_loss_has_no_mark() -> None:
     assert level_above(10.0, 80, 144) is None and stars(None) == ""
 
 
-def test_the_marks_of_the_paper_come_out_as_printed() -> None:
+@pytest.mark.parametrize(("against", "expected"), [("base", 127), ("best", 122)])
+def test_the_marks_of_the_paper_come_out_as_printed(against: str, expected: int) -> None:
+    """Read as against LASER, more of them do than as against the best of all other systems."""
     numbers = paper_numbers("emu")
     same = total = 0
     for dataset, rows in numbers["table2"]["datasets"].items():
         n = numbers["queries"][dataset]
+        others = ["base"] if against == "base" else [name for name in rows if not name.startswith("emu")]
         for name, row in rows.items():
             for i, printed in enumerate(row["marks"]):
-                base = round(rows["base"]["accuracy"][i] * n / 100)
+                base = round(max(rows[other]["accuracy"][i] for other in others) * n / 100)
                 found = stars(level_above(row["accuracy"][i], base, n))
                 if name.startswith("emu"):
                     same, total = same + (found == printed), total + 1
                 else:
                     assert printed == ""
-    assert (same, total) == (127, 132)
+    assert (same, total) == (expected, 132)
 
 
 def test_the_papers_accuracies_are_fractions_of_its_test_sets() -> None:
@@ -260,6 +263,7 @@ def test_table_5_is_the_difference_of_means_with_a_wilcoxon_test() -> None:
     assert table.rows[1].cells[-1] == "+6.00***"
 
 
+@pytest.mark.slow
 def test_rows_with_the_papers_settings_stand_below_ours() -> None:
     experiment: Any = planned("emu", bench_set(SIX), parts=["2", "5", "peers"], preset="paper")
     cells = {cell: drawn_result(SIX, i, 0.6) for i, cell in enumerate(experiment.cells())}

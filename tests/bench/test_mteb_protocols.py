@@ -16,6 +16,7 @@ from emu_core.errors import DataError, EncoderError
 from tests.support.small import small_file, small_set
 
 
+@pytest.mark.slow
 def test_the_numbers_are_those_of_the_protocols(tmp_path: Path) -> None:
     scores = mteb_scores(
         export("use", tmp_path / "use"), small_file(tmp_path, ("en", "de")), out=tmp_path / "out"

@@ -1,6 +1,7 @@
 """Pictures hold the numbers they were given, whatever the names, the sizes and the gaps."""
 
 import base64
+import itertools
 import math
 import xml.etree.ElementTree as ET
 from typing import Any
@@ -12,9 +13,9 @@ import pytest
 
 from emu_core import charts
 from emu_core.charts.curves import MAX_CURVE_POINTS
-from emu_core.charts.marks import MAX_NAMED_CLUSTERS, cluster_names, groups, name_width
+from emu_core.charts.marks import MAX_NAMED_CLUSTERS, NAME_HEIGHT, cluster_names, groups, name_width
 from emu_core.charts.stills import maps_file
-from emu_core.charts.style import GREY, PALETTE
+from emu_core.charts.style import DARK, GREY, LIGHT, TOLD_APART
 from emu_core.data.languages import language_name
 from emu_core.reports.map_pages import maps_page
 from emu_core.runs.log import Record
@@ -88,19 +89,35 @@ def test_names_that_are_alike_when_cut_keep_rows_of_their_own() -> None:
     assert len(set(heat(figure).y)) == 2
 
 
-def test_no_two_groups_share_a_colour() -> None:
-    frame = pd.DataFrame({"intent": [f"intent {number:02}" for number in range(40)]})
-    colours = [group.colour for group in groups(frame, "intent")]
-    assert len(set(colours[:24])) == 24
-    assert set(colours[24:]) == {GREY}
+def test_no_two_groups_share_a_colour_and_a_mark_and_none_is_grey() -> None:
+    frame = pd.DataFrame({"intent": [f"intent {number:02}" for number in range(96)]})
+    seen = groups(frame, "intent")
+    assert len({(group.colour, group.mark) for group in seen}) == 96
+    assert len({group.colour for group in seen[:24]}) == 24
+    for first in range(
+        0, 96, TOLD_APART
+    ):  # eight colours in a row, which every reader tells apart, have one mark
+        assert len({group.mark for group in seen[first : first + TOLD_APART]}) == 1
+    assert GREY not in {group.colour for group in seen}
+
+
+def test_the_largest_groups_come_first() -> None:
+    sizes = {"alpha": 1, "turn off": 30, "turn on": 40, "timer": 30, "beta": 1}
+    frame = pd.DataFrame({"intent": [intent for intent, size in sizes.items() for _ in range(size)]})
+    seen = groups(frame, "intent", theme=DARK)
+    assert [(group.value, group.count) for group in seen] == [
+        ("turn on", 40), ("timer", 30), ("turn off", 30), ("alpha", 1), ("beta", 1),
+    ]  # fmt: skip
+    assert [group.colour for group in seen] == list(DARK.palette[:5])
+    spoken = pd.DataFrame({"language": ["de", "en", "ja", "ja"]})
+    assert [group.value for group in groups(spoken, "language")] == ["ja", "en", "de"]
 
 
 def test_intents_in_focus_get_the_palette_wherever_they_are_in_the_alphabet() -> None:
     frame = pd.DataFrame({"intent": [f"intent {number:02}" for number in range(40)]})
     focus = ["intent 39", "intent 01", "intent 30"]
     colours = {group.value: group.colour for group in groups(frame, "intent", focus)}
-    assert [colours[intent] for intent in sorted(focus)] == list(PALETTE[:3])
-    assert len(set(colours.values())) == 24 + 1  # and grey
+    assert [colours[intent] for intent in sorted(focus)] == list(LIGHT.palette[:3])
     few = frame.head(8)  # each has a colour that everybody can tell apart: nothing to gain
     assert groups(few, "intent", ["intent 07"]) == groups(few, "intent")
 
@@ -111,11 +128,11 @@ def test_maps_draw_intents_in_focus_in_their_colours_in_files_too() -> None:
     shown = (frame["intent"] == last).to_numpy()
     look: Any = {"shown": shown, "focus": [last]}
     drawn = of_points(charts.sentence_maps(panels, frame, "intent", **look))
-    assert [trace.marker.color for trace in drawn] == [PALETTE[0]]
-    assert {trace.marker.symbol for trace in drawn} == {"circle"}
+    assert [trace.marker.color for trace in drawn] == [LIGHT.palette[0]]
+    assert {trace.marker.symbol for trace in drawn} == {0}
     svg = maps_file(panels, frame, "intent", frozenset(), file_format="svg", **look)
     grey = maps_file(panels, frame, "intent", frozenset(), file_format="svg", shown=shown)
-    colour = PALETTE[0].lower().encode()
+    colour = LIGHT.palette[0].lower().encode()
     legend = grey.count(colour)
     assert svg.count(colour) > legend
     assert maps_page(panels, frame, "intent", frozenset(), **look) != maps_page(
@@ -204,7 +221,7 @@ def test_accuracy_matrix_prints_percentages_and_holes() -> None:
     accuracy = pd.DataFrame([[50.0, math.nan], [66.67, 100.0]], index=["en", "de"], columns=["en", "de"])
     figure = charts.accuracy_matrix(accuracy, "Base", (40, 100))
     assert printed(figure) == ["50.0", "–", "66.7", "100.0"]
-    assert heat(figure).text[1][0] == "asked in: German<br>labelled in: English<br>right intents, %: 66.7"
+    assert heat(figure).text[1][0] == "asked in: German<br>labelled in: English<br>similar sentences, %: 66.7"
     assert figure.layout.yaxis.autorange == "reversed"  # first row on top, as in a table
 
 
@@ -217,26 +234,26 @@ def test_accuracy_difference_is_centred_on_zero() -> None:
     assert printed(nothing) == ["–", "–"]
 
 
-def test_the_guards_points_have_their_intervals_the_worst_on_top() -> None:
+def test_changes_have_their_intervals_the_worst_on_top() -> None:
     changes = pd.DataFrame(
         [
-            {"language": "de", "difference": -3.0, "low": -5.0, "high": -2.0, "verdict": "loses", "queries": 9},
-            {"language": "en", "difference": 4.0, "low": 1.0, "high": 6.0, "verdict": "gains", "queries": 9},
-            {"language": HOSTILE, "difference": 0.0, "low": -2.0, "high": 2.5, "verdict": "no clear change",
+            {"language": "de", "difference": -3.0, "low": -5.0, "high": -2.0, "verdict": "worse", "queries": 9},
+            {"language": "en", "difference": 4.0, "low": 1.0, "high": 6.0, "verdict": "better", "queries": 9},
+            {"language": HOSTILE, "difference": 0.0, "low": -2.0, "high": 2.5, "verdict": "not clear",
              "queries": 9},
         ]
     )  # fmt: skip
-    figure = charts.guard_intervals(changes)
-    loses, gains = curve(figure, "loses"), curve(figure, "gains")
+    figure = charts.change_intervals(changes)
+    loses, gains = curve(figure, "worse"), curve(figure, "better")
     assert (loses.x, loses.y, gains.x, gains.y) == ((-3.0,), (2,), (4.0,), (0,))
     assert (loses.error_x.array, loses.error_x.arrayminus) == ((1.0,), (2.0,))
     assert figure.layout.yaxis.ticktext[0] == "English" and figure.layout.yaxis.ticktext[2] == "German"
     assert "<script>" not in figure.to_json()
     assert loses.marker.symbol != gains.marker.symbol
     assert [(line.x0, line.x1) for line in figure.layout.shapes] == [(0, 0)]
-    trained_on = charts.guard_intervals(changes, seen=True)
-    assert curve(trained_on, "gains, seen in training").marker.color == GREY
-    assert curve(trained_on, "loses").marker.color == loses.marker.color
+    trained_on = charts.change_intervals(changes, seen=True)
+    assert curve(trained_on, "better, but seen in training").marker.color == GREY
+    assert curve(trained_on, "worse").marker.color == loses.marker.color
 
 
 def test_cell_text_contrasts_with_its_cell() -> None:
@@ -317,19 +334,21 @@ def test_groups_are_told_apart_by_colour_and_shape() -> None:
 
 def test_coloured_by_language_all_points_are_circles() -> None:
     figure = charts.sentence_maps(places(84), points(84, intents=28), "language", shape_languages=True)
-    assert list(keys(figure, "legend")) == ["English", "German", "Japanese"]
+    assert list(keys(figure, "legend")) == ["English (28)", "German (28)", "Japanese (28)"]
     assert not keys(figure, "legend2")
-    assert {trace.marker.symbol for trace in of_points(figure)} == {"circle"}
+    assert {trace.marker.symbol for trace in of_points(figure)} == {0}
 
 
 def test_points_look_as_the_legends_say() -> None:
     frame = points(60, intents=20)
     figure = charts.sentence_maps(places(60), frame, "intent", shape_languages=True)
-    colours, marks = keys(figure, "legend"), keys(figure, "legend2")
+    colours = {name.removesuffix(" (3)"): mark for name, mark in keys(figure, "legend").items()}
+    marks = keys(figure, "legend2")
     language_of = dict(zip(frame["row"], frame["language"].map(language_name), strict=True))
     drawn = [*of_points(figure), *of_points(figure, "x2")]
     for trace in drawn:
         assert trace.marker.color == colours[trace.name].color
+        assert figure.layout.meta["groups"][trace.meta][:2] == (trace.name, trace.marker.color)
         codes = np.frombuffer(base64.b64decode(trace.marker.symbol["bdata"]), trace.marker.symbol["dtype"])
         assert codes.tolist() == [marks[language_of[row]].symbol for row in trace.customdata]
     assert len(drawn) == 2 * 20
@@ -381,7 +400,12 @@ def test_of_many_intents_the_largest_are_named_where_they_are() -> None:
     frame.loc[:99, "intent"] = "large"
     corners[:100] = [0.5, 0.25]
     figure = charts.sentence_maps({"Base": corners}, frame, "intent")
-    assert len(of_points(figure)) == 24 + 1 and not keys(figure, "legend")  # 24 colours, and grey
+    assert len(of_points(figure)) == 24 and not keys(figure, "legend")
+    value_of = dict(zip(frame["row"], frame["intent"], strict=True))
+    for trace in of_points(figure):  # a trace for each colour, whose points say their groups
+        of = [figure.layout.meta["groups"][number] for number in trace.meta]
+        assert [name for name, *_ in of] == [value_of[row] for row in trace.customdata]
+        assert {colour for _, colour, *_ in of} == {trace.marker.color}
     assert sum(len(trace.customdata) for trace in of_points(figure)) == 240
     names = figure.layout.annotations[1:]
     assert (names[0].text, names[0].x, names[0].y) == (
@@ -390,19 +414,41 @@ def test_of_many_intents_the_largest_are_named_where_they_are() -> None:
         pytest.approx(0.25),
     )
     assert len(names) == MAX_NAMED_CLUSTERS
-    assert all(0 <= name.x <= 1 for name in names)
+    (left, right), (low, high) = figure.layout.xaxis.range, figure.layout.yaxis.range
+    assert all(left <= name.ax <= right and low <= name.ay <= high for name in names)
     assert len(charts.sentence_maps({"Base": corners}, frame, "intent", named=0).layout.annotations) == 1
-    assert names[0].font.color is None
+    assert names[0].font.color == LIGHT.ink
 
 
 def test_names_leave_each_other_room_and_stay_on_the_map() -> None:
     places = np.array([[0, 0], [1, 1], [0.5, 0.5], [0.51, 0.5], [0.51, 0.5], [0.5, 0.9]], dtype=np.float32)
     intents = np.array(["edge", "", "a", "b", "b", "a name of many letters"], dtype=object)
-    found = {name: (x, y) for name, x, y in cluster_names(places, intents, 20)}
-    assert found.keys() == {"edge", "b", "a name of many letters"}  # b has more points than a
-    assert found["b"] == (pytest.approx(0.51), 0.5)
-    assert found["edge"][0] == pytest.approx(name_width("edge") / 2) and found["edge"][1] == 0
+    names = cluster_names(places, intents, 20)
+    assert {name.intent for name in names} == {"edge", "a", "b", "a name of many letters"}
+    at = {name.intent: (name.at_x, name.at_y) for name in names}
+    assert at["b"] == (pytest.approx(0.51), 0.5) and at["edge"] == (0, 0)
+    for name in names:
+        half = name_width(name.intent) / 2
+        assert half <= name.x + 1e-6 and name.x <= 1 - half + 1e-6 and 0 < name.y < 1
+    for one, other in itertools.combinations(names, 2):
+        across = (name_width(one.intent) + name_width(other.intent)) / 2
+        apart = abs(one.x - other.x) >= across - 1e-6 or abs(one.y - other.y) >= NAME_HEIGHT - 1e-6
+        assert apart, (one, other)
     assert cluster_names(places[:0], intents[:0], 20) == []
+
+
+def test_names_stand_beside_their_points_and_cover_as_few_of_others_as_they_can() -> None:
+    rng = np.random.default_rng(0)
+    own = rng.normal((0.5, 0.5), 0.02, (40, 2))
+    above = np.column_stack([rng.uniform(0.2, 0.8, 200), rng.uniform(0.55, 1, 200)])
+    corners = [[0, 0], [1, 1]]
+    places = np.concatenate([own, above, corners]).astype(np.float32)
+    intents = np.array(["own"] * 40 + [f"other {n}" for n in range(200)] + [""] * 2, dtype=object)
+    [name] = cluster_names(places, intents, 1)
+    half = np.array([name_width("own"), NAME_HEIGHT]) / 2
+    inside = (np.abs(places - [name.x, name.y]) < half).all(axis=1)
+    assert not inside.any()
+    assert name.y < 0.55 and np.hypot(name.x - 0.5, name.y - 0.5) < 0.15  # and near
 
 
 def test_only_an_intent_that_forms_a_cluster_is_named_and_where_it_does() -> None:
@@ -411,33 +457,37 @@ def test_only_an_intent_that_forms_a_cluster_is_named_and_where_it_does() -> Non
     scattered = rng.uniform(-1, 6, (60, 2))
     places = np.concatenate([apart, scattered, scattered + 0.01]).astype(np.float32)
     intents = np.array(["apart"] * 50 + ["here"] * 60 + ["there"] * 60, dtype=object)
-    [(name, x, y)] = cluster_names(places, intents, 20)
-    assert name == "apart"
-    assert (x, y) == (
+    [name] = cluster_names(places, intents, 20)
+    assert name.intent == "apart"
+    assert (name.at_x, name.at_y) == (
         pytest.approx(0, abs=0.3),
         pytest.approx(0, abs=0.1),
     )  # the larger cluster, not between the two
 
 
-def test_names_leave_each_other_more_room_on_the_narrower_maps_of_two_panels() -> None:
-    one = np.array([[0, 0], [0.3, 0.5], [0.5, 0.5], [1, 1]], dtype=np.float32)
-    frame = pd.DataFrame({"text": "t", "intent": ["", "HassTurnOn", "HassTurnOff", ""], "language": "en"})
-    frame = frame.assign(row=range(4))
+def test_names_are_wider_on_the_narrower_maps_of_two_panels() -> None:
+    assert name_width("HassTurnOn", 2) == 2 * name_width("HassTurnOn")
+    one = np.array([[0, 0], [0.5, 0.5], [1, 1]], dtype=np.float32)
+    frame = pd.DataFrame({"text": "t", "intent": ["", "HassTurnOn", ""], "language": "en", "row": range(3)})
 
-    def names(panels: dict[str, Any]) -> list[str]:
-        annotations = charts.sentence_maps(panels, frame, "intent").layout.annotations[len(panels) :]
-        return [note.text for note in annotations if note.xref == "x"]
+    def beside(panels: dict[str, Any]) -> Any:
+        return charts.sentence_maps(panels, frame, "intent").layout.annotations[len(panels)]
 
-    assert names({"A": one}) == ["<b>HassTurnOff</b>", "<b>HassTurnOn</b>"]
-    assert names({"A": one, "B": one}) == ["<b>HassTurnOff</b>"]
-    assert names({"A": one * 0.2, "B": one}) == ["<b>HassTurnOff</b>"]
+    alone, both = beside({"A": one}), beside({"A": one, "B": one})
+    assert (alone.text, alone.x, alone.xref, alone.axref) == ("<b>HassTurnOn</b>", 0.5, "x", "x")
+    assert alone.showarrow and (alone.ax, alone.ay) != (
+        alone.x,
+        alone.y,
+    )  # a line from the name to its cluster
+    assert (both.x, both.y) == (0.5, 0.5)
 
 
 def test_names_stay_inside_what_all_panels_show() -> None:
     places = np.array([[0.0, 0.5], [0.1, 0.5]], dtype=np.float32)
     frame = np.array([[0.0, 0.0], [10.0, 1.0]])
-    [(_, x, _)] = cluster_names(places, np.array(["HassTurnOn"] * 2, dtype=object), 1, frame=frame)
-    assert x == pytest.approx(10 * name_width("HassTurnOn") / 2)
+    [name] = cluster_names(places, np.array(["HassTurnOn"] * 2, dtype=object), 1, frame=frame)
+    assert name.x >= 10 * name_width("HassTurnOn") / 2 - 1e-6
+    assert (name.at_x, name.at_y) == (0, 0.5)
 
 
 def test_very_many_points_say_their_group_alone(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -455,7 +505,7 @@ def test_very_many_points_say_their_group_alone(monkeypatch: pytest.MonkeyPatch)
 
 def test_density_is_drawn_where_it_is_asked_for() -> None:
     panels = places(30)
-    figure = charts.sentence_maps(panels, points(30), "intent", density=True, ink="#FAFAFA")
+    figure = charts.sentence_maps(panels, points(30), "intent", density=True, theme=DARK)
     lines = [trace for trace in figure.data if trace.type == "histogram2dcontour"]
     assert [(trace.xaxis, trace.line.color) for trace in lines] == [("x", "#FAFAFA"), ("x2", "#FAFAFA")]
     plain = charts.sentence_maps(panels, points(30), "intent")
@@ -500,7 +550,7 @@ def test_picture_files_hold_every_point_and_repeat_exactly() -> None:
     )
     assert drawn == 2 * 40
     texts = {"".join(text.itertext()) for text in root.iter(f"{space}text")}
-    assert {"Base", "Specialised", "intent 000", "German"} <= texts
+    assert {"Base", "Specialised", "intent 000 (20)", "German"} <= texts
     png = maps_file(panels, frame, "language", frozenset(), file_format="png")
     assert png.startswith(b"\x89PNG\r\n\x1a\n")
 
@@ -559,7 +609,7 @@ def test_a_comparison_is_drawn_by_one_call_a_chart() -> None:
     for trace in charts.changes(compared).data:
         assert list(trace.x) == counts[trace.name].tolist()
     gains = charts.gains(compared)
-    assert gains.layout.xaxis.title.text.startswith("right intents of 100, A → &lt;script")
+    assert gains.layout.xaxis.title.text.startswith("similar sentences of 100, A → &lt;script")
     drawn = {x for trace in gains.data for x in trace.x}
     assert drawn == set(compared.gains["difference"])
     cosines = compared.similarity([3, 1, 2])[HOSTILE].to_numpy()

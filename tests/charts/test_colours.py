@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from emu_core.charts.style import GREY, PALETTE
+from emu_core.charts.style import DARK, GREY, LIGHT, PALETTE, TOLD_APART, Theme
 
 # Machado, Oliveira and Fernandes 2009: what a reader without cones of one kind sees, in linear RGB.
 VISIONS = {
@@ -29,6 +29,13 @@ XYZ = np.array(
 )
 D65 = np.array([0.95047, 1.0, 1.08883])
 THEME = Path(__file__).parents[2] / "app/emu_app/shell/.streamlit/config.toml"
+EIGHTS = [
+    theme.palette[first : first + TOLD_APART]
+    for theme in (LIGHT, DARK)
+    for first in range(0, len(theme.palette), TOLD_APART)
+]
+FIRST = (PALETTE, EIGHTS[0], EIGHTS[3])  # what most sets need
+LATER_APART = 6
 Lab = tuple[float, float, float]
 
 
@@ -94,16 +101,32 @@ def test_without_red_or_green_cones_these_are_alike() -> None:
 
 
 @pytest.mark.parametrize("vision", VISIONS)
-def test_every_two_colours_are_told_apart_and_from_the_grey_of_the_rest(vision: str) -> None:
-    seen = {colour: lab(colour, vision) for colour in (*PALETTE, GREY)}
+@pytest.mark.parametrize("colours", [PALETTE, *EIGHTS], ids=str)
+def test_every_two_of_eight_colours_are_told_apart_and_from_the_grey_of_the_rest(
+    colours: tuple[str, ...], vision: str
+) -> None:
+    seen = {colour: lab(colour, vision) for colour in (*colours, GREY)}
     assert len(seen) == 9
     distances = {pair: ciede2000(seen[pair[0]], seen[pair[1]]) for pair in itertools.combinations(seen, 2)}
-    assert min(distances.values()) > 12, min(distances.items(), key=lambda item: item[1])
+    least = 12 if colours in FIRST else LATER_APART
+    assert min(distances.values()) > least, min(distances.items(), key=lambda item: item[1])
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK])
+def test_no_two_colours_of_a_theme_are_alike(theme: Theme) -> None:
+    seen = [lab(colour, "normal") for colour in theme.palette]
+    assert min(itertools.starmap(ciede2000, itertools.combinations(seen, 2))) > 8
+
+
+def contrast(colour: str, page: str) -> float:
+    low, high = sorted(float(XYZ[1] @ linear(each)) for each in (colour, page))
+    return (high + 0.05) / (low + 0.05)
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_every_colour_stands_out_from_the_page(theme: str) -> None:
     page = tomllib.loads(THEME.read_text("utf-8"))["theme"][theme]["backgroundColor"]
     for colour in (*PALETTE, GREY):
-        low, high = sorted(float(XYZ[1] @ linear(each)) for each in (colour, page))
-        assert (high + 0.05) / (low + 0.05) > 2, colour
+        assert contrast(colour, page) > 2, colour
+    for colour in (DARK if theme == "dark" else LIGHT).palette:
+        assert contrast(colour, page) > 3, colour

@@ -17,6 +17,7 @@ from emu_core.api.train import plan_training
 from emu_core.cli import READER_GONE, main
 from emu_core.encoders import registry
 from emu_core.errors import DataError, EncoderError, RunError
+from emu_core.reports.verdict import run_verdict
 from emu_core.runs.run import Run, RunState, create_run
 from tests.support.fake_runs import until
 from tests.support.processes import command, started
@@ -34,6 +35,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("buffered", [True, False])
 @pytest.mark.parametrize("arguments", [["--help"], ["encoders"]])
 def test_a_reader_that_ends_first_is_no_error(arguments: list[str], buffered: bool) -> None:
@@ -59,6 +61,7 @@ def test_another_broken_pipe_is_an_error(monkeypatch: pytest.MonkeyPatch) -> Non
         main(["encoders"])
 
 
+@pytest.mark.slow
 def test_train_prints_one_json_object(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = folder / "runs" / "json"
     assert main(["train", str(folder / "small.csv"), "--out", str(out), *TRAIN, "--json"]) == 0
@@ -69,43 +72,49 @@ def test_train_prints_one_json_object(folder: Path, capsys: pytest.CaptureFixtur
     assert "training" in printed.err and "finished" in printed.err
 
 
-def test_train_prints_the_table_the_guard_and_the_leakage(
+@pytest.mark.slow
+def test_train_prints_the_verdict_and_with_full_every_figure(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["train", str(folder), "--out", str(folder / "runs" / "table"), *TRAIN]) == 0
-    metrics, printed = Run(folder / "runs" / "table").metrics(), capsys.readouterr().out
-    lines = printed.splitlines()
+    out = folder / "runs" / "table"
+    assert main(["train", str(folder), "--out", str(out), *TRAIN]) == 0
+    metrics, printed = Run(out).metrics(), capsys.readouterr().out
+    assert len(printed.splitlines()) <= 25 and f"emu predict FILE --run {out}" in printed
+    assert run_verdict(metrics).sentence in " ".join(printed.split())
+    assert "ja-en" not in printed
+    assert main(["resume", str(out), "--full"]) == 0
+    lines = capsys.readouterr().out.splitlines()
     row = next(line for line in lines if line.startswith("ja-en")).split()
     change = metrics.specialised["ja-en"] - metrics.base["ja-en"]
-    assert row[1:4] == [
+    assert row[1:6] == [
         f"{metrics.base['ja-en']:.1f}",
+        "%",
         f"{metrics.specialised['ja-en']:.1f}",
+        "%",
         f"{change:+.1f}",
     ]
-    guarded = metrics.guard["ja"]
-    row = next(line for line in lines if line.startswith("ja  "))
-    assert row.split()[:2] == ["ja", f"{guarded.difference:+.1f}"]
-    assert row.endswith(f"  {guarded.verdict}")
-    assert ("No language is seen to lose." in printed) == all(
-        change.difference >= 0 for change in metrics.guard.values()
-    )
+    found = metrics.similar_sentences.by_language["ja"]
+    section = lines[lines.index("Similar sentences") :]
+    row = next(line for line in section if line.startswith("Japanese  "))
+    assert f"{found.difference:+.1f}" in row and row.endswith(found.verdict)
     probe = next(line for line in lines if line.startswith("a linear probe"))
     both = metrics.leakage.base, metrics.leakage.specialised
     assert probe.split()[-3:] == [f"{leakage.probe:.1f}" for leakage in both] + ["33.3"]
 
 
-def test_evaluate_guards_a_run_and_nothing_else(
+@pytest.mark.slow
+def test_evaluate_compares_a_run_with_its_base(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run, data = folder / "runs" / "small", str(folder / "small.csv")
     asked = ["evaluate", data, "--split", "test", "--device", "cpu"]
     assert main([*asked, "--json"]) == 0
-    assert "guard" not in json.loads(capsys.readouterr().out)
+    assert "changes" not in json.loads(capsys.readouterr().out)
     assert main([*asked, "--run", str(run), "--pool", data, "--json"]) == 0
     result = json.loads(capsys.readouterr().out)
     assert main([*asked, "--pool", data, "--json"]) == 0
     base = json.loads(capsys.readouterr().out)
-    for language, change in result["guard"].items():
+    for language, change in result["changes"].items():
         gained = result["by_language"][language] - base["by_language"][language]
         assert change["difference"] == pytest.approx(gained)
     # A run whose base is gone is measured all the same, and says what it could not do.
@@ -115,11 +124,12 @@ def test_evaluate_guards_a_run_and_nothing_else(
         Run(tmp_path / "r").write("config.json", config | {"encoder": encoder})
         assert main([*asked, "--run", str(tmp_path / "r"), "--json"]) == 0
         measured = json.loads(capsys.readouterr().out)
-        assert measured["guard"] is None and reason in measured["guard_note"]
+        assert measured["changes"] is None and reason in measured["changes_note"]
     assert main([*asked, "--run", str(tmp_path / "r")]) == 0
-    assert "Not guarded: " in capsys.readouterr().out
+    assert "Not compared with the base encoder: " in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_evaluate_leaves_out_what_the_run_was_trained_on(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -156,6 +166,7 @@ def test_evaluate_leaves_out_what_the_run_was_trained_on(
     assert (base["counts"]["en-de"], base["left_out"], base["notes"]) == (108, 0, [])
 
 
+@pytest.mark.slow
 def test_evaluate_warns_where_all_was_trained_on(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -197,6 +208,7 @@ def test_evaluate_has_the_contract(folder: Path, capsys: pytest.CaptureFixture[s
     assert low <= result["accuracy"]["en-de"] <= high
 
 
+@pytest.mark.slow
 def test_evaluate_against_a_pool(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     queries, pool = tmp_path / "queries.de.csv", tmp_path / "pool.en.csv"
     small_set(("de",)).frame[["text", "intent"]].to_csv(queries, index=False)
@@ -370,6 +382,7 @@ def test_the_threads_are_set_before_torch() -> None:
     assert said.stdout.strip() == "PASSIVE"
 
 
+@pytest.mark.slow
 def test_intents_are_merged_and_findings_are_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     frame = small_set(("en", "de")).frame
     data, pool, run = tmp_path / "data.csv", tmp_path / "pool.csv", str(tmp_path / "run")
@@ -394,6 +407,7 @@ def test_intents_are_merged_and_findings_are_said(tmp_path: Path, capsys: pytest
     assert "data: Intents merged by language: 6 instead of 12." in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_rows_of_none_of_the_intents_are_no_queries_and_no_answers(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -16,6 +16,7 @@ from emu_core.data.sets import LabelledSet
 from emu_core.encoders.registry import load_encoder
 from emu_core.errors import DataError, RunError
 from emu_core.evaluation.leave_one_out import leave_one_out
+from emu_core.reports.verdict import run_verdict
 from emu_core.runs.run import Run
 from tests.support.raises import raises
 from tests.support.small import small_set
@@ -75,6 +76,7 @@ class Tags(HTMLParser):
             self.text.append(data)
 
 
+@pytest.mark.slow
 def test_a_run_is_compared_with_its_base(
     runs: list[Run], file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -85,8 +87,11 @@ def test_a_run_is_compared_with_its_base(
     for name, side in (("base", "base"), ("specialised", "other")):
         assert {row["pair"]: row[side] for row in facts["accuracy"]} == pytest.approx(getattr(metrics, name))
     for gain in facts["gains"]:
-        assert gain["difference"] == pytest.approx(metrics.guard[gain["language"]].difference)
-    assert [gain["language"] for gain in facts["gains"]] == list(metrics.guard)
+        measured = metrics.similar_sentences.by_language[gain["language"]]
+        assert gain["difference"] == pytest.approx(measured.difference)
+    assert [gain["language"] for gain in facts["gains"]] == list(metrics.similar_sentences.by_language)
+    told = run_verdict(metrics).to_json()
+    assert facts["verdict"] == json.loads(json.dumps(told))
     assert facts["forgetting"] is None
 
 
@@ -104,9 +109,12 @@ def test_two_runs_are_compared_as_tables(
         "en",
     ]
     assert main([*asked, "--device", "cpu"]) == 0
+    brief = capsys.readouterr().out
+    assert len(brief.splitlines()) <= 40 and "language pair" not in brief.partition("mean of")[0]
+    assert main([*asked, "--device", "cpu", "--full"]) == 0
     printed = capsys.readouterr().out
     assert printed.startswith("second compared with first, on ")
-    assert re.search(r"^direction +queries +first % +95 % +second %", printed, re.MULTILINE)
+    assert re.search(r"^language pair +sentences +first % +95 % +second %", printed, re.MULTILINE)
     frame = pd.read_csv(file)
     part = frame[(frame["split"] == "test") & (frame["language"] == "en")]
     columns = [part[column].astype(str).tolist() for column in ("intent", "language", "id")]
@@ -114,10 +122,13 @@ def test_two_runs_are_compared_as_tables(
         leave_one_out(load_encoder(f"run:{run.folder}").encode(part["text"].tolist()), *columns).mean
         for run in runs
     )
-    line = next(line for line in printed.splitlines() if line.startswith("1 direction "))
-    assert line.split()[2:] == [f"{first:.1f}", f"{second:.1f}", f"{second - first:+.1f}"]
+    section = printed.partition("\nSimilar sentences\n")[2]
+    line = next(line for line in section.splitlines() if line.startswith("English"))
+    counts = [f"{round(mean * len(part) / 100)}" for mean in (first, second)]
+    assert [line.split()[2], line.split()[5]] == counts
 
 
+@pytest.mark.slow
 def test_the_page_holds_everything_and_fetches_nothing(runs: list[Run], file: Path, tmp_path: Path) -> None:
     forgetting = {
         "base": 0.7,
@@ -142,18 +153,26 @@ def test_the_page_holds_everything_and_fetches_nothing(runs: list[Run], file: Pa
     policy = next(attrs for tag, attrs in tags.tags if attrs.get("http-equiv") == "Content-Security-Policy")
     assert "default-src 'none'" in str(policy["content"]) and "http" not in str(policy["content"])
     assert "<script>alert" not in content and "<b>pool" not in content
-    headings = ("Accuracy", "Gains by language", "Sentence triples", "Changed neighbours", "Forgetting")
+    headings = (
+        "Right intents",
+        "Similar sentences",
+        "Similar sentences by language pair",
+        "Sentence triples",
+        "Changed neighbours",
+        "Forgetting",
+    )
     assert all(f"<h2>{heading}</h2>" in content for heading in headings)
     drawn = [
         attrs for tag, attrs in tags.tags if tag == "div" and "plotly-graph-div" in (attrs.get("class") or "")
     ]
     assert len(drawn) >= 6
     words = " ".join(tags.text)
-    assert "first compared with use" in words and "Fell too far: STS de." in words
+    assert "first compared with use" in words and "STS de fell too far." in words
     for row in compare(str(file), runs[0], device="cpu").accuracy.to_dict("records"):
         assert f"<td>{row['pair']}</td>" in content and f"<td>{row['other']:.1f}</td>" in content
 
 
+@pytest.mark.slow
 def test_a_page_that_cannot_be_written_leaves_nothing(
     runs: list[Run], file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -205,13 +224,65 @@ def test_a_large_set_is_measured_on_a_sample(data: LabelledSet, monkeypatch: pyt
     assert notes[0].startswith("Measured on 12 of ")
 
 
+def test_any_number_of_runs_and_encoders_is_compared(file: Path, runs: list[Run], data: LabelledSet) -> None:
+    asked = {"languages": ["en"], "split": "train", "device": "cpu"}
+    compared = compare(str(file), *runs, "use", **asked)
+    assert compared.names == ("first", "second", "use")
+    frame = data.select(languages=["en"], splits=["train"]).frame
+    columns = [frame[column].astype(str).tolist() for column in ("intent", "language", "id")]
+    expected = [
+        leave_one_out(load_encoder(spec).encode(frame["text"].tolist()), *columns).mean
+        for spec in (*(f"run:{run.folder}" for run in runs), "use")
+    ]
+    assert compared.means["accuracy"].tolist() == pytest.approx(expected)
+    assert [any("was trained on these" in note for note in encoder.notes) for encoder in compared.encoders] == [
+        True, True, False,
+    ]  # fmt: skip
+    assert compared.between(runs[1], "use").names == ("second", "use")
+    assert compared.between("use", "first").run is not None  # its base encoder, as when it is compared alone
+    measured = compared.table.rows
+    assert [row[0] for row in measured] == ["first", "second", "use"]
+    referred = compare(str(file), *runs, encoder="use", **asked)
+    assert referred.names == ("use", "first", "second")
+
+
+def test_the_command_compares_any_number_of_runs(
+    file: Path, runs: list[Run], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    named = [word for run in runs for word in ("--run", str(run.folder))]
+    asked = ["compare", str(file), *named, "--encoder", "use", "--device", "cpu"]
+    assert main(asked) == 0
+    printed = capsys.readouterr().out
+    compared = compare(str(file), *runs, encoder="use", device="cpu")
+    assert printed.startswith("2 encoders compared with use, on ") and len(printed.splitlines()) <= 40
+    for measure in ("Right intents: ", "Similar sentences: "):
+        assert measure in printed
+    for row in compared.table.rows:
+        assert all(cell in printed for cell in row)
+    # A run's own right intents are those of its verdict.
+    of_run = runs[0].metrics().right_intents
+    assert compared.between("use", runs[0]).intents.overall.specialised == of_run.overall.specialised
+    assert main([*asked, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["encoders"] == ["use", "first", "second"]
+    assert [pair["other"] for pair in told["comparisons"]] == ["first", "second"]
+    assert main([*asked, "--html", str(tmp_path / "page.html")]) == 2
+    assert "--html draws two encoders" in capsys.readouterr().err
+
+
+def test_an_encoder_that_is_a_run_says_what_it_was_trained_on(file: Path, runs: list[Run]) -> None:
+    named = compare(str(file), encoder=["use", f"run:{runs[0].folder}"], split="train", device="cpu")
+    (note,) = named.notes
+    assert note.startswith("The run first was trained on these sentences")
+
+
 def test_what_cannot_be_compared_is_said(file: Path, runs: list[Run], tmp_path: Path) -> None:
     folder = str(runs[0].folder)
     for arguments, words in (
         ({}, "0 encoders"),
         ({"encoder": "use"}, "1 encoder "),
         ({"run": folder, "other": folder}, f"run:{folder} "),
-        ({"run": folder, "encoder": ["use", "e5-small"]}, "3 encoders"),
+        ({"run": folder, "encoder": ["use", "e5-small", "use"]}, "use "),
     ):
         with raises(DataError, fix=None, match=words):
             compare(str(file), device="cpu", **arguments)

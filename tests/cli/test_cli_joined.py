@@ -46,6 +46,7 @@ def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
     return json.loads(capsys.readouterr().out)
 
 
+@pytest.mark.slow
 def test_a_named_setting_holds_for_all_parts_and_the_others_are_their_own(trained: Run, spec: str) -> None:
     config = trained.plan()
     assert config.encoder == spec and config.hyperparameters == {}
@@ -54,6 +55,7 @@ def test_a_named_setting_holds_for_all_parts_and_the_others_are_their_own(traine
     assert (use["learning_rate"], hf["learning_rate"]) == (3e-4, 1e-4)
 
 
+@pytest.mark.slow
 def test_the_paper_s_preset_is_the_same_for_all_parts(spec: str, file: str, folder: Path) -> None:
     out = folder / "paper"
     arguments = ["train", file, "--method", "emu", "--encoder", spec, "--preset", "paper", "--epochs", "1"]
@@ -69,15 +71,16 @@ def test_the_help_names_the_defaults_of_each_part(spec: str, capsys: pytest.Capt
     assert "Default: 5 or 4 (preset paper: 2)" in text and "Default: 16;" in text
 
 
-def test_evaluate_measures_the_run_with_its_guard_and_leaves_out_what_it_was_trained_on(
+def test_evaluate_measures_how_the_run_changed_and_leaves_out_what_it_was_trained_on(
     trained: Run, file: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = printed(capsys, "evaluate", file, "--run", str(trained.folder))
-    assert out["guard"]["en"]["queries"] == 36 and out["left_out"] > 0
+    assert out["changes"]["en"]["queries"] == 36 and out["left_out"] > 0
     assert out["accuracy"] == pytest.approx(trained.metrics().specialised)
 
 
-def test_evaluate_takes_joined_runs_and_guards_them_by_their_joined_bases(
+@pytest.mark.slow
+def test_evaluate_takes_joined_runs_and_measures_them_against_their_joined_bases(
     trained: Run, spec: str, file: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     tiny = spec.partition("+")[2]
@@ -87,9 +90,10 @@ def test_evaluate_takes_joined_runs_and_guards_them_by_their_joined_bases(
     out = printed(capsys, "evaluate", file, "--encoder", both)
     assert out["encoder"] == both and out["counts"]["en-en"] == 36
     assert any("that the runs both, alone were trained on" in note for note in out["notes"])
-    assert set(out["guard"]) == {"en", "de", "ja"}
+    assert set(out["changes"]) == {"en", "de", "ja"}
 
 
+@pytest.mark.slow
 def test_compare_predict_and_forgetting_take_the_spec(
     trained: Run, spec: str, file: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -103,6 +107,7 @@ def test_compare_predict_and_forgetting_take_the_spec(
     assert found["translations"]
 
 
+@pytest.mark.slow
 def test_suggestions_are_made_with_a_joined_encoder(spec: str, file: str, folder: Path) -> None:
     from emu_core import suggest_labels
 

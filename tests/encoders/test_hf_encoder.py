@@ -1,7 +1,9 @@
 """A transformer from a folder or the cache is what sentence-transformers makes of it, and runs no code of its own."""
 
 import json
+import re
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +11,25 @@ import huggingface_hub
 import numpy as np
 import pytest
 import torch
+from peft import LoraConfig, get_peft_model
+from safetensors.torch import load_file, save_file
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.base.modules import Dense, Normalize, Transformer
 from sentence_transformers.sentence_transformer.modules import BoW, Pooling
 from torch import Tensor
-from transformers import BertModel
+from transformers import (
+    AlbertConfig,
+    AlbertForMaskedLM,
+    BertConfig,
+    BertForMaskedLM,
+    BertModel,
+    DistilBertConfig,
+    DistilBertForMaskedLM,
+    T5Config,
+    T5Model,
+    XLMRobertaConfig,
+    XLMRobertaForMaskedLM,
+)
 
 from emu_core.encoders.base import Encoder
 from emu_core.encoders.registry import available_encoders, load_encoder
@@ -183,6 +199,153 @@ def test_a_folder_that_is_not_whole_is_one_sentence(lost: str, plain: Path, tmp_
         load_encoder(f"hf:{tmp_path}")
     assert str(tmp_path) in str(raised.value)
     assert "\n" not in str(raised.value)
+
+
+Weights = dict[str, Tensor]
+FIRST = "encoder.layer.0."
+
+
+def without(start: str) -> Callable[[Weights], Weights]:
+    return lambda weights: {name: weight for name, weight in weights.items() if not name.startswith(start)}
+
+
+def renamed(pattern: str, by: str) -> Callable[[Weights], Weights]:
+    return lambda weights: {re.sub(pattern, by, name): weight for name, weight in weights.items()}
+
+
+def widened(weights: Weights) -> Weights:
+    name = f"{FIRST}output.dense.bias"
+    return {**weights, name: torch.cat([weights[name]] * 2)}
+
+
+UNFITTING = {
+    "a prefix": renamed("^", "module."),
+    "a prefix of sentence-transformers": renamed("^", "0.auto_model."),
+    "a prefix of some": renamed("^encoder", "text.encoder"),
+    "no layer": without(FIRST),
+    "no last layer": without("encoder.layer.1."),
+    "no embeddings": without("embeddings.word"),
+    "no bias": without(f"{FIRST}output.dense.bias"),
+    "no norm": without("embeddings.LayerNorm"),
+    "other names": renamed("query|value", "qkv"),
+    "nothing": lambda weights: {"x": torch.zeros(1)},
+    "another size": widened,
+}
+
+
+@pytest.mark.parametrize("kind", UNFITTING)
+@pytest.mark.parametrize("layout", ["transformers", "sentence-transformers"])
+def test_weights_that_do_not_fit_are_refused(kind: str, layout: str, plain: Path, tmp_path: Path) -> None:
+    """Transformers draws the missing ones at random, so that two loads differ."""
+    if layout == "transformers":
+        shutil.copytree(plain, tmp_path, dirs_exist_ok=True)
+    else:
+        folder_of([Transformer(str(plain)), Pooling(16, "cls"), Dense(16, 7)], tmp_path)
+    rewrite(tmp_path / "model.safetensors", UNFITTING[kind])
+    with pytest.raises(EncoderError) as raised:
+        load_encoder(f"hf:{tmp_path}")
+    assert str(tmp_path) in str(raised.value) and "\n" not in str(raised.value)
+
+
+def rewrite(file: Path, change: Callable[[Weights], Weights]) -> None:
+    save_file(change(load_file(file)), file, {"format": "pt"})
+
+
+def test_the_folder_can_not_allow_weights_of_another_size(plain: Path, tmp_path: Path) -> None:
+    folder_of([Transformer(str(plain)), Pooling(16, "cls")], tmp_path)
+    rewrite(tmp_path / "model.safetensors", widened)
+    config = json.loads((tmp_path / "sentence_bert_config.json").read_text("utf-8"))
+    config["model_kwargs"] = {"ignore_mismatched_sizes": True}
+    (tmp_path / "sentence_bert_config.json").write_text(json.dumps(config), "utf-8")
+    with pytest.raises(EncoderError):
+        load_encoder(f"hf:{tmp_path}")
+
+
+@pytest.mark.parametrize("lost", ["linear.weight", "linear.bias"])
+def test_a_dense_module_without_its_weights_is_refused(lost: str, plain: Path, tmp_path: Path) -> None:
+    folder_of([Transformer(str(plain)), Pooling(16, "cls"), Dense(16, 7)], tmp_path)
+    rewrite(tmp_path / "2_Dense" / "model.safetensors", without(lost))
+    with pytest.raises(EncoderError):
+        load_encoder(f"hf:{tmp_path}")
+
+
+def test_a_missing_layer_in_several_files_is_refused(plain: Path, tmp_path: Path) -> None:
+    shutil.copytree(plain, tmp_path, dirs_exist_ok=True)
+    weights = load_file(tmp_path / "model.safetensors")
+    (tmp_path / "model.safetensors").unlink()
+    parts = {
+        "model-1.safetensors": without("encoder")(weights),
+        "model-2.safetensors": {
+            name: weight for name, weight in weights.items() if name.startswith("encoder.layer.0")
+        },
+    }
+    for name, part in parts.items():
+        save_file(part, tmp_path / name, {"format": "pt"})
+    places = {weight: name for name, part in parts.items() for weight in part}
+    index = {"metadata": {}, "weight_map": places}
+    (tmp_path / "model.safetensors.index.json").write_text(json.dumps(index), "utf-8")
+    with pytest.raises(EncoderError):
+        load_encoder(f"hf:{tmp_path}")
+
+
+def test_an_adapter_needs_its_weights_and_those_of_the_model_under_it(plain: Path, tmp_path: Path) -> None:
+    base, adapter = tmp_path / "base", tmp_path / "adapter"
+    shutil.copytree(plain, base)
+    config = LoraConfig(r=2, target_modules=["query"], init_lora_weights=False)
+    get_peft_model(BertModel.from_pretrained(base), config).save_pretrained(adapter)
+    for file in plain.glob("tokenizer*"):
+        shutil.copy(file, adapter)
+    encoder = load_encoder(f"hf:{adapter}")
+    assert np.abs(encoder.encode(TEXTS) - load_encoder(f"hf:{plain}").encode(TEXTS)).max() > 0.01
+    rewrite(base / "model.safetensors", without(f"{FIRST}output"))
+    with pytest.raises(EncoderError):
+        load_encoder(f"hf:{adapter}")
+    shutil.copy(plain / "model.safetensors", base)
+    rewrite(adapter / "adapter_model.safetensors", lambda weights: dict(list(weights.items())[1:]))
+    with pytest.raises(EncoderError):
+        load_encoder(f"hf:{adapter}")
+
+
+def test_only_a_pooler_that_nothing_reads_may_be_missing(plain: Path, tmp_path: Path) -> None:
+    shutil.copytree(plain, tmp_path, dirs_exist_ok=True)
+    rewrite(tmp_path / "model.safetensors", without("pooler"))
+    expected = load_encoder(f"hf:{plain}").encode(TEXTS)
+    for _ in range(2):
+        np.testing.assert_array_equal(load_encoder(f"hf:{tmp_path}").encode(TEXTS), expected)
+
+
+@pytest.mark.parametrize("kind", ["masked language model", "t5", "xlm-roberta", "albert", "distilbert"])
+def test_whole_models_that_are_saved_otherwise_still_open(kind: str, plain: Path, tmp_path: Path) -> None:
+    """A head for another task, a prefix that transformers knows, weights that are stored once for two."""
+    sizes = {"vocab_size": 17, "num_attention_heads": 2, "num_hidden_layers": 2, "hidden_size": 16}
+    sizes |= {"intermediate_size": 32, "max_position_embeddings": 40}
+    model: Any
+    match kind:
+        case "masked language model":
+            model = BertForMaskedLM(BertConfig(**sizes))
+        case "t5":
+            model = T5Model(T5Config(vocab_size=17, d_model=16, d_kv=8, d_ff=32, num_layers=2, num_heads=2))
+        case "xlm-roberta":
+            model = XLMRobertaForMaskedLM(XLMRobertaConfig(**sizes, pad_token_id=1))
+        case "albert":
+            model = AlbertForMaskedLM(AlbertConfig(**sizes, embedding_size=8))
+        case _:
+            names = {"dim": 16, "hidden_dim": 32, "n_layers": 2, "n_heads": 2}
+            model = DistilBertForMaskedLM(DistilBertConfig(vocab_size=17, **names))
+    model.save_pretrained(tmp_path)
+    for file in plain.glob("tokenizer*"):
+        shutil.copy(file, tmp_path)
+    vectors = [load_encoder(f"hf:{tmp_path}").encode(TEXTS) for _ in range(2)]
+    np.testing.assert_array_equal(*vectors)
+
+
+def test_a_cached_model_that_lacks_weights_is_not_said_to_be_absent(plain: Path, hub: Path) -> None:
+    repository = cached(plain, hub, "acme/tiny")
+    (repository / ".no_exist" / COMMIT).mkdir(parents=True)
+    (repository / ".no_exist" / COMMIT / "modules.json").touch()
+    rewrite(repository / "snapshots" / COMMIT / "model.safetensors", without(FIRST))
+    with pytest.raises(EncoderError, match=re.escape(FIRST)):
+        load_encoder("hf:acme/tiny")
 
 
 def test_a_model_that_is_no_transformer_is_refused(tmp_path: Path) -> None:

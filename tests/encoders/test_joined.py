@@ -118,6 +118,7 @@ def test_weights_are_those_of_the_cosines(tiny: str) -> None:
     )
 
 
+@pytest.mark.slow
 def test_vectors_depend_neither_on_the_batch_nor_on_the_way_to_compute_them(joined: JoinedEncoder) -> None:
     vectors = joined.encode(TEXTS)
     np.testing.assert_allclose(joined.encode(TEXTS, batch_tokens=64), vectors, atol=1e-6)
@@ -195,6 +196,7 @@ def damage_config(**changes: Any) -> Callable[[Path], object]:
     return damage
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "damage",
     [
@@ -326,6 +328,7 @@ def test_embed_writes_the_joined_vectors(spec: str, joined: JoinedEncoder, tmp_p
     np.testing.assert_allclose(vectors, joined.encode(table["text"].tolist()), atol=1e-6)
 
 
+@pytest.mark.slow
 def test_joined_runs_know_what_each_was_trained_on(tiny: str, tmp_path: Path) -> None:
     whole = small_set(("en", "de"))
     first_half = whole.frame["intent"].isin(["pool", "gym", "taxi"])

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 import torch
 from laserembeddings import Laser, preprocessing
+from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from emu_core.data.languages import is_known
@@ -81,6 +82,7 @@ def test_the_languages_of_the_paper_are_here() -> None:
     assert set(PAPER) <= set(sentences(1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", sorted(sentences(1)))
 def test_vectors_are_the_packages(language: str, encoder: LaserEncoder, package: Laser) -> None:
     texts = sentences(EACH)[language] + HARD.get(language, [])
@@ -104,6 +106,7 @@ def test_vectors_are_the_packages(language: str, encoder: LaserEncoder, package:
     np.testing.assert_allclose(in_one_batch, expected, rtol=0, atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", sorted(sentences(1)))
 def test_the_language_is_told_from_the_text(language: str, encoder: LaserEncoder, package: Laser) -> None:
     texts = sentences(EACH)[language]
@@ -239,6 +242,7 @@ def saved(published: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Pa
     return folder, vectors, texts
 
 
+@pytest.mark.slow
 def test_saved_and_opened_again_alone_it_is_the_same(
     saved: tuple[Path, FloatArray, list[str]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -292,6 +296,19 @@ def test_a_saved_folder_that_is_not_whole_is_an_encoder_error(
     if content is not None:
         (folder / name).write_bytes(content)
     with pytest.raises(EncoderError, match="train"):
+        LaserEncoder.open(folder)
+
+
+def test_a_saved_folder_without_its_last_layer_is_an_encoder_error(
+    saved: tuple[Path, FloatArray, list[str]], tmp_path: Path
+) -> None:
+    folder = tmp_path / "encoder"
+    shutil.copytree(saved[0], folder)
+    weights = load_file(folder / "model.safetensors")
+    save_file(
+        {name: weight for name, weight in weights.items() if "_l1" not in name}, folder / "model.safetensors"
+    )
+    with pytest.raises(EncoderError):
         LaserEncoder.open(folder)
 
 
@@ -358,6 +375,11 @@ def without_a_weight(file: dict[str, Any]) -> None:
     del file["model"]["lstm.bias_hh_l1"]
 
 
+def without_the_last_layer(file: dict[str, Any]) -> None:
+    for name in [name for name in file["model"] if "_l1" in name]:
+        del file["model"][name]
+
+
 def with_another_layer(file: dict[str, Any]) -> None:
     file["model"]["lstm.bias_ih_l2"] = torch.zeros(4 * HIDDEN)
 
@@ -377,6 +399,7 @@ BROKEN: list[Callable[[dict[str, Any]], object]] = [
     lambda file: file["model"].update({"lstm.bias_hh_l1": torch.zeros(4 * HIDDEN, dtype=torch.int64)}),
     lambda file: file["model"].update({"lstm.bias_hh_l1": "weights"}),
     without_a_weight,
+    without_the_last_layer,
     with_another_layer,
     with_a_view,
 ]
@@ -550,6 +573,7 @@ def test_a_download_that_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch, tmp_
         download()
 
 
+@pytest.mark.slow
 def test_the_real_command_fails_in_words(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The proxy that no one listens at keeps the test off the network."""
     for name in ("https_proxy", "HTTPS_PROXY"):

@@ -53,6 +53,7 @@ def test_short_sentences_are_not_made_into_tokens() -> None:
     assert long_texts(Tokens(512, refused), ["Where is the pool?", "游泳池" * 40]).count == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["use", "plain", "prompt", "short", "e5-small", "run"])
 def test_a_tokenizer_alone_makes_the_tokens_of_its_encoder(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -104,6 +105,7 @@ def test_the_encoder_of_long_chinese_sentences(tmp_path: Path) -> None:
     assert (vectors == vectors[0]).all()
 
 
+@pytest.mark.slow
 def test_a_run_knows_the_languages_of_its_base(tmp_path: Path) -> None:
     run, labelled, _ = small_run(tmp_path / "runs")
     spec = f"run:{run.folder}"
@@ -114,6 +116,7 @@ def test_a_run_knows_the_languages_of_its_base(tmp_path: Path) -> None:
     assert note.startswith("The run small was not trained on Swahili")
 
 
+@pytest.mark.slow
 def test_every_command_names_languages_and_long_sentences(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

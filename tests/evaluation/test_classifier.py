@@ -51,6 +51,7 @@ def test_translations_are_held_out_together() -> None:
     )  # translations of one sentence
 
 
+@pytest.mark.slow
 def test_an_intent_of_one_sentence_leaves_the_choice_of_c_as_it_is() -> None:
     x, labels = crowded()
     chosen = float(logistic_regression(x, labels).C)

@@ -61,6 +61,7 @@ def test_both_directions_all_sizes_and_what_a_draw_is() -> None:
     assert len({r.accuracy for r in results}) > 1
 
 
+@pytest.mark.slow
 def test_more_documents_help() -> None:
     train = {"en": labelled(2000, 1)}
     few, many = classify_across(train, {"de": labelled(400, 2)}, sizes=(5, 2000), draws=8)

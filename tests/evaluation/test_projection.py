@@ -49,6 +49,7 @@ def test_only_directions_count() -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", list(Projection))
 def test_crowds_stay_together_and_a_seed_repeats(method: Projection) -> None:
     vectors = clouds()
@@ -159,6 +160,7 @@ def test_a_map_in_the_making_is_shown_and_can_be_stopped(
     assert not bar_of_another_thread.is_alive()
 
 
+@pytest.mark.slow
 def test_tsne_of_many_points_keeps_crowds_together(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(projection, "MANY", 50)
     points = project(clouds(), Projection.TSNE)

@@ -119,6 +119,7 @@ def noisy(n: int, seed: int) -> LabelledVectors:
     return LabelledVectors(rng.normal(size=(n, 8)), [str(label) for label in rng.integers(0, 2, n)])
 
 
+@pytest.mark.slow
 def test_the_epoch_that_is_best_on_held_out_sentences_is_kept() -> None:
     # On labels without sense the held-out accuracy goes up and down, but that of the best epoch so far only up.
     train = noisy(120, 0)

@@ -13,7 +13,7 @@ from onnxruntime import InferenceSession
 from torch import Tensor
 
 from emu_core import export, load_encoder
-from emu_core.encoders.base import Encoder, FloatArray
+from emu_core.encoders.base import Encoder, FloatArray, pad
 from emu_core.encoders.e5 import E5File, bert, e5_tokenizer, sentence_transformer
 from emu_core.encoders.joined import JoinedEncoder
 from emu_core.encoders.laser.encoder import LaserEncoder
@@ -31,6 +31,7 @@ from emu_core.methods.head.encoder import HeadEncoder
 from emu_core.methods.head.fit import Examples, fit_head
 from emu_core.methods.head.settings import HeadConfig
 from emu_core.reports.export_readme import write_readme
+from emu_core.runs.run import Run, RunState, Status
 from tests.support.exported_readme import readme_vectors
 from tests.support.packed import pack
 from tests.support.raises import raises
@@ -87,7 +88,7 @@ def tiny_bicvm() -> BicvmEncoder:
 
 def write(encoder: Encoder, folder: Path) -> Path:
     folder.mkdir()
-    write_readme(folder, "exported", writers.write_onnx(encoder, folder), "")
+    write_readme(folder, "exported", writers.write_onnx(encoder, folder), "exported")
     return folder
 
 
@@ -126,6 +127,73 @@ def test_use_and_the_head_on_it_twice(tmp_path: Path) -> None:
         ("attention_mask", "tensor(int64)", ["batch", "tokens"]),
         ("sentence_embedding", "tensor(float)", ["batch", 512]),
     ]
+
+
+def weights_of(graph: Path) -> dict[int, int]:
+    """The bytes of a graph's constants, by their type's number in ONNX."""
+    import onnx
+
+    sizes: dict[int, int] = {}
+    for constant in onnx.load(graph).graph.initializer:
+        sizes[constant.data_type] = sizes.get(constant.data_type, 0) + len(constant.raw_data)
+    return sizes
+
+
+def test_a_graph_is_quantised(tmp_path: Path) -> None:
+    """Its vectors are nearly those of float32, and README.md and config.json say how near."""
+    encoder = tiny_transformer()
+    whole, small = (
+        export(encoder_run(encoder, tmp_path), tmp_path / "whole", format="onnx"),
+        tmp_path / "small",
+    )
+    export(tmp_path / "run", small, format="onnx", int8=True)
+    assert {path.name for path in small.iterdir()} == {path.name for path in whole.iterdir()}
+    float32, int8 = 1, 3
+    assert weights_of(whole / "model.onnx").get(int8, 0) == 0
+    sizes = weights_of(small / "model.onnx")
+    assert sizes[int8] > sizes[float32] / 2
+    ids, mask = (tensor.long().numpy() for tensor in pad(encoder.token_ids(TEXTS), encoder.pad_id))
+    session = InferenceSession(small / "model.onnx", providers=["CPUExecutionProvider"])
+    (vectors,), exact = session.run(None, {"input_ids": ids, "attention_mask": mask}), encoder.encode(TEXTS)
+    cosines = (vectors * exact).sum(axis=1) / np.linalg.norm(vectors, axis=1) / np.linalg.norm(exact, axis=1)
+    assert 0.9 < cosines.min() < 0.999999
+    configs = [json.loads((folder / "config.json").read_text("utf-8")) for folder in (whole, small)]
+    assert [config["weights"] for config in configs] == ["float32", "int8"]
+    assert 0.9 <= configs[1]["lowest_cosine_to_torch"] < configs[0]["lowest_cosine_to_torch"]
+    assert "weights are in 8 bits" in (small / "README.md").read_text("utf-8")
+    assert "weights are in 8 bits" not in (whole / "README.md").read_text("utf-8")
+
+
+def encoder_run(encoder: Encoder, folder: Path) -> Run:
+    run = Run(folder / "run")
+    encoder.save(run.encoder_folder)
+    run.write_status(Status(RunState.FINISHED))
+    return run
+
+
+@pytest.mark.slow
+def test_the_graph_of_use_can_be_quantised_by_onnxruntime_itself(tmp_path: Path) -> None:
+    """Without preparing it: all weights, also those of convolutions, are constants."""
+    from onnxruntime.quantization import quantize_dynamic
+
+    out = export("use", tmp_path / "out", format="onnx")
+    quantize_dynamic(out / "model.onnx", tmp_path / "small.onnx")
+    assert (tmp_path / "small.onnx").stat().st_size < 75_000_000
+
+
+def test_only_a_graph_has_weights_in_8_bits(tmp_path: Path) -> None:
+    with raises(EncoderError, fix=Fix("format", "onnx")):
+        export("use", tmp_path / "out", int8=True)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_quantised_graph_that_is_far_from_its_encoder_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cosines = iter([1.0] * 5 + [0.5] * 5)  # of float32, and then of 8 bits
+    monkeypatch.setattr(writers, "_cosines", lambda encoder, session, ids: np.full(1, next(cosines)))
+    with raises(EncoderError, fix=Fix("int8", False)):
+        writers.write_onnx(tiny_transformer(), tmp_path, int8=True)
 
 
 def test_use_with_trained_piece_embeddings(tmp_path: Path) -> None:

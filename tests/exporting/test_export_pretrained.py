@@ -38,6 +38,7 @@ def dual(**changes: object) -> Encoder:
     return encoder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "encoder",
     [
@@ -50,7 +51,7 @@ def dual(**changes: object) -> Encoder:
     ids=["add", "bigram", "layers", "pre-norm", "words"],
 )
 def test_the_folder_gives_the_encoders_vectors(encoder: Encoder, tmp_path: Path) -> None:
-    write_readme(tmp_path, "exported", write_onnx(encoder, tmp_path), "")
+    write_readme(tmp_path, "exported", write_onnx(encoder, tmp_path), "exported")
     found = readme_vectors(tmp_path, TEXTS, blocked=["torch"])
     np.testing.assert_allclose(found, encoder.encode(TEXTS), rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(found[TEXTS.index("")], encoder.encode([""])[0], rtol=1e-4, atol=1e-5)

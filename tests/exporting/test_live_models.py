@@ -100,6 +100,7 @@ def cosines(left: FloatArray, right: FloatArray) -> FloatArray:
     return (left * right).sum(axis=1) / np.linalg.norm(left, axis=1) / np.linalg.norm(right, axis=1)
 
 
+@pytest.mark.slow
 @every_kind
 def test_a_runs_live_model_has_the_exports_vectors_in_every_precision(kind: str, tmp_path: Path) -> None:
     encoder = KINDS[kind]()
@@ -122,6 +123,7 @@ def test_a_runs_live_model_has_the_exports_vectors_in_every_precision(kind: str,
         assert cosines(tensor.float().numpy(), vectors).min() > 0.99
 
 
+@pytest.mark.slow
 @every_kind
 def test_a_model_is_saved_again_as_it_is(kind: str, tmp_path: Path) -> None:
     model = to_sentence_transformers(KINDS[kind]())
@@ -137,6 +139,7 @@ def test_a_model_is_saved_again_as_it_is(kind: str, tmp_path: Path) -> None:
     assert opened(tmp_path / "again", model_kwargs={"dtype": "bfloat16"}).dtype == torch.bfloat16
 
 
+@pytest.mark.slow
 @every_kind
 def test_a_tokenizer_counts_tokens_and_feeds_the_model(kind: str) -> None:
     model = to_sentence_transformers(KINDS[kind]())
@@ -185,6 +188,7 @@ def test_only_a_finished_run_has_a_live_model(tmp_path: Path) -> None:
         run.to_sentence_transformers()
 
 
+@pytest.mark.slow
 @every_kind
 def test_a_model_goes_to_other_processes(kind: str) -> None:
     """As it does to those of `encode(pool=...)`."""

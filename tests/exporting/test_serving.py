@@ -42,6 +42,7 @@ async def at_once(app: Any, *asked: Sequence[str]) -> list[httpx.Response]:
         return await asyncio.gather(*(client.post("/encode", json=list(texts)) for texts in asked))
 
 
+@pytest.mark.slow
 def test_it_serves_the_vectors_of_the_export(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = export("use", tmp_path / "out", format="onnx")
     (code,) = re.findall(r"```python\n(.*?)```", (folder / "README.md").read_text("utf-8"), re.DOTALL)

@@ -1,6 +1,7 @@
 """A comparison in a notebook: its verdict, figures that hold the tables' numbers, and nobody's text as markup."""
 
 import json
+from html import escape
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,11 @@ from IPython.core.formatters import DisplayFormatter
 
 from emu_core.charts.comparison import MOST_CONFUSED
 from emu_core.errors import DataError, RunError
+from emu_core.evaluation.comparison import Trained
+from emu_core.evaluation.prediction import Predicted, Share
 from emu_core.notebook.comparison import RunComparison
+from emu_core.notebook.comparisons import Compared, RunComparisons
+from emu_core.reports.verdict import comparison_verdict
 from emu_core.runs.run import Run
 from tests.support.raises import raises
 from tests.support.sentences import random_sentences
@@ -38,25 +43,16 @@ FORGETTING = pd.DataFrame(
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    run = Run(tmp_path_factory.mktemp("run"))
-    new = {
-        "base": 50.0,
-        "specialised": 40.0,
-        "difference": -10.0,
-        "low": -15.0,
-        "high": -5.0,
-        "verdict": "loses",
-        "queries": 20,
-        "divisions": 2,
-        "strength": None,
-    }
-    run.write("metrics.json", {"new_intents": new, "warnings": ["the vectors have collapsed"]})
-    return run
+    return Run(tmp_path_factory.mktemp("run"))
 
 
 @pytest.fixture(scope="module")
 def comparison(run: Run) -> RunComparison:
-    return RunComparison(SENTENCES, DATA.vectors, OTHER, ("A", "<i>B"), FORGETTING, ("a note <u>",), run)
+    trained = Trained(12.0, ("the vectors have collapsed",))
+    names = ("A", "<i>B")
+    return RunComparison(
+        SENTENCES, DATA.vectors, OTHER, names, FORGETTING, ("a note <u>",), trained=trained, run=run
+    )
 
 
 def heats(figure: go.Figure) -> list[go.Heatmap]:
@@ -65,32 +61,22 @@ def heats(figure: go.Figure) -> list[go.Heatmap]:
 
 def test_jupyter_shows_the_verdict(comparison: RunComparison) -> None:
     shown, _ = DisplayFormatter().format(comparison)
-    page, mean = shown["text/html"], comparison.means.iloc[0]
-    assert f"<b>{mean['other']:.1f} %</b>" in page and f"from {mean['base']:.1f}" in page
+    page, verdict = shown["text/html"], comparison_verdict(comparison)
+    assert escape(verdict.sentence) in page and f"<b>{verdict.similar.amounts}</b>" in page
     assert "a note &lt;u&gt;" in page and "&lt;i&gt;B compared with A" in page
     for tag in ("<script", "<i>B", "<u>"):
         assert tag not in page
-    for words in ("Fell too far: STS de.", "-10.0 points", "the vectors have collapsed"):
+    for words in ("STS de fell too far.", "the vectors have collapsed"):
         assert words in page
     change = comparison.gains.iloc[0]
     assert f"<td>{change['difference']:+.1f}</td>" in page
-    assert f"mean Acc@1 {mean['base']:.1f} → {mean['other']:.1f} %" in shown["text/plain"]
+    assert verdict.sentence in shown["text/plain"]
     assert len(shown["text/plain"]) < 200  # not the frames of a dataclass
 
 
 def test_too_few_sentences_are_a_sentence_and_no_traceback() -> None:
     one = RunComparison(SENTENCES.iloc[:2], DATA.vectors[:2], OTHER[:2])
     assert "leave-one-out needs two" in repr(one) and "leave-one-out needs two" in one._repr_html_()
-
-
-def test_all_guards_stand_in_one_table(comparison: RunComparison) -> None:
-    table = comparison.guards
-    assert table["guard"].tolist() == [*["language"] * 3, "new intents", *["forgetting"] * 2, "training"]
-    assert table["of"].tolist()[:3] == comparison.gains["language"].tolist()
-    assert table["verdict"].tolist()[3:] == ["loses", "fell", "held", "the vectors have collapsed"]
-    assert table["difference"].tolist()[3:6] == [-10.0, -0.1, 1.0]
-    alone = RunComparison(SENTENCES, DATA.vectors, OTHER)
-    assert set(alone.guards["guard"]) == {"language"}
 
 
 def test_figures_hold_the_tables(comparison: RunComparison) -> None:
@@ -165,6 +151,7 @@ def test_the_map_is_laid_out_once(comparison: RunComparison) -> None:
         comparison.plot.map("mds")
 
 
+@pytest.mark.slow
 def test_what_is_not_there_is_said(comparison: RunComparison, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="there is no triple 999"):
         comparison.plot.triple(999)
@@ -208,3 +195,73 @@ def test_a_map_turns_from_one_encoders_into_the_others(comparison: RunComparison
     assert np.array_equal(comparison.morphed("pca", 30).places, np.stack(list(places.values())))
     page = comparison.morph_page("pca", sentences=30)
     assert "default-src 'none'" in page and HOSTILE not in page and "<i>B" not in page
+
+
+def several(*notes: str) -> RunComparisons:
+    third = DATA.vectors + 2.0 * np.random.default_rng(2).normal(size=(60, 5))
+    encoders = (
+        Compared("use", "use", DATA.vectors),
+        Compared("run:x/<i>B", "<i>B", OTHER, notes=("trained on these",)),
+        Compared("e5-small", "e5-small", third),
+    )
+    return RunComparisons(SENTENCES, encoders, notes)
+
+
+def test_several_encoders_are_compared_with_the_first() -> None:
+    compared = several("a sample")
+    assert len(compared) == 2 and [pair.names for pair in compared] == [("use", "<i>B"), ("use", "e5-small")]
+    (first, second), last = compared, compared.between("<i>B", "e5-small")
+    assert first.notes == ("a sample", "trained on these") and second.notes == ("a sample",)
+    for pair in (first, second, last):
+        alone = RunComparison(SENTENCES, pair.base, pair.other)
+        pd.testing.assert_frame_equal(pair.accuracy, alone.accuracy)
+    for name, of_pair in (("means", "means"), ("by_language", "gains"), ("accuracy", "accuracy")):
+        table, sides = getattr(compared, name), [getattr(pair, of_pair) for pair in (first, second)]
+        of = {encoder: rows.reset_index(drop=True) for encoder, rows in table.groupby("encoder", sort=False)}
+        assert list(of) == ["use", "<i>B", "e5-small"] and not {"base", "other"} & {*table.columns}
+        assert of["use"]["accuracy"].tolist() == sides[0]["base"].tolist()
+        assert of["use"]["difference"].isna().all()
+        for encoder, side in zip(("<i>B", "e5-small"), sides, strict=True):
+            assert of[encoder]["accuracy"].tolist() == side["other"].tolist()
+            assert of[encoder]["difference"].tolist() == side["difference"].tolist()
+    assert {"low", "high", "verdict", "queries"} <= {*compared.by_language.columns}
+    assert {"queries", "pool", "n", "fixed", "p_value", "difference_low"} <= {*compared.accuracy.columns}
+
+
+def test_several_encoders_show_themselves() -> None:
+    compared = several("a note <u>")
+    page, means = compared._repr_html_(), compared.means
+    for row in means.to_dict("records"):
+        assert f"<td>{row['accuracy'] * 60 / 100:.1f}".removesuffix(".0") + " of 60</td>" in page
+    assert "Right intents" not in page and compared.intents.empty  # no run was asked
+    assert "&lt;i&gt;B" in page and "a note &lt;u&gt; trained on these" in page
+    for tag in ("<i>B", "<u>"):
+        assert tag not in page
+    assert repr(compared).startswith(
+        "<3 encoders on 60 sentences: Similar sentences: mean of 5 language pairs with English on a side, use "
+    )
+    few = RunComparisons(
+        SENTENCES.iloc[:2], tuple(Compared(name, name, OTHER[:2]) for name in ("a", "b", "c"))
+    )
+    assert "leave-one-out needs two" in repr(few) and "leave-one-out needs two" in few._repr_html_()
+
+
+def test_of_several_encoders_right_intents_are_compared_too() -> None:
+    languages, groups = tuple(SENTENCES["language"]), np.arange(60)
+    known, none = np.ones(60, dtype=bool), Share(0, 0)
+    right = [np.arange(60) % 10 < share for share in (4, 6, 5)]
+    answers = tuple(Predicted(9, "both", languages, groups, of, known, none, None) for of in right)
+    compared = RunComparisons(SENTENCES, several().encoders, answers=answers)
+    assert compared.table.head[1:3] == ["Right intents: all 3 languages", "change"]
+    assert [row[1] for row in compared.table.rows] == ["24 of 60", "36 of 60", "30 of 60"]
+    shares = compared.intents.groupby("encoder", sort=False)["right"].mean()
+    assert shares.to_dict() == pytest.approx({"use": 40, "<i>B": 60, "e5-small": 50}, abs=2)
+    last = compared.between("<i>B", "e5-small").intents
+    assert last is not None and (last.overall.base, last.overall.specialised) == pytest.approx((60, 50))
+    assert "Right intents: all 3 languages" in compared._repr_html_()
+
+
+@pytest.mark.parametrize("names", [("use", "use"), ("use", "laser"), ("laser", "use")])
+def test_only_two_of_the_encoders_are_compared(names: tuple[str, str]) -> None:
+    with raises(DataError, fix=None):
+        several().between(*names)

@@ -16,12 +16,14 @@ from emu_core.runs.run import Run, RunState, Status
 
 CONFIG = Plan("emu", "small", {}, encoder="use", train_languages=("en",), unlabelled_languages=("zh-tw",))
 DATA = LabelledFacts(name="Our: hotel's #1", labelled=9, intents=2)
+CHANGE = {"base": 30.0, "specialised": 35.04, "difference": 5.0, "low": 1.0, "high": 9.0, "queries": 9}
 MEASURED = {
     "split": "test", "languages": ["en", "zh-tw"],
     "base": {"en-en": 50.0, "en-zh-tw": 40.0, "zh-tw-en": 30.0, "zh-tw-zh-tw": 20.0},
     "specialised": {"en-en": 60.0, "en-zh-tw": 50.0, "zh-tw-en": 40.0, "zh-tw-zh-tw": 30.04},
     "counts": {"en-en": 9, "en-zh-tw": 9, "zh-tw-en": 9, "zh-tw-zh-tw": 9},
     "mean_base": 35.0, "mean_specialised": 45.0, "mean_over": "all directions",
+    "similar_sentences": {"overall": CHANGE, "by_language": {"en": CHANGE | {"specialised": 55.0}, "zh-tw": CHANGE}},
 }  # fmt: skip
 
 
@@ -38,7 +40,7 @@ def test_the_hub_reads_languages_licence_base_and_metrics_by_language() -> None:
     assert values == {"en": 55.0, "zh-tw": 35.0}
     (english, _) = data.eval_results
     assert (english.dataset_name, english.dataset_type) == ("Our: hotel's #1", "our-hotel-s-1")
-    assert "English" in english.metric_name and english.dataset_split == "test"
+    assert english.metric_name == "Similar sentences in English, percent" and english.dataset_split == "test"
 
 
 def test_the_licences_of_joined_encoders_and_a_model_of_the_hub_are_named(tmp_path: Path) -> None:
@@ -53,7 +55,7 @@ def test_the_licences_of_joined_encoders_and_a_model_of_the_hub_are_named(tmp_pa
 
 
 def test_a_run_without_held_out_sentences_has_no_results() -> None:
-    text = model_card("r", CONFIG, DATA, Metrics(note="no rows", guard=None, leakage=None))
+    text = model_card("r", CONFIG, DATA, Metrics(note="no rows", leakage=None))
     assert "model-index" not in text and ModelCard(text).data.language == ["en", "zh"]
 
 

@@ -291,10 +291,14 @@ def test_cancel_is_seen(tmp_path: Path) -> None:
     [
         ("metrics.json", {"mean_base": "high"}),
         ("metrics.json", {"warnings": "one"}),
-        ("metrics.json", {"guard": {"de": {"difference": 1.0}}}),
+        ("metrics.json", {"similar_sentences": {"de": {"difference": 1.0}}}),
         (
             "metrics.json",
-            {"guard": {"de": {"difference": 1, "low": 0, "high": 2, "verdict": 3, "queries": 9.5}}},
+            {
+                "similar_sentences": {
+                    "de": {"difference": 1, "low": 0, "high": 2, "verdict": 3, "queries": 9.5}
+                }
+            },
         ),
         ("metrics.json", {"parts": [1]}),
         ("metrics.json", {"new_intents": {"base": 1.0}}),

@@ -1,5 +1,6 @@
 """The data in a run's folder comes back as it was, whatever stands in it."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -33,7 +34,7 @@ def hostile() -> LabelledSet:
         {
             "id": [f"../{i}" for i in range(len(TEXTS))],
             "text": TEXTS,
-            "intent": ["=cmd", "{}"] * (len(TEXTS) // 2),
+            "intent": ["=cmd", "{x"] * (len(TEXTS) // 2),
             "language": "en",
             "split": ["train", "test"] * (len(TEXTS) // 2),
             "annotated": [f"[x : {text}]" for text in TEXTS],
@@ -45,13 +46,22 @@ def hostile() -> LabelledSet:
 
 @pytest.mark.parametrize("labelled", [hostile(), load_demo()], ids=["hostile", "demo"])
 def test_a_set_comes_back_as_it_was(labelled: LabelledSet, tmp_path: Path) -> None:
-    pool = unlabelled_from(labelled, ["en"])
+    pool, labelled = unlabelled_from(labelled, ["en"]), labelled.described({"=cmd": "öffnen", "../new": ""})
     run = create_run(tmp_path / "r", CONFIG, LabelledData(labelled, pool))
     back = load_data(run.training_folder, labelled.name)
     assert isinstance(back, LabelledData) and back.unlabelled is not None
+    assert back.labelled.descriptions == {"=cmd": "öffnen", "../new": ""}
     assert back.labelled.sha256() == labelled.sha256() == run.data().sha256
     assert back.unlabelled.frame["text"].tolist() == pool.frame["text"].tolist()
     assert {path.name for path in tmp_path.iterdir()} == {"r"}
+
+
+def test_the_size_counts_the_intents_of_what_is_learnt() -> None:
+    frame = hostile().frame.head(4)
+    frame = frame.assign(split="", intent=["x", "y", "x", "z"], language=["en", "en", "de", "de"])
+    data = LabelledData(LabelledSet(frame, "x"))
+    assert data.size(CONFIG) == "2 labelled sentences of 2 intents"
+    assert data.size(replace(CONFIG, train_languages=("en", "de"))) == "4 labelled sentences of 3 intents"
 
 
 def test_a_run_is_queued_whole_or_is_no_run(tmp_path: Path) -> None:
@@ -69,6 +79,7 @@ def test_a_run_is_queued_whole_or_is_no_run(tmp_path: Path) -> None:
         create_run(tmp_path / "whole", CONFIG, LabelledData(hostile()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "changes",
     [

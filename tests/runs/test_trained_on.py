@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from emu_core import train
+from emu_core import configure, train
 from emu_core.api.intent_classifier import IntentClassifier
 from emu_core.data.sets import LabelledSet
 from emu_core.errors import RunError
@@ -31,6 +31,7 @@ def selection(labelled: LabelledSet, **columns: str) -> LabelledSet:
     return LabelledSet(labelled.frame.assign(**columns), "another")
 
 
+@pytest.mark.slow
 def test_its_file_has_a_hash_for_each_sentence_whose_label_was_learnt(trained: Trained) -> None:
     run, labelled = trained
     known = trained_on(f"run:{run.folder}")
@@ -57,6 +58,7 @@ def test_repeats_and_translations_of_sentences_are_known_in_any_set(trained: Tra
     assert not trained_rows("use", labelled)[0].any()
 
 
+@pytest.mark.slow
 def test_a_run_on_a_run_knows_the_sentences_of_both(trained: Trained, tmp_path: Path) -> None:
     run, labelled = trained
     german = labelled.select(languages=["de"])
@@ -74,6 +76,35 @@ def test_a_run_on_a_run_knows_the_sentences_of_both(trained: Trained, tmp_path: 
     assert (
         unknown == "" and rows.tolist() == (trained_languages & (labelled.frame["split"] == "train")).tolist()
     )
+
+
+@pytest.mark.slow
+def test_an_intent_model_on_a_head_has_learnt_what_its_base_has(tmp_path: Path) -> None:
+    """A head moves vectors by labels; without it, they are the base encoder's, which has seen none."""
+    labelled = small_set(("en", "de"))
+    head = train(labelled, out=tmp_path / "head", method="head", device="cpu")
+    learnt = labelled.select(splits=["train"], languages=["en"])
+    assert trained_rows(f"run:{head.folder}", learnt)[0].all()
+    of_head, of_base = (
+        IntentClassifier(spec, device="cpu").fit(learnt) for spec in (f"run:{head.folder}", "use")
+    )
+    assert of_head.facts == of_base.facts and of_head.facts["accuracy"] is not None
+    asked = labelled.select(splits=["test"]).frame["text"].tolist()
+    assert of_head.predict_proba(asked).tolist() == of_base.predict_proba(asked).tolist()
+    # A head on what was fine-tuned has learnt its sentences, and one beside another encoder none.
+    tuned = train(
+        labelled,
+        out=tmp_path / "tuned",
+        method="emu",
+        config=configure("emu", "use", epochs=1),
+        device="cpu",
+    )
+    above = train(
+        labelled, encoder=f"run:{tuned.folder}", method="head", out=tmp_path / "above", device="cpu"
+    )
+    assert IntentClassifier(f"run:{above.folder}", device="cpu").fit(learnt).facts["accuracy"] is None
+    joined = IntentClassifier(f"run:{head.folder}+use", device="cpu").fit(learnt)
+    assert joined.facts["accuracy"] is not None and not any("trained on" in note for note in joined.notes_)
 
 
 def test_where_nothing_is_known_it_is_said(trained: Trained, tmp_path: Path) -> None:

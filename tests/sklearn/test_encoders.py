@@ -65,6 +65,7 @@ def test_a_sentence_is_encoded_once_in_a_process(monkeypatch: pytest.MonkeyPatch
     np.testing.assert_array_equal(again[:3], first)
 
 
+@pytest.mark.slow
 def test_a_frame_comes_out_if_one_is_wanted(specialised: SpecialisedEncoder) -> None:
     for encoder, name in (
         (SentenceEncoder(device="cpu"), "sentenceencoder0"),
@@ -78,6 +79,7 @@ def test_a_frame_comes_out_if_one_is_wanted(specialised: SpecialisedEncoder) -> 
         assert table.index.tolist() == [7, 9]
 
 
+@pytest.mark.slow
 def test_a_specialised_encoder_is_the_one_that_train_makes(
     labelled: pd.DataFrame, specialised: SpecialisedEncoder, tmp_path: Path
 ) -> None:

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,9 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from emu_core.errors import DataError
-from emu_core.evaluation.vector_classifier import NO_INTENT, VectorClassifier
-from emu_core.sklearn import IntentClassifier, SentenceEncoder
+from emu_core.errors import DataError, InputError
+from emu_core.intents.model import NO_INTENT, IntentModel
+from emu_core.sklearn import IntentClassifier, SentenceEncoder, SpecialisedEncoder
 from tests.support.small import small_set
 
 ENCODER = SentenceEncoder(device="cpu")  # which remembers the sentences of all tests
@@ -25,6 +26,7 @@ def labelled() -> pd.DataFrame:
     return small_set(("en",)).select(splits=["train"]).frame
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [str, object, np.int64, bool])
 def test_classes_are_of_the_type_of_the_intents(dtype: Any, labelled: pd.DataFrame) -> None:
     numbers = pd.factorize(labelled["intent"], sort=True)[0]
@@ -36,10 +38,13 @@ def test_classes_are_of_the_type_of_the_intents(dtype: Any, labelled: pd.DataFra
     shares, labels = fitted.predict_proba(ASKED), fitted.predict(ASKED)
     np.testing.assert_allclose(shares.sum(axis=1), 1)
     is_known = np.isin(labels, fitted.classes_)
-    assert is_known[:2].all() and labels.dtype.kind == y.dtype.kind
+    # A truth value can't be -1, which stands for no known intent.
+    kind = "i" if dtype is bool and not is_known.all() else y.dtype.kind
+    assert is_known[:2].all() and labels.dtype.kind == kind
     np.testing.assert_array_equal(fitted.classes_[shares.argmax(axis=1)][is_known], labels[is_known])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("option", "numbers", "expected"),
     [(NO_INTENT, False, NO_INTENT), ("other", False, "other"), (None, False, "pool"), (-1, True, -1)],
@@ -50,6 +55,194 @@ def test_what_is_rejected_is_the_option(
     y = pd.factorize(labelled["intent"])[0] if numbers else labelled["intent"]
     fitted = IntentClassifier(ENCODER, threshold=1, reject_option=option).fit(labelled["text"], y)
     assert fitted.predict(ASKED[:1]).tolist() == fitted.explain(ASKED[:1])["intent"].tolist() == [expected]
+
+
+@pytest.mark.slow
+def test_a_number_of_no_known_intent_can_not_be_an_intent(labelled: pd.DataFrame) -> None:
+    y = pd.factorize(labelled["intent"])[0] - 1
+    with pytest.raises(InputError, match="-1 is an intent, and stands for no known intent, too"):
+        IntentClassifier(ENCODER).fit(labelled["text"], y)
+    fitted = IntentClassifier(ENCODER, threshold=1, reject_option=-2).fit(labelled["text"], y)
+    assert -1 in fitted.classes_ and fitted.predict(ASKED[:1]).tolist() == [-2]
+
+
+@pytest.fixture(scope="module")
+def fitted(labelled: pd.DataFrame) -> IntentClassifier:
+    """A classifier that has a confidence, because some of its answers are wrong."""
+    is_wrong = np.arange(len(labelled)) % 7 == 0
+    intents = np.where(is_wrong, np.roll(labelled["intent"], 20), labelled["intent"])
+    return IntentClassifier(ENCODER).fit(labelled["text"], intents, languages="en")
+
+
+@pytest.mark.parametrize("languages", [(), "de", None])
+def test_a_sentence_has_one_probability(fitted: IntentClassifier, languages: Any) -> None:
+    asked = small_set(("de",)).frame["text"]
+    fitted = copy(fitted).adapt(asked, "de")
+    shares, table = (
+        fitted.predict_proba(asked, languages=languages),
+        fitted.explain(asked, languages=languages),
+    )
+    is_known = (table["intent"] != NO_INTENT).to_numpy()
+    assert is_known.sum() > 20
+    np.testing.assert_allclose(shares.max(axis=1)[is_known], table["confidence"][is_known], rtol=0, atol=1e-9)
+    np.testing.assert_array_equal(fitted.classes_[shares.argmax(axis=1)][is_known], table["intent"][is_known])
+
+
+@pytest.mark.parametrize("empty", [[], (), np.array([], dtype=str), pd.Series([], dtype=str)])
+def test_no_sentences_have_no_answers(empty: Any, fitted: IntentClassifier) -> None:
+    predicted, table = fitted.predict(empty), fitted.explain(empty)
+    assert predicted.shape == (0,) and predicted.dtype == fitted.classes_.dtype
+    assert fitted.predict_proba(empty).shape == (0, len(fitted.classes_))
+    assert [array.shape for array in fitted.kneighbors(empty)] == [(0, 3)] * 2
+    assert len(table) == 0 and table.columns.equals(fitted.explain(ASKED).columns)
+    assert table.attrs["facts"] == fitted.facts and fitted.adapt(empty, "de") is fitted
+    assert ENCODER.transform(empty).shape == (0, 512)
+    for estimator in (IntentClassifier(ENCODER), SpecialisedEncoder(), ENCODER):
+        with pytest.raises(InputError):
+            estimator.fit(empty, empty)
+
+
+def test_a_specialised_encoder_has_no_vectors_of_no_sentences() -> None:
+    specialised = SpecialisedEncoder(device="cpu").fit(ASKED * 2, ["pool", "dog", "maths"] * 2)
+    assert specialised.transform([]).shape == (0, 512)
+
+
+UNKNOWN = ["", None, "und", [], ["", "und", None], ["", float("nan"), pd.NA], np.array(["", "", ""])]
+
+
+@pytest.mark.parametrize("languages", UNKNOWN, ids=str)
+def test_unknown_languages_may_be_written_in_any_way(languages: Any, fitted: IntentClassifier) -> None:
+    expected = fitted.explain(ASKED)
+    pd.testing.assert_frame_equal(fitted.explain(ASKED, languages=languages), expected)
+    assert fitted.predict(ASKED, languages=languages).tolist() == expected["intent"].tolist()
+    shares = fitted.predict_proba(ASKED, languages=languages)
+    np.testing.assert_array_equal(shares, fitted.predict_proba(ASKED))
+    assert fitted.adapt(ASKED, languages) is fitted and fitted.facts["adapted"] == []
+
+
+@pytest.mark.parametrize(
+    "languages", ["klingon", ["en"], ["en", 1, "en"], 5, {"en": 1}, b"en", [["en"]] * 3], ids=str
+)
+def test_what_is_no_language_is_refused_everywhere(languages: Any, fitted: IntentClassifier) -> None:
+    for function in (fitted.predict, fitted.predict_proba, fitted.explain, fitted.adapt):
+        with pytest.raises(InputError):
+            function(ASKED, languages=languages)
+    for estimator in (SpecialisedEncoder(), IntentClassifier(ENCODER)):
+        with pytest.raises(InputError):
+            estimator.fit(ASKED, ["a", "b", "b"], languages=languages)
+
+
+def test_labelled_sentences_of_an_unknown_language_are_not_taken_for_english(labelled: pd.DataFrame) -> None:
+    for languages in ("", "und", None):
+        fitted = IntentClassifier(ENCODER).fit(labelled["text"], labelled["intent"], languages=languages)
+        assert fitted.pool_.languages == ("und",)
+
+
+@pytest.mark.parametrize(
+    "sentences", ["Where is the pool?", b"pool", None, 3, {"a": 1}, [1], [None], [["a"]]], ids=str
+)
+def test_what_is_no_list_of_sentences_is_refused_everywhere(sentences: Any, fitted: IntentClassifier) -> None:
+    functions = (fitted.predict, fitted.predict_proba, fitted.kneighbors, fitted.explain, ENCODER.transform)
+    for function in functions:
+        with pytest.raises(InputError):
+            function(sentences)
+
+
+@pytest.mark.slow
+def test_a_text_without_letters_has_no_intent(labelled: pd.DataFrame) -> None:
+    blank = ["", "  ", "12345", "?!", "🙂"]
+    fitted = IntentClassifier(ENCODER, threshold=-1).fit(labelled["text"], labelled["intent"])
+    assert fitted.predict([*blank, "pool", "プール"]).tolist()[:5] == [NO_INTENT] * 5
+    assert NO_INTENT not in fitted.predict(["pool", "プール"])
+    table = fitted.explain(blank)
+    assert set(table["intent"]) == {NO_INTENT} and table["confidence"].isna().all()
+    always = IntentClassifier(ENCODER, reject_option=None).fit(labelled["text"], labelled["intent"])
+    assert set(always.predict(blank)) <= set(always.classes_)
+
+
+@pytest.mark.slow
+def test_the_order_of_labelled_sentences_does_not_matter(labelled: pd.DataFrame) -> None:
+    is_wrong = np.arange(len(labelled)) % 7 == 0  # so that there is a confidence
+    intents = np.where(is_wrong, np.roll(labelled["intent"], 20), labelled["intent"])
+    order = np.random.default_rng(0).permutation(len(labelled))
+    texts = labelled["text"].to_numpy()
+    first = IntentClassifier(ENCODER, n_neighbors=1).fit(texts, intents)
+    second = IntentClassifier(ENCODER, n_neighbors=1).fit(texts[order], intents[order])
+    asked = small_set(("en", "de")).select(splits=["test"]).frame["text"].tolist()
+    one, other = first.explain(asked), second.explain(asked)
+    assert first.classifier_.has_confidence and one["confidence"].notna().any()
+    pd.testing.assert_frame_equal(one, other, check_exact=True)
+
+
+@pytest.mark.slow
+def test_answers_do_not_depend_on_their_neighbours_unasked(labelled: pd.DataFrame) -> None:
+    fitted = IntentClassifier(ENCODER).fit(labelled["text"], labelled["intent"], languages="en")
+    german = small_set(("de",)).frame["text"].tolist()
+    before = fitted.explain(german, languages="de")
+    alone = pd.concat([fitted.explain([text], languages="de") for text in german[:5]], ignore_index=True)
+    pd.testing.assert_frame_equal(alone, pd.DataFrame(before[:5]), check_frame_type=False, rtol=1e-4)
+    assert fitted.facts["adapted"] == []
+    few = fitted.adapt(german[:20] * 2, "de")  # twice the same twenty
+    assert few is fitted and fitted.facts["adapted"] == []
+    assert fitted.adapt(german, "de").facts["adapted"] == ["de"]
+    # Those of an unknown language are answered as before.
+    again = IntentClassifier(ENCODER).fit(labelled["text"], labelled["intent"], languages="en")
+    pd.testing.assert_frame_equal(fitted.explain(german), again.explain(german))
+
+
+BREAKFAST = "Questions about breakfast and its hours"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", [str, object, np.int64, float])
+def test_a_described_intent_needs_no_sentence(dtype: Any, labelled: pd.DataFrame) -> None:
+    is_text = dtype in (str, object)
+    names = labelled["intent"].to_numpy() if is_text else 1 + pd.factorize(labelled["intent"])[0]
+    y = names.astype(dtype)
+    new = "a long name of an intent" if is_text else 0
+    fitted = IntentClassifier(ENCODER).fit(labelled["text"], y, intents={new: BREAKFAST})
+    assert (
+        fitted.classes_.tolist() == sorted({new, *y.tolist()}) and fitted.classes_.dtype.kind == y.dtype.kind
+    )
+    asked = ["When is breakfast served?", "Wann gibt es Frühstück?"]
+    assert fitted.predict(asked).tolist() == [new, new]
+    shares = fitted.predict_proba([*asked, *labelled["text"]])
+    np.testing.assert_array_equal(fitted.classes_[shares.argmax(axis=1)], np.concatenate([[new, new], y]))
+    assert fitted.facts["names"] == (7 if is_text else 1), "a number says nothing of its sentences"
+
+
+def test_a_description_stands_for_the_name_of_an_intent(labelled: pd.DataFrame) -> None:
+    """Numbers say nothing, and their descriptions do, whether the numbers are texts or not."""
+    numbers, names = pd.factorize(labelled["intent"])
+    few = pd.Series(numbers).groupby(numbers).head(1).index  # one sentence an intent
+    held_out = small_set(("en", "de")).select(splits=["test"]).frame
+    right = {}
+    for key in (None, int, str):
+        intents = {} if key is None else {key(number): name for number, name in enumerate(names)}
+        fitted = IntentClassifier(ENCODER, reject_option=None).fit(
+            labelled["text"][few], numbers[few], intents=intents
+        )
+        assert fitted.classes_.tolist() == list(range(6))
+        right[key] = (names[fitted.predict(held_out["text"])] == held_out["intent"]).mean()
+    assert right[int] == right[str] > right[None] + 0.05
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("intents", "numbers", "message"),
+    [
+        (3, False, "the intents are an int; give a dict"),
+        ({"pool": 3}, False, "the description of 'pool' is an int"),
+        ({NO_INTENT: "anything"}, False, "stands for no known intent"),
+        ({"breakfast": BREAKFAST}, True, "one of these is described that is none: 'breakfast'"),
+    ],
+)
+def test_descriptions_that_are_none_are_refused(
+    intents: Any, numbers: bool, message: str, labelled: pd.DataFrame
+) -> None:
+    y = pd.factorize(labelled["intent"])[0] if numbers else labelled["intent"]
+    with pytest.raises(InputError, match=message):
+        IntentClassifier(ENCODER).fit(labelled["text"], y, intents=intents)
 
 
 def test_neighbours_are_positions_in_what_was_given(labelled: pd.DataFrame) -> None:
@@ -67,9 +260,9 @@ def test_neighbours_are_positions_in_what_was_given(labelled: pd.DataFrame) -> N
 
 def test_a_classifier_of_vectors_is_its_state(labelled: pd.DataFrame) -> None:
     vectors = ENCODER.transform(labelled["text"])
-    fitted = VectorClassifier().fit(vectors, labelled["intent"].tolist(), [""] * len(labelled))
+    fitted = IntentModel().fit(vectors, labelled["intent"].tolist(), [""] * len(labelled))
     facts, arrays = fitted.state()
-    again = VectorClassifier.from_state(json.loads(json.dumps(facts)), arrays)
+    again = IntentModel.from_state(json.loads(json.dumps(facts)), arrays)
     asked = ENCODER.transform(ASKED)
     for first, second in zip(*(vars(each.predict(asked)).values() for each in (fitted, again)), strict=True):
         np.testing.assert_array_equal(first, second)

@@ -16,9 +16,10 @@ from sklearn.pipeline import make_pipeline
 
 from emu_core import files, train
 from emu_core.data.reading import Reading
+from emu_core.encoders import estimators
 from emu_core.encoders.saved import CHECKSUMS, write_checksums
 from emu_core.errors import InputError, RunError
-from emu_core.sklearn import IntentClassifier, SentenceEncoder, SpecialisedEncoder, stored
+from emu_core.sklearn import IntentClassifier, SentenceEncoder, SpecialisedEncoder
 from emu_core.sklearn.stored import ABOUT, ARRAYS, texts_from_array, texts_to_array
 from tests.support.small import small_set
 
@@ -85,6 +86,7 @@ def test_a_classifier_is_the_same_from_its_folder(classifier: IntentClassifier, 
     assert sorted(path.name for path in whole.iterdir()) == sorted((ABOUT, ARRAYS, CHECKSUMS, "transformer"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [str, object, np.int8, float, bool])
 def test_classes_of_every_type_are_the_same(dtype: Any, labelled: pd.DataFrame, tmp_path: Path) -> None:
     numbers = pd.factorize(labelled["intent"], sort=True)[0]
@@ -98,6 +100,7 @@ def test_classes_of_every_type_are_the_same(dtype: Any, labelled: pd.DataFrame, 
     assert_same(fitted, IntentClassifier.load(fitted.save(tmp_path / "saved")))
 
 
+@pytest.mark.slow
 def test_a_specialised_encoder_is_the_same_from_its_folder(
     specialised: SpecialisedEncoder, labelled: pd.DataFrame, tmp_path: Path
 ) -> None:
@@ -111,6 +114,7 @@ def test_a_specialised_encoder_is_the_same_from_its_folder(
     assert_same(fitted, IntentClassifier.load(fitted.save(tmp_path / "classifier")))
 
 
+@pytest.mark.slow
 def test_the_encoder_of_a_run_is_copied(labelled: pd.DataFrame, tmp_path: Path) -> None:
     """So that the run, and the place where the folder was written, may be deleted."""
     run = train(
@@ -132,6 +136,17 @@ def test_the_encoder_of_a_run_is_copied(labelled: pd.DataFrame, tmp_path: Path) 
     assert loaded.predict_file(pd.DataFrame({"text": ASKED}), tmp_path / "out.csv") == len(ASKED)
 
 
+@pytest.mark.slow
+def test_the_classifier_of_a_run_is_the_same_from_its_folder(labelled: pd.DataFrame, tmp_path: Path) -> None:
+    """Its model is fitted on vectors that no head has moved, before and after."""
+    run = train(
+        labelled[["text", "intent"]], out=tmp_path / "hotel", reading=Reading(language="en"), device="cpu"
+    )
+    fitted = IntentClassifier.from_run(run, device="cpu")
+    assert_same(fitted, IntentClassifier.load(fitted.save(tmp_path / "classifier"), device="cpu"))
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("save", "error", "message"),
     [
@@ -258,10 +273,10 @@ def test_a_file_that_was_not_saved_is_refused(folder: Path) -> None:
 def test_large_files_are_not_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for limit in ("MAX_JSON_BYTES", "MAX_ARRAY_BYTES"):
         with monkeypatch.context() as patched:
-            patched.setattr(stored, limit, 10)
+            patched.setattr(estimators, limit, 10)
             with pytest.raises(InputError, match="larger than"):
                 IntentClassifier.load(folder)
-    monkeypatch.setattr(stored, "MAX_FILES", 2)
+    monkeypatch.setattr(estimators, "MAX_FILES", 2)
     with pytest.raises(InputError, match="has 5 files"):
         IntentClassifier.load(folder)
 
@@ -281,9 +296,9 @@ def test_other_classes_and_versions_say_what_opens_them(folder: Path) -> None:
         InputError, match=r"holds the estimator IntentClassifier; open it with IntentClassifier\.load"
     ):
         SentenceEncoder.load(folder)
-    rewritten(folder, lambda about: about.update(format=2, emu_core="7.1"))
+    rewritten(folder, lambda about: about.update(format=3, emu_core="7.1"))
     with pytest.raises(
-        InputError, match=r"emu_core 7\.1 in format 2.*reads format 1: open it with emu_core 7\.1"
+        InputError, match=r"emu_core 7\.1 in format 3.*reads format 2: open it with emu_core 7\.1"
     ):
         IntentClassifier.load(folder)
     with pytest.raises(InputError, match="no estimator in"):
@@ -307,7 +322,7 @@ def test_other_classes_and_versions_say_what_opens_them(folder: Path) -> None:
         lambda about: about["fitted"]["classes"].update(dtype="<U99999", values=["a"] * 9_999),
         lambda about: about["fitted"]["classes"].update(dtype="O8"),
         lambda about: about["fitted"]["classes"].update(values=["a"]),
-        lambda about: about["fitted"]["classifier"].update(votes_=0),
+        lambda about: about["fitted"]["classifier"].update(name_strength_=-1.0),
         lambda about: about["fitted"]["classifier"].update(rule="pickle"),
         lambda about: about["fitted"]["classifier"].update(thresholds={"": "a"}),
         lambda about: about["fitted"]["classifier"].update(thresholds={}),

@@ -34,8 +34,10 @@ class AtOnce:
     def wait(self, key: str, moment_s: float) -> TaskOutcome:
         return self.outcomes.get(key, Pending(key, 0.25))
 
-    def result(self, key: str, asker: str | None = None) -> Pending:
-        return Pending(key, 0.25)
+    def result(self, key: str, asker: str | None = None) -> TaskOutcome:
+        if key not in self.asked:
+            raise KeyError(key)
+        return self.outcomes.get(key, Pending(key, 0.25))
 
     def stop(self, key: str, asker: str) -> None:
         self.stopped.append(key)

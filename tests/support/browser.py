@@ -9,7 +9,8 @@ from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 if TYPE_CHECKING:
     from emu_core.data.sets import LabelledSet
 
-LAB = ("Pretrain", "Translations", "Split", "Evidence", "Encoders", "Glossary")  # pages behind one button
+RESEARCH = ("Pretrain", "Split", "Translations", "Evidence", "Encoders")  # pages behind one button
+GLOSSARY = "What the words mean"  # what the link to the page Glossary says
 PATIENCE_MS = 180_000  # how long a condition may take to come true on a busy machine
 
 
@@ -112,9 +113,9 @@ class LateAnswers:
 
 def go_to(page: Page, name: str) -> None:
     """Press the link to another page of the app and wait until it is drawn."""
-    link = page.get_by_role("link", name=name, exact=True)
-    if name in LAB:
-        page.get_by_role("button", name=re.compile("^Lab")).click()
+    link = page.get_by_role("link", name=GLOSSARY if name == "Glossary" else name, exact=True)
+    if name in RESEARCH:
+        page.get_by_role("button", name=re.compile("^Research")).click()
     link.click()
     page.get_by_role("heading", name=name, level=1, exact=True).wait_for()
     settle(page)
@@ -141,4 +142,4 @@ def pick_all(page: Page, wanted: str) -> None:
         settle(page)
     page.get_by_role("button", name=re.compile("Pick all")).click()
     page.mouse.move(0, 0)  # the button's help, which Streamlit draws beside the page, closes
-    see(page, re.compile("^Right intents of (these|the )"))
+    see(page, re.compile("^Nearest neighbours right, of (these|the )"))

@@ -1,7 +1,11 @@
 """What stands in the pages of docs/ and in CONTRIBUTING.md: their fenced blocks, and ways to hold them to the truth."""
 
+import ast
+import builtins
 import re
+import textwrap
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,13 +45,67 @@ def pages() -> list[Path]:
 
 def blocks(page: Path) -> list[Block]:
     """The page's fenced blocks, in order."""
-    text = page.read_text("utf-8")
+    return _fenced(page.read_text("utf-8"))
+
+
+def _fenced(text: str) -> list[Block]:
     found = []
     for match in _FENCE.finditer(text):
         title = _TITLE.search(match[3])
         line = text.count("\n", 0, match.start()) + 1
         found.append(Block(match[2], title[1] if title else "", match[4], line))
     return found
+
+
+def undefined_names(text: str) -> list[str]:
+    """Return "LINE: NAME" for what the Python on a page reads and no block up to there defines.
+
+    A block whose title is a file's name stands alone. Indented lines are a block if they are Python.
+    """
+    found, known = [], {*dir(builtins), "__file__"}
+    for block in sorted([*_fenced(text), *_indented(text)], key=lambda block: block.line):
+        if block.language != "python":
+            continue
+        bound, read = _names(ast.parse(block.text))
+        around = {*dir(builtins), "__file__"} if block.title.endswith(".py") else known
+        found += [f"{block.line}: {name}" for name in read if name not in bound | around]
+        if around is known:
+            known |= bound
+    return found
+
+
+def _indented(text: str) -> list[Block]:
+    """Return indented Python outside of fences."""
+    outside = _FENCE.sub(lambda match: "\n" * match[0].count("\n"), text)
+    found = []
+    for match in re.finditer(r"(?<=\n\n)(?: {4}.+\n)+", outside):
+        code = textwrap.dedent(match[0])
+        with suppress(SyntaxError):
+            ast.parse(code)
+            found.append(Block("python", "", code, outside.count("\n", 0, match.start()) + 1))
+    return found
+
+
+def _names(tree: ast.AST) -> tuple[set[str], list[str]]:
+    """Return the names that code binds anywhere, and those that it reads."""
+    bound, read = set[str](), dict[str, None]()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Name(name, ast.Load()):
+                read[name] = None
+            case (
+                ast.Name(name)
+                | ast.arg(name)
+                | ast.FunctionDef(name)
+                | ast.AsyncFunctionDef(name)
+                | ast.ClassDef(name)
+            ):
+                bound.add(name)
+            case ast.alias(name, other):
+                bound.add((other or name).partition(".")[0])
+            case ast.ExceptHandler(name=str(name)):
+                bound.add(name)
+    return bound, [*read]
 
 
 def differences(told: str, said: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""A slice of the demo set that trains in a second or two."""
+"""A slice of the demo set that trains in a second or two; to write it to small.csv: python -m tests.support.small."""
 
 from functools import cache
 from pathlib import Path
@@ -25,3 +25,7 @@ def small_file(folder: Path, languages: tuple[str, ...] = ("en", "de", "ja"), te
     path = folder / "small.csv"
     small_set(languages).frame.replace({"split": {"test": test}}).to_csv(path, index=False)
     return path
+
+
+if __name__ == "__main__":
+    small_file(Path.cwd())

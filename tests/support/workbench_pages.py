@@ -26,6 +26,11 @@ def linked() -> AppTest:
     return app
 
 
+def bars(app: AppTest) -> str:
+    """The bars of the first measure, a language each, as HTML."""
+    return next(html.proto.body for html in app.get("html") if "emu-bars" in html.proto.body)
+
+
 def headline(app: AppTest) -> str:
     return " ".join(header.value for header in app.header).replace("\\", "")
 

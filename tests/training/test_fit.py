@@ -228,6 +228,7 @@ def whole(make: Make) -> tuple[CheckpointState, Fitted, list[Record]]:
     return copy_of(trainer.model), done, records
 
 
+@pytest.mark.slow
 def test_stopped_training_goes_on_to_the_same_weights(
     make: Make, whole: tuple[CheckpointState, Fitted, list[Record]], tmp_path: Path
 ) -> None:
@@ -283,6 +284,7 @@ def test_training_ends_when_nothing_gets_better(make_plain: Make) -> None:
     assert records[-1].epoch == earlier + 3
 
 
+@pytest.mark.slow
 def test_the_last_epoch_is_kept_without_a_score(make_plain: Make) -> None:
     trainer, scored_trainer = make_plain(), make_plain()
     trainer.stages = [replace(stage, score=None) for stage in trainer.stages]
@@ -427,6 +429,39 @@ def test_a_damaged_checkpoint_says_how_to_go_on(
         with raises(RunError, fix=None, match=checkpoint.path.name):
             read()
     assert not (tmp_path / "owned").exists()
+
+
+def change_shape(state: CheckpointState) -> None:
+    """A number for a whole weight, which copying would spread over it."""
+    name = next(iter(state["encoder"]))
+    state["encoder"][name] = state["encoder"][name].flatten()[:1]
+
+
+def add_weight(state: CheckpointState) -> None:
+    state["encoder"]["another"] = torch.zeros(1)
+
+
+def lose_weight(state: CheckpointState) -> None:
+    del state["encoder"][next(iter(state["encoder"]))]
+
+
+def shrink_centres(state: CheckpointState) -> None:
+    state["centers"] = state["centers"].flatten()[:1]
+
+
+@pytest.mark.parametrize("change", [change_shape, add_weight, lose_weight, shrink_centres])
+def test_a_checkpoint_of_other_weights_is_damaged(
+    change: Callable[[CheckpointState], None], tmp_path: Path
+) -> None:
+    checkpoint = WrittenAfter(tmp_path / "checkpoint.pt")
+    checkpoint.step = 1
+    with pytest.raises(InterruptedError):
+        trained(emu(), checkpoint, kill_at=2)
+    content = torch.load(checkpoint.path, weights_only=True)
+    change(content["state"]["trainer"])
+    torch.save(content, checkpoint.path)
+    with raises(RunError, fix=None, match=checkpoint.path.name):
+        trained(emu(), Checkpoint(checkpoint.path))
 
 
 def test_checkpoints_wait_longer_where_writing_takes_long(

@@ -483,7 +483,7 @@ class EmuExperiment(Experiment):
 
     def system(self, cell: Cell, folder: Path) -> System:
         """Return the trained system of a cell, which writes its run into the folder."""
-        encoder, device = self.config.encoder, self.config.device
+        encoder, device = self.config.encoder, self.config.encoder_device
         if cell.system in (BASE, TRANSLATION):
             return System(load_encoder(encoder, device=device).encode)
         if cell.system == EVENED:

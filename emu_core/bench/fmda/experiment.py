@@ -250,7 +250,7 @@ class FmdaExperiment(Experiment):
         """Return the embeddings of a system: of the frozen encoder, or of a trained method."""
         config, system = self.config, FmdaSystem(cell.system)
         if system is FmdaSystem.BASE:
-            base = require_transformer(load_encoder(config.encoder, device=config.device))
+            base = require_transformer(load_encoder(config.encoder, device=config.encoder_device))
             # The layers are neither trained nor used: [CLS] and the mean are the frozen encoder's.
             layers = MeaningLanguage(base.state_dim, self.pairs[0])
             return DisentangledEncoder(base, layers).parts, Took(), {}

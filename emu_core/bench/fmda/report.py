@@ -27,7 +27,7 @@ from emu_core.bench.tables import NOT_MEASURED, Table
 from emu_core.data.language_pairs import LanguagePair
 from emu_core.encoders.registry import encoder_kind
 from emu_core.evaluation.arrays import pair_name
-from emu_core.evaluation.guard import language_change
+from emu_core.evaluation.changes import language_change
 from emu_core.methods.fmda.parts import Part
 
 _WORDS = paper_words("fmda")

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import ClassVar, Self
 
 import torch
-from safetensors.torch import load_file
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
@@ -20,7 +19,7 @@ from emu_core.encoders.base import EncoderByLanguage, EncoderInfo, Features, Tok
 from emu_core.encoders.laser.download import CODES, MODEL, VOCABULARY, files_folder, laser_absence
 from emu_core.encoders.laser.text import LaserText
 from emu_core.encoders.onnx_parts import CHECK_TEXTS, OnnxParts
-from emu_core.encoders.saved import WEIGHTS, opening, read_config, write_encoder
+from emu_core.encoders.saved import opening, read_config, read_weights, write_encoder
 from emu_core.errors import EncoderError
 
 DICTIONARY = "dictionary.json"
@@ -80,7 +79,10 @@ def read_checkpoint(path: Path) -> tuple[LaserNetwork, dict[str, int]]:
     try:
         file = torch.load(path, map_location="cpu", weights_only=True)
         dictionary = checked_dictionary(file["dictionary"], len(file["model"]["embed_tokens.weight"]))
-        return LaserNetwork(file["model"], dictionary["<pad>"]), dictionary
+        network = LaserNetwork(file["model"], dictionary["<pad>"])
+        if network.lstm.num_layers != file["params"]["num_layers"]:
+            raise ValueError("fewer layers than it describes")
+        return network, dictionary
     except Exception as error:  # torch's readers raise many kinds of error for an untrusted file
         raise EncoderError(
             f"{path} is damaged or not LASER's published encoder; delete it and run: emu encoders download laser"
@@ -193,7 +195,7 @@ class LaserEncoder(EncoderByLanguage):
             files = {name: (folder / name).read_bytes() for name in (CODES, VOCABULARY, DICTIONARY)}
             if config["sha256"] != _checksums(files):
                 raise ValueError("other files than those that were saved")
-            state = load_file(folder / WEIGHTS)
+            state = read_weights(folder)
             dictionary = checked_dictionary(json.loads(files[DICTIONARY]), len(state["embed_tokens.weight"]))
             text = LaserText(files[CODES], files[VOCABULARY], dictionary)
             return cls(LaserNetwork(state, dictionary["<pad>"]), text)

@@ -1,6 +1,7 @@
 """A model of sentence-transformers as a trainable encoder."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -8,10 +9,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from emu_core.devices import Precision
 from emu_core.encoders.base import Encoder, Features, TokenIds, Tokens
 from emu_core.encoders.onnx_parts import CHECK_TEXTS, OnnxParts
 from emu_core.encoders.saved import opening, read_config, write_encoder
-from emu_core.encoders.transformer.opening import open_model, quietly
+from emu_core.encoders.transformer.bfloat16 import ConvertedWeights, in_bfloat16, is_reduced
+from emu_core.encoders.transformer.opening import ignored_head, open_model, quietly
 from emu_core.encoders.transformer.tokens import DEFAULT_MAX_TOKENS, MAX_LIMIT, TEXTS_AT_ONCE, folder_tokens
 from emu_core.errors import EncoderError, Fix
 
@@ -48,14 +51,18 @@ class TransformerEncoder(Encoder):
 
     The vectors are those of `SentenceTransformer.encode`. The word embeddings are frozen, because training only the
     rows of one language's text separates the languages, and so is a head of the transformer that the pooling ignores.
+
+    Only the transformer computes vectors in bfloat16, if they are wanted so; what follows it is in float32.
     """
 
+    computes_in_bf16 = True
     model_kwargs: ClassVar[dict[str, Any]] = {}
 
     def __init__(self, model: "SentenceTransformer") -> None:
         """Raises EncoderError if the model needs more than token ids."""
         super().__init__()
         self.model = model.eval()
+        self._converted = ConvertedWeights()
         if model.max_seq_length is None or model.max_seq_length > MAX_LIMIT:
             model.max_seq_length = DEFAULT_MAX_TOKENS
         self.max_tokens = model.max_seq_length
@@ -77,6 +84,7 @@ class TransformerEncoder(Encoder):
         if model.transformers_model is not None:
             for weight in self._untrained():
                 weight.requires_grad_(False)
+        self.eval()
 
     @classmethod
     def open(cls, folder: Path) -> Self:
@@ -99,8 +107,12 @@ class TransformerEncoder(Encoder):
         folder.mkdir(parents=True, exist_ok=True)
         with quietly():
             self.model.save_pretrained(str(folder / "model"), create_model_card=False)
-        config = {"encoder": self.spec, "dim": self.dim, "probe": self.encode([PROBE_TEXT])[0].tolist()}
-        write_encoder(folder, config)
+        precision, self._precision = self._precision, Precision.FP32  # the files are the same in any
+        try:
+            probe = self.encode([PROBE_TEXT])[0].tolist()
+        finally:
+            self._precision = precision
+        write_encoder(folder, {"encoder": self.spec, "dim": self.dim, "probe": probe})
 
     @classmethod
     def open_tokens(cls, source: str | Path) -> Tokens:
@@ -199,9 +211,10 @@ class TransformerEncoder(Encoder):
 
     def states(self, features: Features) -> Tensor:
         """Return the last layer's states (B, T, state_dim), float32, of token ids (B, T)."""
-        out: Tensor = self.backbone(
-            input_ids=features["input_ids"], attention_mask=features["attention_mask"]
-        ).last_hidden_state
+        with self._reduced():
+            out: Tensor = self.backbone(
+                input_ids=features["input_ids"], attention_mask=features["attention_mask"]
+            ).last_hidden_state
         return out.float()
 
     def embeddings(self) -> list[nn.Parameter]:
@@ -262,12 +275,46 @@ class TransformerEncoder(Encoder):
         read: dict[str, Any] = dict(features)  # the model writes into its argument
         if self._prompt_length is not None:
             read["prompt_length"] = self._prompt_length
-        out: Tensor = self.model(read)["sentence_embedding"]
+        if self._encodes_in_bf16:
+            backbone, *modules = self.model.children()
+            with self._reduced():
+                read = backbone(read)
+            read = {name: _as_float32(value) for name, value in read.items()}
+            for module in modules:
+                read = module(read)
+        else:
+            with self._reduced():
+                read = self.model(read)
+        out: Tensor = read["sentence_embedding"]
         return out[:, : self.dim].float()
+
+    @property
+    def _encodes_in_bf16(self) -> bool:
+        """Whether this is the computation of vectors, and not training, and they are wanted in bfloat16."""
+        return self._precision is Precision.BF16 and not torch.is_grad_enabled()
+
+    def _reduced(self) -> AbstractContextManager[object]:
+        """Compute in bfloat16 if vectors are wanted so, or training is in it; else do nothing."""
+        if self._encodes_in_bf16:
+            return in_bfloat16(self.device, self._converted, frozen_only=self.training)
+        if is_reduced(self.device):
+            return in_bfloat16(self.device, self._converted, frozen_only=True)
+        return nullcontext()
+
+    def weights_changed(self) -> None:
+        """Convert the weights again."""
+        self._converted.forget()
+
+    def train(self, mode: bool = True) -> Self:
+        """Set the mode; before training, forget the converted weights: torch doesn't count what fused optimisers do."""
+        if mode:
+            self.weights_changed()
+        return super().train(mode)
 
     def _untrained(self) -> list[nn.Parameter]:
         """Return the word embeddings, and the weights of a head that the pooling ignores."""
-        first: Any = self.model[0]
-        read = first.modality_config["text"]["method_output_name"]
-        head = getattr(self.backbone, "pooler", None) if read == "last_hidden_state" else None
-        return [*self.embeddings(), *(head.parameters() if head is not None else ())]
+        return [*self.embeddings(), *(weight for _, weight in ignored_head(self.model))]
+
+
+def _as_float32(value: Any) -> Any:
+    return value.float() if isinstance(value, Tensor) and value.dtype == torch.bfloat16 else value

@@ -99,11 +99,15 @@ def from_hub(name: str) -> "SentenceTransformer":
     from huggingface_hub import model_info
     from huggingface_hub.errors import HFValidationError, RepositoryNotFoundError
 
-    full = full_name(name)
+    full, refusal = full_name(name), None
     try:
         if in_cache(full):
-            with suppress(OSError, EncoderError):  # an interrupted download is completed below
+            try:
                 return open_model(full)
+            except EncoderError as error:  # an interrupted download is completed below
+                refusal = error
+            except OSError:
+                pass
         # Without model or network this fails at once, and `open_model` after minutes.
         model_info(full, timeout=10)
         model = open_model(full, local_only=False)
@@ -117,7 +121,7 @@ def from_hub(name: str) -> "SentenceTransformer":
             f"'{name}' is neither a folder here nor a public model of the hub; see https://huggingface.co/models"
         ) from None
     except Exception as error:  # the network's libraries raise many kinds of error
-        raise EncoderError(
+        raise refusal or EncoderError(
             f"the model '{name}' is not in the cache and can't be fetched from the hub; go online once, or name a "
             "model's local folder"
         ) from error

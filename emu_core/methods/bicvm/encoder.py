@@ -9,12 +9,11 @@ from typing import ClassVar, Self
 
 import torch
 import torch.nn.functional as F
-from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from emu_core.encoders.base import EncoderByLanguage, Features, FloatArray, TokenIds
 from emu_core.encoders.onnx_parts import CHECK_TEXTS, OnnxParts
-from emu_core.encoders.saved import WEIGHTS, opening, read_config, write_encoder
+from emu_core.encoders.saved import opening, read_config, read_weights, write_encoder
 from emu_core.errors import EncoderError, Fix
 from emu_core.methods.bicvm.settings import BicvmConfig, Composition
 from emu_core.methods.bicvm.vocabulary import Vocabulary, words
@@ -123,7 +122,7 @@ class BicvmEncoder(EncoderByLanguage):
             content = (folder / VOCABULARY).read_bytes()
             if config["sha256"] != hashlib.sha256(content).hexdigest():
                 raise ValueError("another vocabulary than the one that was saved")
-            table = load_file(folder / WEIGHTS)["table"]
+            table = read_weights(folder)["table"]
             return cls(table, Vocabulary.parse(json.loads(content)), Composition(config["composition"]))
 
     def save(self, folder: Path) -> None:

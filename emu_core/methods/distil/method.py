@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 def _train(job: "Job", config: DistilConfig) -> "Outcome":
     """Encode every sentence with the teacher once, and train the student in place."""
-    from emu_core.devices import Precision
     from emu_core.encoders.registry import load_encoder
     from emu_core.methods.distil.teacher import check_teacher, teacher_vectors
     from emu_core.methods.distil.trainer import DistilTrainer
@@ -28,7 +27,7 @@ def _train(job: "Job", config: DistilConfig) -> "Outcome":
     job.measure_base(encode)
     job.progress.phase("encoding")
     vectors = teacher_vectors(
-        load_encoder(str(config.teacher), device=job.config.device),
+        load_encoder(str(config.teacher), device=job.config.encoder_device),
         texts,
         job.processes,
         cache=job.cache,
@@ -40,7 +39,7 @@ def _train(job: "Job", config: DistilConfig) -> "Outcome":
         vectors,
         config,
         seed=job.config.seed,
-        precision=Precision(job.config.precision),
+        precision=job.config.step_precision,
         processes=job.processes,
     )
     return Outcome(job.encoder, encode, job.fit(trainer, encode))

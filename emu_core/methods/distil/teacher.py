@@ -116,8 +116,8 @@ def _read(file: Path, shape: tuple[int, int]) -> FloatArray | None:
 
 
 def _digest(teacher: Encoder, texts: Sequence[str]) -> str:
-    """Return a checksum of the sentences and, through a sentence's vector, of the teacher's weights."""
-    digest = hashlib.sha256(teacher.encode([_PROBE]).tobytes())
+    """Return a checksum of the sentences, the precision and, through a sentence's vector, the teacher's weights."""
+    digest = hashlib.sha256(teacher.precision.encode() + teacher.encode([_PROBE]).tobytes())
     for text in texts:
         encoded = text.encode("utf-8", "surrogatepass")
         digest.update(len(encoded).to_bytes(8, "little") + encoded)

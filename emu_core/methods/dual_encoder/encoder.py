@@ -10,12 +10,11 @@ from typing import ClassVar, Self, cast
 import numpy as np
 import torch
 import torch.nn.functional as F
-from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from emu_core.encoders.base import BATCH_TOKENS, Encoder, Features, TokenIds, batches_by_length
 from emu_core.encoders.onnx_parts import CHECK_TEXTS, OnnxParts
-from emu_core.encoders.saved import WEIGHTS, opening, read_config, write_encoder
+from emu_core.encoders.saved import opening, read_config, read_weights, write_encoder
 from emu_core.methods.dual_encoder.batch import SentenceBatch
 from emu_core.methods.dual_encoder.hashing import Hashing
 from emu_core.methods.dual_encoder.relations import Relations
@@ -142,7 +141,7 @@ class DualEncoder(Encoder):
             known = {field.name for field in fields(DualEncoderConfig)}
             languages = [str(code) for code in config.pop("languages")]
             settings = DualEncoderConfig(**{name: value for name, value in config.items() if name in known})
-            state = load_file(folder / WEIGHTS)
+            state = read_weights(folder)
             if any(tensor.dtype != torch.float32 for tensor in state.values()):
                 raise ValueError("weights that are not float32")
             if 12 * settings.layers > len(state):  # checked before modules are made for them

@@ -82,8 +82,8 @@ class DualEncoderBatch:
 class DualEncoderTrainer(Trainer[DualEncoderBatch]):
     """Trains a dual encoder (Chidambaram et al. 2019, sections 2.2 and 3.2).
 
-    With hard negatives, the first steps train translation ranking only; the resulting encoder mines the negatives, as
-    in the paper, and then all tasks take turns.
+    With hard negatives, the first steps train translation ranking only; the resulting encoder mines the negatives, and
+    goes on with all tasks in turn. In the paper, the encoder that mines them is another one.
     """
 
     def __init__(

@@ -21,7 +21,6 @@ CHOSEN_ON_MEASURED = (
 
 def _train(job: "Job", config: EmuConfig) -> "Outcome":
     """Fine-tune the encoder in place; dev rows in the training languages choose the epoch."""
-    from emu_core.devices import Precision
     from emu_core.evaluation.run_metrics import measure_accuracy
     from emu_core.methods.emu.batches import prepare_batches
     from emu_core.methods.emu.trainer import EmuTrainer
@@ -42,7 +41,7 @@ def _train(job: "Job", config: EmuConfig) -> "Outcome":
         config,
         seed=job.config.seed,
         score=None if chooses is None else lambda: measure_accuracy(chooses, encode).mean,
-        precision=Precision(job.config.precision),
+        precision=job.config.step_precision,
         processes=job.processes,
     )
     fitted = job.fit(trainer, encode)
@@ -67,7 +66,7 @@ def _check(data: "LabelledData", config: "RunConfig", settings: EmuConfig) -> No
 
 def _memory(data: "LabelledData", config: "RunConfig", settings: EmuConfig) -> int | None:
     """Add the token ids; None for settings that train more weights or larger batches than were measured."""
-    from emu_core.evaluation.intent_regression import REGRESSION_MAX_SENTENCES
+    from emu_core.intents.regression import REGRESSION_MAX_SENTENCES
 
     base_bytes = process_memory(data, config)
     if (
@@ -188,7 +187,6 @@ METHODS = tuple(
         check=_check,
         memory=_memory,
         list_order=1,
-        best_part="e5-small" if name == "emu" else "",
     )
     for name, title, summary, variant in _ROWS
 )

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from emu_core.devices import Precision, reduced_precision
 from emu_core.encoders.base import Encoder, FloatArray, TokenIds
 from emu_core.errors import Fix, Message
-from emu_core.evaluation.intent_regression import sampled_rows, weights_of_all
+from emu_core.intents.regression import sampled_rows, weights_of_all
 from emu_core.losses.center import center_loss, move_centers
 from emu_core.losses.language import language_cross_entropy, language_wasserstein
 from emu_core.losses.softmax import scale_to_sphere

@@ -31,6 +31,11 @@ class HeadEncoder(EncoderOnBase):
             raise ValueError("a head for vectors of another length")
         return cls(base, head)
 
+    @property
+    def without_head(self) -> Encoder:
+        """The base encoder, whose vectors know no labels."""
+        return self.base.without_head
+
     def facts(self) -> dict[str, object]:
         """Return the head's numbers."""
         return {"head": self.head.numbers()}

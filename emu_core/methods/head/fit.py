@@ -19,9 +19,10 @@ from torch import Tensor
 
 from emu_core.encoders.base import FloatArray
 from emu_core.errors import Fix, TrainingError
+from emu_core.evaluation.changes import LeftOut, cross_validation, new_intent_change
 from emu_core.evaluation.classifier import fitted, regression
-from emu_core.evaluation.guard import LeftOut, cross_validation, new_intent_guard
-from emu_core.evaluation.intent_regression import (
+from emu_core.evaluation.run_metrics import StrengthMetrics
+from emu_core.intents.regression import (
     GROUP,
     LEAST_OF_INTENT,
     MANY,
@@ -31,7 +32,8 @@ from emu_core.evaluation.intent_regression import (
     weights,
     weights_of_all,
 )
-from emu_core.evaluation.run_metrics import StrengthMetrics
+from emu_core.intents.space import language_axes
+from emu_core.intents.whitening import NewIntentGain, gain_of_new_intents, learn_spread, means
 from emu_core.methods.head.head import (
     TINY,
     IntentHead,
@@ -41,7 +43,6 @@ from emu_core.methods.head.head import (
     spread_out,
 )
 from emu_core.methods.head.settings import HeadConfig
-from emu_core.methods.head.whitening import NewIntentGain, gain_of_new_intents, learn_spread, means
 from emu_core.threads import one_thread_for_small_products
 
 _Rows = NDArray[np.intp] | Sequence[int]
@@ -49,7 +50,9 @@ _Rows = NDArray[np.intp] | Sequence[int]
 _BLOCK = 1024  # rows of cosines in memory at once
 SENTENCES = 4  # parts of the sentences, one of which is left out together with a part of the intents
 OPEN = -1e4  # a nearness that every sentence exceeds
-FEW_SENTENCES = 200  # with many intents, so many serve to learn penalty and gate, and to measure the guard
+FEW_SENTENCES = (
+    200  # with many intents, so many serve to learn penalty and gate, and to measure intents left out
+)
 CROSS_VALIDATED = 2_000  # sentences at most: five heads are fitted on four fifths of them
 DENSE = 2**24  # largest size of a dense matrix of sentences and intents (64 MB)
 MOST_WHITENING = 0.9  # that may be chosen: at 1, there must be more sentences than dimensions
@@ -184,8 +187,8 @@ def samples(labels: Sequence[int]) -> tuple[str, ...]:
         )
     if k > MANY:
         cautions.append(
-            f"{k:,} intents are told apart in groups of at most {GROUP}; penalty, gate and new-intent guard come from "
-            f"{FEW_SENTENCES} of them, drawn with seed 0"
+            f"{k:,} intents are told apart in groups of at most {GROUP}; penalty, gate and gain of new intents are "
+            f"those of {FEW_SENTENCES} of them, drawn with seed 0"
         )
     return tuple(cautions)
 
@@ -200,13 +203,13 @@ def _few_intents(classes: Classes) -> NDArray[np.intp]:
 def new_intents(
     examples: Examples, languages: Sequence[str], config: HeadConfig, inverse_penalty: float
 ) -> LeftOut | None:
-    """Measure the gain or loss of sentences whose intents were left out; see `new_intent_guard`.
+    """Measure the gain or loss of sentences whose intents were left out; see `new_intent_change`.
 
     All heads have these settings and this penalty, which all labels chose.
     """
     few = _few_intents(examples.classes)
     return _left_out(
-        examples.take(few), [languages[row] for row in few], config, inverse_penalty, new_intent_guard
+        examples.take(few), [languages[row] for row in few], config, inverse_penalty, new_intent_change
     )
 
 
@@ -266,11 +269,7 @@ def language_space(
             f"{config.language_directions}; lower ",
             Fix("language_directions"),
         )
-    means = np.stack([_unit(vectors).mean(axis=0) for vectors in reference.values()])  # (languages, dim)
-    _, _, axes = np.linalg.svd(means - means.mean(axis=0), full_matrices=False)
-    directions = axes[: config.language_directions]
-    mean = means.mean(axis=0)
-    center = config.centering * (mean - mean @ directions.T @ directions)
+    directions, center = language_axes(reference, config.language_directions, config.centering, dim)
     return torch.from_numpy(directions.astype(np.float32)), torch.from_numpy(center.astype(np.float32))
 
 
@@ -305,11 +304,6 @@ def _nearness(x: Tensor, temperature: float) -> NDArray[np.float32]:
         near.append(nearness(cosines, temperature)[:, 0])
     nearness_of_row: NDArray[np.float32] = torch.cat(near).numpy()
     return nearness_of_row
-
-
-def _unit(vectors: FloatArray) -> NDArray[np.float64]:
-    wide = vectors.astype(np.float64)
-    return wide / np.maximum(np.linalg.norm(wide, axis=1, keepdims=True), 1e-12)
 
 
 INVERSE_PENALTIES = (10.0, 30.0, 100.0, 300.0, 1000.0)  # C of the logistic regression

@@ -1,6 +1,7 @@
 """Embeddings moved towards their probable intents: a head on the encoder as it is, ours."""
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from emu_core.methods.head.settings import HeadConfig
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
 def _train(job: "Job", config: HeadConfig) -> "Outcome":
     """Fit the head on the base encoder's vectors; each sentence is encoded once."""
     from emu_core.data.repeats import sentence_groups
-    from emu_core.evaluation.intent_regression import sampled_rows
     from emu_core.evaluation.run_metrics import Metrics, NewIntentMetrics
+    from emu_core.intents.regression import sampled_rows
     from emu_core.methods.head import fit as head_fit
     from emu_core.methods.head.encoder import HeadEncoder
     from emu_core.training.fit import Fitted
@@ -33,6 +34,7 @@ def _train(job: "Job", config: HeadConfig) -> "Outcome":
     from emu_core.training.labels import labelled_rows
 
     encode = job.frozen_encode()  # the encoder under the head does not change
+    plain = encode if job.encoder.without_head is job.encoder else None
     job.measure_base(encode)
     job.progress.phase("fitting")
     labelled = labelled_rows(job.labelled_data.labelled.train_part(), job.config.train_languages)
@@ -42,24 +44,30 @@ def _train(job: "Job", config: HeadConfig) -> "Outcome":
     groups = sentence_groups(rows)
     reference = {language: encode(sentences) for language, sentences in _reference(config).items()}
     examples = head_fit.Examples(encode(texts), labels, reference, groups)
+    if job.snapshots is not None and config.evens_languages:
+        evened = partial(head_fit.evened_languages, reference=reference, config=config)
+        job.snapshots.take(1, "languages evened out", lambda texts: evened(encode(texts)))
     strength = head_fit.choose_strength(examples, config)
     penalty = head_fit.choose_penalty(examples, strength.settings)
     head = head_fit.fit_head(examples, strength.settings, penalty)
     specialised = HeadEncoder(job.encoder, head)  # moves the head to the encoder's device
     fitted = as_functions(head)
     if job.snapshots is not None:
-        job.snapshots.take(1, "after the map", lambda texts: fitted.mapped(encode(texts)))
+        step = job.snapshots.last + 1
+        job.snapshots.take(step, "after the map", lambda texts: fitted.mapped(encode(texts)))
+        # Now, and not at the end: what follows only measures.
+        job.snapshots.take(step + 1, "moved towards intents", fitted.encode_with(encode))
     if not job.measures:
-        return Outcome(specialised, fitted.encode_with(encode), Fitted(0, cautions))
+        return Outcome(specialised, fitted.encode_with(encode), Fitted(0, cautions), plain=plain)
     job.progress.phase("leaving intents out")
     new = head_fit.new_intents(examples, languages, strength.settings, penalty)
     metrics = Metrics(
-        new_intents=None if new is None else NewIntentMetrics(**vars(new), strength=strength.metrics())
+        new_intents=None if new is None else NewIntentMetrics(**new.given(), strength=strength.metrics())
     )
     if job.labelled_data.labelled.held_out_part() is None:
         job.progress.phase("cross-validating")
         metrics = replace(metrics, cross_validation=head_fit.cross_validated(examples, languages, config))
-    return Outcome(specialised, fitted.encode_with(encode), Fitted(0, cautions), metrics)
+    return Outcome(specialised, fitted.encode_with(encode), Fitted(0, cautions), metrics, plain=plain)
 
 
 def _reference(config: HeadConfig) -> "Mapping[str, list[str]]":
@@ -97,7 +105,7 @@ def _fit_frozen(
     ids: "Sequence[str]",
 ) -> "FrozenFit":
     """Fit the head with the given strength, without measuring what it does to new intents."""
-    from emu_core.evaluation.intent_regression import sampled_rows
+    from emu_core.intents.regression import sampled_rows
     from emu_core.methods.head.fit import Examples, fit_head
 
     reference = {language: encode(sentences) for language, sentences in _reference(config).items()}
@@ -113,7 +121,7 @@ def _check(data: "LabelledData", config: "RunConfig", _settings: HeadConfig) -> 
 
 def _memory(data: "LabelledData", config: "RunConfig", _settings: HeadConfig) -> int | None:
     """Add what the head is fitted with, of float64 for the most part."""
-    from emu_core.evaluation.intent_regression import sampled_rows
+    from emu_core.intents.regression import sampled_rows
     from emu_core.methods.head.fit import DENSE
     from emu_core.training.labels import labelled_rows
 
@@ -140,7 +148,7 @@ METHODS = (
     Method(
         name="head",
         title="Embeddings moved towards intents",
-        summary="Done in seconds, without fine-tuning: a map learnt from the labels changes every embedding a little, "
+        summary="Without fine-tuning: a map learnt from the labels changes every embedding a little, "
         "and sentences that have one of the labelled intents are moved towards it.",
         settings=HeadConfig,
         needs=Needs.INTENTS,
@@ -151,6 +159,5 @@ METHODS = (
         fit_frozen=FitFrozen(_fit_frozen, _reference),
         list_order=0,
         is_default=True,
-        best_part="use",
     ),
 )

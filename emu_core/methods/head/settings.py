@@ -27,16 +27,16 @@ class HeadConfig(Settings):
         "How far an embedding is moved towards its intent where the probabilities are sure: the share of its squared "
         "length that the intent takes. More separates intents better, and changes other comparisons more.",
         label="Move towards the intent",
+        group=_INTENTS,
         **SHARE_LIMITS,
-        common=True,
     )
     softening: float = _chosen(
         1.0,
         "Above 1, intent probabilities are made less sure: translations stay closer together, and intents that are "
         "hard to tell apart are separated less.",
         label="Temperature",
+        group=_INTENTS,
         above=0,
-        common=True,
     )
     whitening: float = _chosen(
         0.15,
@@ -44,8 +44,8 @@ class HeadConfig(Settings):
         "those without labels too, and translations less well. With few labels, it is weaker than set here. 0 leaves "
         "the embedding as it is.",
         label="Whitening within intents",
+        group=_INTENTS,
         **SHARE_LIMITS,
-        common=True,
     )
     whitening_factor: float = _new(
         3.0,

@@ -64,6 +64,7 @@ def cosines(encoder: Any, texts: list[str]) -> Any:
     return (vectors @ vectors.T)[np.triu_indices(len(texts), 1)]
 
 
+@pytest.mark.slow
 def test_a_student_sees_sentences_as_its_teacher_does(teacher: Run, student: Run) -> None:
     texts = small_set().train_part().frame["text"].tolist()
     wanted = cosines(load_encoder(f"run:{teacher.folder}"), texts)
@@ -79,6 +80,7 @@ def test_a_student_sees_sentences_as_its_teacher_does(teacher: Run, student: Run
     assert isinstance(encoder, UseEncoder) and encoder.dim == 512
 
 
+@pytest.mark.slow
 def test_its_folder_says_what_it_learnt_from(teacher: Run, student: Run) -> None:
     config = student.config()
     assert config.hyperparameters["teacher"] == f"run:{teacher.folder}"
@@ -88,7 +90,7 @@ def test_its_folder_says_what_it_learnt_from(teacher: Run, student: Run) -> None
     assert f"from the teacher `run:{teacher.folder}`" in card
     assert "sentences in en, de, ja without their labels" in card
     metrics = student.metrics()
-    assert set(metrics.guard or {}) == {"en", "de", "ja"} and metrics.selected_epoch == 3
+    assert set(metrics.similar_sentences.by_language) == {"en", "de", "ja"} and metrics.selected_epoch == 3
 
 
 @pytest.mark.slow
@@ -119,6 +121,7 @@ def test_a_student_knows_what_its_teacher_was_trained_on(teacher: Run, tmp_path:
     assert alone.tolist() == (~others).tolist()
 
 
+@pytest.mark.slow
 def test_nothing_is_known_of_a_student_whose_teacher_does_not_say(teacher: Run, tmp_path: Path) -> None:
     """Nor of the student of such a student."""
     old = tmp_path / "old"
@@ -194,6 +197,7 @@ def test_the_command_takes_text_without_labels(teacher: Run, tmp_path: Path) -> 
     assert Run(out).config().unlabelled_languages == ("en",) and not Run(out).metrics().is_measured
 
 
+@pytest.mark.slow
 def test_files_with_labels_and_without_are_read_together(teacher: Run, tmp_path: Path) -> None:
     """What has labels is measured; everything else is learnt from, but for what is held out."""
     labelled = small_set(("en",)).frame.assign(language="")
@@ -227,7 +231,9 @@ def test_files_with_labels_and_without_are_read_together(teacher: Run, tmp_path:
         device="cpu",
     )
     assert run.config().unlabelled_languages == ("en", "nl")
-    assert run.data(LabelledFacts).labelled == 0 and set(run.metrics().guard or {}) == {"en"}
+    assert run.data(LabelledFacts).labelled == 0 and set(run.metrics().similar_sentences.by_language) == {
+        "en"
+    }
     known = trained_rows(f"run:{run.folder}", small_set())[0]
     assert known.sum() < len(known) and known[(small_set().frame["split"] == "train").to_numpy()].all()
 
@@ -251,10 +257,11 @@ def test_labels_may_be_there_to_measure_alone(teacher: Run, tmp_path: Path) -> N
     files = [tmp_path / "tested.csv", tmp_path / "mails.en.txt"]
     run = distilled(files, tmp_path / "run", teacher, epochs=1)
     metrics = run.metrics()
-    assert metrics.is_measured and metrics.prediction is None and metrics.counts["en-en"] == len(tested)
+    assert metrics.is_measured and metrics.right_intents is None and metrics.counts["en-en"] == len(tested)
     assert trained_rows(f"run:{run.folder}", tested)[0].sum() == 0
 
 
+@pytest.mark.slow
 def test_translations_of_held_out_sentences_are_not_learnt(teacher: Run, tmp_path: Path) -> None:
     frame = small_set().frame.assign(split="", annotated="")
     frame.loc[frame["language"] != "en", "intent"] = ""
@@ -263,13 +270,14 @@ def test_translations_of_held_out_sentences_are_not_learnt(teacher: Run, tmp_pat
         tmp_path / "mixed.csv", out=tmp_path / "run", method="distil", config=settings(teacher, epochs=1),
         hold_out=0.25, device="cpu",
     )  # fmt: skip
-    assert set(run.metrics().guard or {}) == {"en"}
+    assert set(run.metrics().similar_sentences.by_language) == {"en"}
     rows = trained_rows(f"run:{run.folder}", LabelledSet(small_set().frame.assign(split=""), "again"))[0]
     alone = trained_rows(f"run:{teacher.folder}", small_set())[0]
     learnt = pd.Series(rows & ~alone).groupby(frame["id"]).sum()
     assert set(learnt) <= {0, 3}  # with all its translations, or not at all
 
 
+@pytest.mark.slow
 def test_what_needs_labels_says_so(teacher: Run, tmp_path: Path) -> None:
     file = tmp_path / "mails.en.csv"
     small_set().frame[["text", "language"]].to_csv(file, index=False)

@@ -232,6 +232,7 @@ def test_the_seed_decides() -> None:
     assert not same(models[0], models[2])
 
 
+@pytest.mark.slow
 def test_it_learns() -> None:
     base = replace(TINY, dropout=0.0, word_dropout=0.0, bidirectional=True)
     for config in (

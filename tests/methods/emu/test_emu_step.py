@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from torch import Tensor, nn
 
 from emu_core.encoders.base import TokenIds
-from emu_core.evaluation.intent_regression import sampled_rows
+from emu_core.intents.regression import sampled_rows
 from emu_core.losses.softmax import scale_to_sphere
 from emu_core.methods.emu.settings import Adversary
 from tests.support.emu_steps import (

@@ -12,9 +12,9 @@ from sklearn.model_selection import KFold
 from sklearn.preprocessing import StandardScaler
 
 from emu_core.errors import TrainingError
-from emu_core.evaluation import intent_regression
 from emu_core.evaluation.classifier import regression
-from emu_core.evaluation.intent_regression import sampled_rows
+from emu_core.intents import regression as intent_regression
+from emu_core.intents.regression import sampled_rows
 from emu_core.methods.head import fit as head_fit
 from emu_core.methods.head.fit import (
     USUAL_PENALTY,
@@ -94,6 +94,7 @@ def test_as_few_sentences_as_intents_are_enough() -> None:
     assert out.isfinite().all() and out.argmax(dim=1).tolist() == [0, 1, 2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("penalties", "alike", "left"),
     [((0.01, 3000.0), 0.0, 1), ((0.01, 3.0, 3000.0), 0.0, 1), ((0.01, 3.0, 3000.0), 1.0, 0)],

@@ -21,6 +21,7 @@ from tests.support.head_by_hand import FULL, PLAIN, Matrix, by_hand, classes, un
 from tests.support.raises import raises
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("config", "k", "d"),
     [(PLAIN, 4, 12), (FULL, 4, 12), (replace(FULL, gate_quantile=0.0), 4, 12), (PLAIN, 9, 4)],

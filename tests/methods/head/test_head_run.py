@@ -16,6 +16,7 @@ from emu_core.encoders.encode import cached_encode
 from emu_core.encoders.registry import encoder_kind
 from emu_core.errors import CancelledError, EncoderError, TrainingError
 from emu_core.evaluation.leave_one_out import leave_one_out
+from emu_core.intents.whitening import NewIntentGain
 from emu_core.methods.emu.settings import EmuConfig
 from emu_core.methods.head import fit as head_fit
 from emu_core.methods.head import head as head_module
@@ -24,7 +25,6 @@ from emu_core.methods.head.fit import (
     Examples,
 )
 from emu_core.methods.head.method import as_functions
-from emu_core.methods.head.whitening import NewIntentGain
 from emu_core.methods.registry import configure
 from emu_core.runs.run import Run, RunState, Status
 from tests.support.head_by_hand import (
@@ -35,6 +35,7 @@ from tests.support.raises import raises
 from tests.support.small import small_set
 
 
+@pytest.mark.slow
 def test_reference_sentences_are_parallel_and_never_tested_on() -> None:
     texts = reference_texts()
     assert set(texts) == {"en", "de", "es", "fr", "ja", "zh"}
@@ -85,27 +86,29 @@ def test_it_is_the_method_where_none_is_named(run: Run) -> None:
     used = load_encoder(f"run:{run.folder}").head
     assert used.share == pytest.approx(new.strength.share)
     card = (run.folder / "README.md").read_text("utf-8")
-    assert "## New-intent guard" in card and f"{new.difference:+.1f} points" in card
+    assert "## Intents without labels" in card and f"{new.difference:+.1f} points" in card
     assert "`head`" in card and "no unlabelled sentences were used" in card
 
 
-def test_the_settings_that_were_chosen_are_those_of_the_head_and_of_the_guard(
+@pytest.mark.slow
+def test_the_settings_that_were_chosen_are_those_of_the_head_and_of_its_new_intents(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     chosen = NewIntentGain(mean=9.0, error=0.1)
     monkeypatch.setattr(head_fit, "gain_of_new_intents", lambda *_: chosen)
-    guarded = []
-    guard = head_fit.new_intents
-    monkeypatch.setattr(head_fit, "new_intents", lambda *of: guarded.append(of[2]) or guard(*of))
+    measured = []
+    measure = head_fit.new_intents
+    monkeypatch.setattr(head_fit, "new_intents", lambda *of: measured.append(of[2]) or measure(*of))
     run = train(small_set(), out=tmp_path / "stronger", device="cpu")
     start = configure("head", "use")
     share, whitening = start.share * start.share_factor, start.whitening * start.whitening_factor
     head = load_encoder(f"run:{run.folder}").head
-    assert (guarded[0].share, guarded[0].whitening) == (share, whitening) and head.share == share
+    assert (measured[0].share, measured[0].whitening) == (share, whitening) and head.share == share
     strength = run.metrics().new_intents.strength
     assert strength.is_stronger and (strength.share, strength.whitening) == (share, whitening)
 
 
+@pytest.mark.slow
 def test_of_many_sentences_a_sample_is_cross_validated(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(head_fit, "CROSS_VALIDATED", 60)
     rng = np.random.default_rng(0)
@@ -127,7 +130,7 @@ def test_without_held_out_sentences_it_is_cross_validated(tmp_path: Path) -> Non
     assert found.specialised - found.base == pytest.approx(found.difference)
     # The sentences' own labels would make nearly all of them right.
     assert found.base < found.specialised < 99
-    line = f"Acc@1 {found.base:.1f} → {found.specialised:.1f} %"
+    line = f"similar sentences {found.base:.0f} → {found.specialised:.0f} of 100"
     assert line in (run.folder / "README.md").read_text("utf-8") and line in run._repr_html_()
 
 
@@ -151,12 +154,14 @@ def test_what_is_saved_is_what_was_measured(run: Run, monkeypatch: pytest.Monkey
         np.testing.assert_allclose(encoder(encoder.tokenize(texts)).numpy(), both, atol=2e-6)
 
 
+@pytest.mark.slow
 def test_the_same_command_gives_the_same_weights(run: Run, tmp_path: Path) -> None:
     again = train(small_set(), out=tmp_path / "again", seed=5, device="cpu")  # nothing in it is drawn
     one, two = (load_file(r.encoder_folder / "head.safetensors") for r in (run, again))
     assert all(torch.equal(one[name], two[name]) for name in one)
 
 
+@pytest.mark.slow
 def test_a_second_head_goes_on_the_first(run: Run, tmp_path: Path) -> None:
     second = train(small_set(), out=tmp_path / "second", encoder=f"run:{run.folder}", device="cpu")
     encoder = load_encoder(f"run:{second.folder}")
@@ -164,6 +169,7 @@ def test_a_second_head_goes_on_the_first(run: Run, tmp_path: Path) -> None:
     assert encoder_kind(f"run:{second.folder}") == "use"
 
 
+@pytest.mark.slow
 def test_its_weights_can_be_trained_on_by_another_method(run: Run, tmp_path: Path) -> None:
     config = configure("softmax", "use", epochs=1)
     after = train(

@@ -21,7 +21,6 @@ from emu_core.runs.config import Plan
 from emu_core.runs.data_facts import LabelledFacts
 
 HOSTILE = "</title></script><script>alert(1)</script><img src=http://evil onerror='x'>`a`|b\n# **c** [d](e)"
-GUARD = "## Language guard: retrieval among unseen sentences"
 TEMPLATES = sorted((Path(emu_core.reports.__file__).parent / "templates").glob("*.j2"))
 
 
@@ -80,13 +79,13 @@ def test_a_map_is_a_page_of_the_same_shell() -> None:
 
 def test_a_card_shows_hostile_names_as_they_are() -> None:
     config = Plan("emu", "small", {"a_b": HOSTILE}, encoder=f"hf:{HOSTILE}", train_languages=(HOSTILE,))
-    metrics = Metrics(warnings=(HOSTILE,), note=HOSTILE, guard=None)
+    metrics = Metrics(warnings=(HOSTILE,), note=HOSTILE)
     card = model_card("run", config, LabelledFacts(name=HOSTILE, labelled=9, intents=2), metrics)
     code = re.compile(r"`[^`\n]*`")
     outside = code.sub("", "\n".join(card.split("```")[::2]))
     assert "<" not in outside and not re.search(r"(?<!\\)[\[\]]|(?<!\\)\*\*c", outside)
     assert [line for line in card.splitlines() if line.startswith("#")] == [
-        "# run", "## Leave-one-out Acc@1", GUARD, "## Settings", "## Use",
+        "# run", "## Verdict", "## Settings", "## Use",
     ]  # fmt: skip
     (row,) = [line for line in card.splitlines() if line.startswith("| a_b")]
     assert len(re.findall(r"(?<!\\)\|", row)) == 3

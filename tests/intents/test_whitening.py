@@ -8,8 +8,8 @@ import torch
 from numpy.typing import NDArray
 
 from emu_core.evaluation.run_metrics import StrengthMetrics
+from emu_core.intents import whitening
 from emu_core.methods.head import fit as head_fit
-from emu_core.methods.head import whitening
 from emu_core.methods.head.fit import Examples, Strength, choose_strength, fit_head
 from emu_core.methods.head.settings import HeadConfig
 from tests.support.head_by_hand import reliability
@@ -78,6 +78,7 @@ def test_the_gain_is_the_mean_over_divisions_of_left_out_intents() -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("nuisance", "stronger"), [(2.0, True), (0.5, False)])
 def test_the_stronger_settings_are_used_where_left_out_intents_gain(nuisance: float, stronger: bool) -> None:
     given = sentences(nuisance)

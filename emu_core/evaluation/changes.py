@@ -1,11 +1,13 @@
-"""Whether sentences gained or lost by specialising, with intervals: the guards, and cross-validation."""
+"""How much better or worse the same sentences are answered, with intervals; also of sentences left out of a fit."""
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from enum import StrEnum
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from emu_core.errors import DataError
@@ -18,72 +20,130 @@ LEAST_INTENTS = 4  # two to learn from and two to be told apart
 
 
 class Verdict(StrEnum):
-    """Whether a language's queries gained or lost."""
+    """Whether sentences are answered better, by one rule: the whole interval of the change is above or below zero."""
 
-    GAINS = "gains"
-    NO_CLEAR_CHANGE = "no clear change"
-    MAY_LOSE = "may lose"
-    LOSES = "loses"
-
-    @property
-    def is_flagged(self) -> bool:
-        """Whether users must be warned before they use the encoder in that language."""
-        return self in (Verdict.MAY_LOSE, Verdict.LOSES)
+    BETTER = "better"
+    WORSE = "worse"
+    NOT_CLEAR = "not clear"
 
 
 @dataclass(frozen=True)
-class LanguageChange:
-    """The gain or loss of the queries of one language.
+class PairedChange:
+    """How much better or worse the same sentences are answered by another encoder.
 
     Attributes:
-        difference: specialised minus base, in points of Acc@1.
+        base: percent of right answers by the base encoder.
+        specialised: that by the specialised one.
+        difference: specialised minus base, in points.
         low: lower end of its 95 % interval.
         high: its upper end.
-        verdict: whether the whole interval is a loss or a gain, or else whether the estimate is a loss.
+        verdict: whether the whole interval is above zero, or below.
         queries: the number of sentences measured.
     """
 
+    base: float
+    specialised: float
     difference: float
     low: float
     high: float
-    verdict: Verdict = field(init=False)
+    verdict: Verdict = field(init=False, default=Verdict.NOT_CLEAR)
     queries: int
 
     def __post_init__(self) -> None:
         """Decide the verdict."""
-        estimate = Verdict.MAY_LOSE if self.difference < 0 else Verdict.NO_CLEAR_CHANGE
-        verdict = Verdict.LOSES if self.high < 0 else Verdict.GAINS if self.low > 0 else estimate
+        verdict = Verdict.WORSE if self.high < 0 else Verdict.BETTER if self.low > 0 else Verdict.NOT_CLEAR
         object.__setattr__(self, "verdict", verdict)
 
+    def given(self) -> dict[str, Any]:
+        """Return the arguments that make the same change."""
+        return {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.init}
 
-def guard(base: NeighbourAccuracy, specialised: NeighbourAccuracy) -> dict[str, LanguageChange]:
-    """Compare two encoders by the language of the queries: over all its directions, or against one whole pool.
+
+@dataclass(frozen=True)
+class Changes:
+    """How much better or worse sentences are answered, of all languages together and of each."""
+
+    overall: PairedChange
+    by_language: Mapping[str, PairedChange]
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """A row for each language: its `language` and the attributes of its `PairedChange`."""
+        return pd.DataFrame(
+            [{"language": code, **asdict(change)} for code, change in self.by_language.items()]
+        )
+
+
+def similar_changes(
+    base: NeighbourAccuracy, specialised: NeighbourAccuracy, groups: NDArray[np.integer]
+) -> Changes:
+    """Compare how two encoders find similar sentences, over the directions that their `outcomes` are of.
+
+    Overall, each direction counts once, as in the mean.
 
     Args:
         base: the accuracy of the base encoder.
         specialised: that of the specialised encoder, on the same sentences.
+        groups: (N,) the same number for translations and repeats of one sentence.
 
     Raises:
         DataError: the two were not measured on the same sentences.
     """
     if base.counts != specialised.counts:
         raise _other_sentences()
-    return {
-        source: language_change(base.outcomes(source), specialised.outcomes(source))
-        for source in base.queries
-    }
+    by_language, parts = {}, []
+    for source, queries in base.queries.items():
+        before, after = (np.mean(side.outcomes(source), axis=0) for side in (base, specialised))  # (queries,)
+        by_language[source] = paired_change(before, after, groups[queries])
+        weights = np.full(len(queries), len(base.outcomes(source)) / len(queries))
+        parts.append((before, after, groups[queries], weights))
+    before, after, numbers, weights = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return Changes(paired_change(before, after, numbers, weights), by_language)
+
+
+def paired_change(
+    base: NDArray[Any],
+    specialised: NDArray[Any],
+    groups: NDArray[np.integer] | None = None,
+    weights: NDArray[np.floating] | None = None,
+) -> PairedChange:
+    """Estimate the difference of two encoders on the same sentences, with a 95 % interval.
+
+    The unit is the group, as the translations of a sentence are not independent. The interval is Student's t over the
+    groups, after adding one group that is wholly gained and one that is wholly lost, as Bonett and Price (2012) do for
+    paired proportions. A bootstrap or a plain t interval has no width where nothing changed or all changed alike; here
+    20 sentences without a change still allow a change of several points, as they should.
+
+    Args:
+        base: (N,) whether the base encoder is right, or how often, from 0 to 1.
+        specialised: (N,) the same of the specialised encoder, in the same order.
+        groups: (N,) numbers of sentences that belong together; None if none do.
+        weights: (N,) how much each counts; None for all alike.
+
+    Raises:
+        DataError: the two were not measured on the same sentences.
+    """
+    if base.shape != specialised.shape or base.ndim != 1 or not base.size:
+        raise _other_sentences()
+    n = len(base)
+    share = np.full(n, 1 / n) if weights is None else weights / weights.sum()
+    number = np.arange(n) if groups is None else np.unique(groups, return_inverse=True)[1]
+    before, after = (100 * float(share @ side.astype(float)) for side in (base, specialised))
+    points = 100 * share * (specialised.astype(float) - base.astype(float))
+    difference = round(float(points.sum()), 9)  # no change is exactly 0
+    of_groups = np.bincount(number, points - share * difference)  # each group's part of what is not the mean
+    widened = np.append(difference + len(of_groups) * of_groups, [100.0, -100.0])
+    low, high = student_interval(widened, _CONFIDENCE)
+    return PairedChange(before, after, difference, max(-100.0, low), min(100.0, high), n)
 
 
 def language_change(
     base: Sequence[NDArray[np.bool_]], specialised: Sequence[NDArray[np.bool_]]
-) -> LanguageChange:
-    """Estimate the difference of two encoders on the same queries, with a 95 % interval.
+) -> PairedChange:
+    """Return the `paired_change` of the same queries in several pools.
 
-    The unit is the query: its differences in several pools are averaged first, since they are not independent. The
-    interval is Student's t over the queries, after adding one query that gained in every pool and one that lost in
-    every pool, as Bonett and Price (2012) do for paired proportions. A bootstrap or a plain t interval has no width
-    where no query changed or all changed alike; here 20 queries without a change still allow a change of several
-    points, as they should. The interval does not extend to other pools.
+    A query's differences in several pools are averaged first, since they are not independent. The interval does not
+    extend to other pools.
 
     Args:
         base: for each pool, whether the base encoder has each of the queries right.
@@ -92,20 +152,9 @@ def language_change(
     Raises:
         DataError: the two were not measured on the same sentences.
     """
-    before, after = (np.asarray(side, dtype=np.int64) for side in (base, specialised))  # (pools, queries)
-    if before.shape != after.shape or before.ndim != 2 or not before.size:
+    if list(map(len, base)) != list(map(len, specialised)) or len({*map(len, base)}) != 1:
         raise _other_sentences()
-    pools, queries = before.shape
-    # Whole numbers until the last division, so that no change is exactly 0.
-    points = (after - before).sum(axis=0)
-    widened = 100 * np.append(points, [pools, -pools]) / pools
-    low, high = student_interval(widened, _CONFIDENCE)
-    return LanguageChange(
-        difference=100 * int(points.sum()) / (pools * queries),
-        low=max(-100.0, low),
-        high=min(100.0, high),
-        queries=queries,
-    )
+    return paired_change(np.mean(base, axis=0), np.mean(specialised, axis=0))
 
 
 Refit = Callable[[NDArray[np.intp]], Callable[[Vectors], Vectors]]
@@ -113,31 +162,19 @@ Refit = Callable[[NDArray[np.intp]], Callable[[Vectors], Vectors]]
 
 
 @dataclass(frozen=True)
-class LeftOut:
-    """Gain or loss of sentences that the method was fitted without.
+class LeftOut(PairedChange):
+    """How similar sentences are found among those that the method was fitted without.
+
+    A sentence is asked once in each division; for the other attributes see `PairedChange`.
 
     Attributes:
-        base: Acc@1 of the base encoder on the sentences left out, in percent.
-        specialised: that of the specialised encoder.
-        difference: specialised minus base, in points, over sentences that are asked once in each division.
-        low: lower end of its 95 % interval.
-        high: its upper end.
-        verdict: see `LanguageChange`.
-        queries: the number of sentences measured.
         divisions: the number of divisions of the intents; for cross-validation, the number of folds.
     """
 
-    base: float
-    specialised: float
-    difference: float
-    low: float
-    high: float
-    verdict: Verdict
-    queries: int
     divisions: int
 
 
-def new_intent_guard(
+def new_intent_change(
     vectors: Vectors,
     intents: Sequence[str],
     languages: Sequence[str],
@@ -200,7 +237,7 @@ def cross_validation(
 
     A sentence is right if its nearest neighbour, among the sentences of its own language that were fitted on, has
     its intent. Translations are in one fold, and each fold has its share of every intent (Stone 1974; scikit-learn's
-    `StratifiedGroupKFold`). The arguments are those of `new_intent_guard`, except that `most_rows` limits the queries
+    `StratifiedGroupKFold`). The arguments are those of `new_intent_change`, except that `most_rows` limits the queries
     only: the method is fitted on all others.
 
     Returns:
@@ -239,19 +276,7 @@ def cross_validation(
 
 def _left_out(before: NDArray[np.bool_], after: NDArray[np.bool_], divisions: int) -> LeftOut:
     """Return what both encoders have right of Q sentences, (times asked, Q) each."""
-    base, specialised = (100 * float(side.mean()) for side in (before, after))
-    change = language_change(list(before), list(after))
-    return LeftOut(base, specialised, **vars(change), divisions=divisions)
-
-
-def flagged(changes: Mapping[str, LanguageChange]) -> dict[Verdict, dict[str, float]]:
-    """Return which languages lose and which may lose, each with its difference in points, the worst first."""
-    worst_first = sorted(changes.items(), key=lambda item: item[1].difference)
-    points = {
-        verdict: {code: change.difference for code, change in worst_first if change.verdict is verdict}
-        for verdict in (Verdict.LOSES, Verdict.MAY_LOSE)
-    }
-    return {verdict: by_language for verdict, by_language in points.items() if by_language}
+    return LeftOut(**language_change(list(before), list(after)).given(), divisions=divisions)
 
 
 def _other_sentences() -> DataError:

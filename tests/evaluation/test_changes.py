@@ -1,20 +1,21 @@
-"""The language guard against plain arithmetic, the paired interval it generalises, and samples of known truth."""
+"""What changed against plain arithmetic, the paired interval it generalises, and samples of known truth."""
 
 import math
 from dataclasses import asdict, replace
 
+import msgspec
 import numpy as np
 import pytest
 
 from emu_core.errors import DataError
-from emu_core.evaluation.guard import (
-    LanguageChange,
+from emu_core.evaluation.changes import (
+    PairedChange,
     Verdict,
     cross_validation,
-    flagged,
-    guard,
     language_change,
-    new_intent_guard,
+    new_intent_change,
+    paired_change,
+    similar_changes,
 )
 from emu_core.evaluation.leave_one_out import leave_one_out, pool_accuracy
 from emu_core.evaluation.significance import paired_test
@@ -59,12 +60,12 @@ def test_pools_are_no_further_evidence() -> None:
 def test_no_change_at_all_still_has_a_width_that_shrinks(queries: int) -> None:
     right = [np.ones(queries, dtype=bool)]
     change = language_change(right, right)
-    assert change.difference == 0 and change.verdict is Verdict.NO_CLEAR_CHANGE
+    assert change.difference == 0 and change.verdict is Verdict.NOT_CLEAR
     assert change.low == -change.high < 0
     assert change.high > 100 * 2 / (queries + 2)
     lost = language_change(right, [~right[0]])
     assert lost.difference == -100 and lost.low < lost.high
-    assert lost.verdict is (Verdict.LOSES if queries >= 20 else Verdict.MAY_LOSE)
+    assert lost.verdict is (Verdict.WORSE if queries >= 20 else Verdict.NOT_CLEAR)
 
 
 def test_the_interval_holds_what_it_promises() -> None:
@@ -81,37 +82,73 @@ def test_the_interval_holds_what_it_promises() -> None:
 @pytest.mark.parametrize(
     ("low", "difference", "high", "verdict"),
     [
-        (0.1, 1.0, 2.0, Verdict.GAINS),
-        (0.0, 1.0, 2.0, Verdict.NO_CLEAR_CHANGE),
-        (-1.0, 0.0, 1.0, Verdict.NO_CLEAR_CHANGE),
-        (-2.0, -0.1, 1.0, Verdict.MAY_LOSE),
-        (-2.0, -1.0, 0.0, Verdict.MAY_LOSE),
-        (-2.0, -1.0, -0.1, Verdict.LOSES),
+        (0.1, 1.0, 2.0, Verdict.BETTER),
+        (0.0, 1.0, 2.0, Verdict.NOT_CLEAR),
+        (-1.0, 0.0, 1.0, Verdict.NOT_CLEAR),
+        (-2.0, -0.1, 1.0, Verdict.NOT_CLEAR),
+        (-2.0, -1.0, 0.0, Verdict.NOT_CLEAR),
+        (-2.0, -1.0, -0.1, Verdict.WORSE),
     ],
 )
 def test_verdicts(low: float, difference: float, high: float, verdict: Verdict) -> None:
-    change = LanguageChange(difference, low, high, 9)
+    change = PairedChange(50.0, 50.0 + difference, difference, low, high, 9)
     assert change.verdict is verdict and asdict(change)["verdict"] == verdict.value
-    assert verdict.is_flagged == (difference < 0)
+    assert PairedChange(**change.given()) == change
+    assert msgspec.convert(asdict(change) | {"verdict": "worse"}, PairedChange) == change  # it is no choice
 
 
-def test_the_guard_is_over_the_directions_with_the_languages_queries() -> None:
-    some = random_sentences(90, ["en", "de", "ja"], seed=3)
+def test_translations_are_no_further_evidence() -> None:
+    base, new = np.array([True, False, True, False] * 3), np.array([False, True, True, True] * 3)
+    alone = paired_change(base[:4], new[:4])
+    together = paired_change(base, new, np.arange(12) % 4)
+    assert (together.low, together.high, together.queries) == pytest.approx((alone.low, alone.high, 12))
+    apart = paired_change(base, new)
+    assert apart.high - apart.low < together.high - together.low
+
+
+def test_the_interval_of_a_weighted_mean_is_plain_arithmetic_over_groups() -> None:
+    base, new = np.array([0.0, 1.0, 0.0]), np.array([1.0, 1.0, 0.5])
+    change = paired_change(base, new, np.array([0, 0, 1]), np.array([2.0, 1.0, 1.0]))
+    assert (change.base, change.specialised, change.difference) == (25.0, 87.5, 62.5)
+    # What each group adds to the mean, beyond what it would if all its sentences were like the mean.
+    first = 62.5 + 2 * (0.5 * (100 - 62.5) + 0.25 * (0 - 62.5))
+    second = 62.5 + 2 * 0.25 * (50 - 62.5)
+    values = [first, second, 100.0, -100.0]
+    mean = sum(values) / 4
+    margin = 3.182446 * math.sqrt(sum((v - mean) ** 2 for v in values) / 3) / 2  # Student's t, 3 degrees
+    assert (change.low, change.high) == (
+        pytest.approx(max(-100, mean - margin), abs=1e-3), pytest.approx(min(100, mean + margin), abs=1e-3),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("languages", [("en", "de", "ja"), ("fr", "de", "ja")])
+def test_similar_sentences_are_by_language_over_the_directions_of_the_mean(
+    languages: tuple[str, ...],
+) -> None:
+    some = random_sentences(90, languages, seed=3)
     noisy = some.vectors + np.random.default_rng(0).normal(size=some.vectors.shape)
     base, new = (leave_one_out(v, some.intents, some.languages, some.ids) for v in (some.vectors, noisy))
-    changes = guard(base, new)
-    assert list(changes) == ["en", "de", "ja"]
-    for source, change in changes.items():
-        differences = [
-            new.accuracy[f"{source}-{target}"] - base.accuracy[f"{source}-{target}"] for target in changes
-        ]
-        assert change.difference == pytest.approx(sum(differences) / 3)
-        assert change.queries == base.counts[f"{source}-en"]
+    groups = np.unique(some.ids, return_inverse=True)[1]
+    changes = similar_changes(base, new, groups)
+    assert set(changes.by_language) == set(languages)
+    for source, change in changes.by_language.items():
+        targets = ("en",) if "en" in languages and source != "en" else base.pools
+        for side, accuracy in ((change.base, base.accuracy), (change.specialised, new.accuracy)):
+            assert side == pytest.approx(np.mean([accuracy[f"{source}-{target}"] for target in targets]))
+        assert change.queries == base.counts[f"{source}-{targets[0]}"]
+    whole = changes.overall
+    assert (whole.base, whole.specialised) == pytest.approx((base.paper_mean, new.paper_mean))
+    assert whole.queries == 90 and whole.low < whole.difference < whole.high
+    expected = base.mean_with("en") if "en" in languages else base.mean
+    assert base.paper_mean == pytest.approx(expected)
+    assert base.mean_over == (
+        "5 language pairs with English on a side" if "en" in languages else "9 language pairs"
+    )
     with pytest.raises(DataError, match="different sentences"):
-        guard(base, replace(new, correct={"en-en": new.correct["en-en"]}))
+        similar_changes(base, replace(new, correct={"en-en": next(iter(new.correct.values()))}), groups)
 
 
-def test_the_guard_of_a_pool_is_by_query_language() -> None:
+def test_similar_sentences_of_a_pool_are_by_query_language() -> None:
     some, pool = random_sentences(60, ["en", "de"], seed=4), random_sentences(40, ["en", "ja"], seed=5)
     results = [
         pool_accuracy(
@@ -119,24 +156,12 @@ def test_the_guard_of_a_pool_is_by_query_language() -> None:
         )
         for v in (some.vectors, -some.vectors)
     ]  # fmt: skip
-    changes = guard(*results)
+    changes = similar_changes(*results, np.arange(60)).by_language
     for language, change in changes.items():
         assert change.difference == pytest.approx(
             results[1].by_language[language] - results[0].by_language[language]
         )
     assert any(change.difference for change in changes.values())
-    with pytest.raises(DataError, match="different sentences"):
-        guard(results[0], replace(results[1], correct={"en-en": results[1].correct["en-en"]}))
-
-
-def test_flagged_languages_come_worst_first() -> None:
-    changes = {
-        "en": LanguageChange(2.0, 1.0, 3.0, 9), "de": LanguageChange(-2.0, -3.0, -1.0, 9),
-        "ko": LanguageChange(-1.0, -3.0, 1.0, 9), "ja": LanguageChange(-4.0, -5.0, -3.0, 9),
-    }  # fmt: skip
-    found = flagged(changes)
-    assert found == {Verdict.LOSES: {"ja": -4.0, "de": -2.0}, Verdict.MAY_LOSE: {"ko": -1.0}}
-    assert list(found[Verdict.LOSES]) == ["ja", "de"]
 
 
 def test_different_queries_are_refused() -> None:
@@ -159,7 +184,7 @@ def test_sentences_of_intents_that_were_left_out_are_asked_once_a_division() -> 
         learnt_from.append({intents[row] for row in rows})
         return lambda asked: asked * np.array([-1, 0.1, 3, 1])
 
-    found = new_intent_guard(vectors, intents, languages, ids, refit)  # type: ignore[arg-type]
+    found = new_intent_change(vectors, intents, languages, ids, refit)  # type: ignore[arg-type]
     assert found is not None and found.divisions == 2 and len(learnt_from) == 4
     for one, other in (learnt_from[:2], learnt_from[2:]):
         assert one | other == set(intents) and not one & other
@@ -195,9 +220,9 @@ def test_new_intents_take_four_of_them_and_may_be_drawn() -> None:
 
     vectors = np.random.default_rng(0).normal(size=(40, 3))
     three = [f"i{n % 3}" for n in range(40)]
-    assert new_intent_guard(vectors, three, ["en"] * 40, [""] * 40, refit) is None  # type: ignore[arg-type]
+    assert new_intent_change(vectors, three, ["en"] * 40, [""] * 40, refit) is None  # type: ignore[arg-type]
     four = [f"i{n % 4}" for n in range(40)]
-    found = new_intent_guard(vectors, four, ["en"] * 40, [""] * 40, refit, most_rows=24)  # type: ignore[arg-type]
+    found = new_intent_change(vectors, four, ["en"] * 40, [""] * 40, refit, most_rows=24)  # type: ignore[arg-type]
     assert found is not None and found.queries == 24 and found.difference == 0
 
 

@@ -8,8 +8,8 @@ from scipy.special import softmax
 from torch import Tensor
 
 from emu_core.errors import Fix, TrainingError
-from emu_core.evaluation.guard import LEAST_INTENTS
-from emu_core.evaluation.intent_regression import Classes, Matrix
+from emu_core.evaluation.changes import LEAST_INTENTS
+from emu_core.intents.regression import Classes, Matrix
 
 EVEN = 1e-9  # a variance below this share of the largest counts as none
 DIVISIONS = 3  # random divisions of the intents into halves

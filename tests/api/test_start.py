@@ -1,0 +1,109 @@
+"""Starting without labels: intents by their names alone, and what to label next."""
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import emu_core
+from emu_core.cli import main
+from emu_core.errors import DataError
+from emu_core.formats.descriptions import read_intents
+from tests.support.raises import raises
+
+DEMO = emu_core.load_demo()
+NAMES = ("airport_shuttle", "breakfast", "gym", "pool", "taxi", "wifi")
+
+
+@pytest.fixture(scope="module")
+def mails() -> pd.DataFrame:
+    frame = DEMO.held_out_part().select(languages=["en", "de"]).frame  # type: ignore[union-attr]
+    return frame[frame["intent"].isin(NAMES)].reset_index(drop=True)
+
+
+def test_names_alone_name_most_intents_in_other_languages(mails: pd.DataFrame) -> None:
+    started = emu_core.start(NAMES, mails[["text", "language"]], encoder="use", device="cpu")
+    right = started.predictions["intent"] == mails["intent"]
+    by_language = right.groupby(mails["language"]).mean()
+    assert (by_language > 0.6).all(), by_language  # one in six by chance
+    assert started.texts["airport_shuttle"] == "airport shuttle"
+
+
+def test_descriptions_count_instead_of_names(mails: pd.DataFrame) -> None:
+    said = dict(
+        zip(("a1", "b2", "c3", "d4", "e5", "f6"), (name.replace("_", " ") for name in NAMES), strict=True)
+    )
+    by_name = emu_core.start(NAMES, mails[["text", "language"]], encoder="use", device="cpu").predictions[
+        "intent"
+    ]
+    by_text = emu_core.start(said, mails[["text", "language"]], encoder="use", device="cpu").predictions[
+        "intent"
+    ]
+    assert by_text.map(dict(zip(said, NAMES, strict=True))).equals(by_name)
+
+
+def test_what_is_to_be_labelled_is_of_every_intent_and_least_sure(mails: pd.DataFrame) -> None:
+    started = emu_core.start(NAMES, mails[["text", "language"]], encoder="use", count=6, device="cpu")
+    predicted = started.predictions
+    assert set(started.next["intent"]) == set(predicted["intent"]) and len(started.next) == 6
+    least = predicted.groupby("intent")["lead"].min()
+    assert started.next.set_index("intent")["lead"].sort_index().equals(least.sort_index())
+
+
+def test_a_table_of_descriptions_and_a_list_of_names_are_read(tmp_path: Path) -> None:
+    (tmp_path / "intents.csv").write_text("intent,description\npool,where to swim\ntaxi,\n")
+    (tmp_path / "names.txt").write_text("pool\ntaxi\n\n")
+    assert read_intents(tmp_path / "intents.csv") == {"pool": "where to swim", "taxi": ""}
+    assert read_intents(tmp_path / "names.txt") == read_intents(["pool", "taxi"]) == {"pool": "", "taxi": ""}
+    assert read_intents(["1.0", "2.0"]) == read_intents({"1": "", "2": ""}) == {"1": "", "2": ""}
+
+
+def test_what_can_not_be_started_with_is_said() -> None:
+    with raises(DataError, fix=None):
+        read_intents(["pool"])
+    with raises(DataError, fix=None):
+        read_intents({"pool": "a", " pool": "b"})
+    with pytest.raises(DataError, match="17"):
+        emu_core.start(["17", "pool"], ["Where is it?"], encoder="use", device="cpu")
+
+
+def test_the_map_has_every_sentence_or_a_sample_of_all_intents(
+    mails: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started = emu_core.start(NAMES, mails, encoder="use", device="cpu")
+    page = started.map_page("pca")
+    assert len(started.drawn) == len(mails) and page != started.map_page("tsne")
+    for intent in set(started.predictions["intent"]):
+        assert intent in page
+    monkeypatch.setattr("emu_core.api.start.MOST_ON_MAP", 20)
+    few = emu_core.start(NAMES, mails, encoder="use", device="cpu")
+    assert len(few.drawn) == 20 and set(few.predictions["intent"].iloc[few.drawn]) == set(
+        few.predictions["intent"]
+    )
+    with raises(DataError, fix=None):
+        few.map_page("nothing")
+
+
+def test_the_command_writes_predictions_and_a_map(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names, out = tmp_path / "names.txt", tmp_path / "first.csv"
+    names.write_text("pool\ntaxi: order a taxi\n")
+    mails = ["Where is the pool?", "<b>Call me a cab</b>", "Kann ich schwimmen?"]
+    arguments = [
+        "start",
+        str(names),
+        *mails,
+        "--encoder",
+        "use",
+        "--device",
+        "cpu",
+        "--json",
+        "--out",
+        str(out),
+    ]
+    assert main(arguments) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["map"] == str(tmp_path / "first.map.html")
+    assert pd.read_csv(out)["intent"].tolist() == ["pool", "taxi", "pool"]
+    page = (tmp_path / "first.map.html").read_text("utf-8")
+    assert "schwimmen" in page and "<b>Call" not in page  # too few sentences for t-SNE are drawn by PCA
