@@ -6,15 +6,29 @@ from typing import Literal
 
 import streamlit as st
 
-from emu_app.panels.context import draw_bar, draw_problems
+from emu_app.panels.context import Chooser, draw_bar, draw_problems
 from emu_app.shell.address import draw_link, page_file
+from emu_app.shell.first_run import until_placed
 from emu_app.shell.state import BROWSER, browser
 from emu_app.shell.users import draw_account, draw_sign_in
 from emu_app.shell.widgets import errors_shown
 from emu_app.work.cache import start_helpers, wait_anew
 
 _HERE = Path(__file__).parent
-_STOPPED = _HERE / "shell" / "stopped.js"
+_SCRIPTS = tuple(
+    _HERE / "shell" / f"{name}.js" for name in ("stopped", "wheel")
+)  # that run once, for all pages
+_NONE, _DATA = frozenset[Chooser](), frozenset({Chooser.DATA})
+_CHOOSERS = {  # by the title of the page
+    "Data": _DATA,
+    "Train": _DATA,
+    "Compare": frozenset(Chooser),
+    "Try": _DATA | {Chooser.ENCODERS},
+    "Class": _DATA | {Chooser.ENCODERS},
+    "Split": _DATA | {Chooser.ROWS},
+    "Translations": _DATA,
+    "Evidence": _DATA,
+}
 ICON = _HERE / "icon.svg"  # a file, since icons by name are fetched from the network
 # The bar replaces Streamlit's empty header, whose menu stays at its right end. What is styled is named by its key or
 # its part in HTML or ARIA, after `:root` where Streamlit's own style would win. Only columns, which have no keys, are
@@ -30,7 +44,9 @@ main > :first-child { padding: 0.4rem 1.5rem 2rem; }
 /* The first stop of the keyboard on the page: past the bar. */
 .skip { position: absolute; left: -100vw; }
 .skip:focus { left: 1rem; top: 0.25rem; z-index: 1; padding: 0.5rem 1rem; background: Canvas; }
-:has(> :is(.st-key-skip, .st-key-start, .st-key-stopped, .st-key-browser)) { position: absolute; width: 0; }
+:has(> :is(.st-key-skip, .st-key-start, .st-key-scripts, .st-key-autoplay, .st-key-browser)) {
+  position: absolute; width: 0;
+}
 /* The bar shows which page is open; the heading is for screen readers. */
 :has(> .st-key-heading) {
   position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%);
@@ -65,26 +81,31 @@ def main() -> None:
     if not draw_sign_in():
         return
     start_helpers()
+    until_placed()
     wait_anew()
-    tabs = [
+    # The default page is at the address of the app; `shell/served.py` leads others there.
+    places = [
         st.Page(page_file("data"), title="Data", icon=":material/table:"),
         st.Page(page_file("train"), title="Train", icon=":material/model_training:"),
-        st.Page(page_file("workbench"), title="Workbench", icon=":material/scatter_plot:", default=True),
+        st.Page(page_file("workbench"), title="Compare", icon=":material/scatter_plot:", default=True),
+        st.Page(page_file("try"), title="Try", icon=":material/edit_note:"),
     ]
-    glossary = st.Page(page_file("glossary"), title="Glossary", icon=":material/menu_book:")
-    lab = [
+    research = [
         st.Page(page_file("pretrain"), title="Pretrain", icon=":material/foundation:"),
-        st.Page(page_file("translations"), title="Translations", icon=":material/g_translate:"),
         st.Page(page_file("split"), title="Split", icon=":material/call_split:"),
+        st.Page(page_file("translations"), title="Translations", icon=":material/g_translate:"),
         st.Page(page_file("bench"), title="Evidence", icon=":material/query_stats:"),
         st.Page(page_file("encoders"), title="Encoders", icon=":material/translate:"),
-        glossary,
     ]
-    page = st.navigation([*tabs, *lab], position="hidden")
+    lesson = st.Page(page_file("lesson"), title="Class", icon=":material/school:", url_path="class")
+    glossary = st.Page(page_file("glossary"), title="Glossary", icon=":material/menu_book:")
+    page = st.navigation([*places, *research, lesson, glossary], position="hidden")
+    choosers = _CHOOSERS.get(page.title, _NONE)
     st.set_page_config(page_title=f"{page.title} - Emu")  # tells tabs and bookmarks of the browser apart
     st.html(_STYLE)
-    with st.container(key="stopped"):
-        st.html(f"<script>{_STOPPED.read_text('utf-8')}</script>", unsafe_allow_javascript=True)
+    with st.container(key="scripts"):
+        for script in _SCRIPTS:
+            st.html(f"<script>{script.read_text('utf-8')}</script>", unsafe_allow_javascript=True)
     with st.container(key="browser"):
         if st.context.cookies.get(BROWSER) != browser():
             cookie = f"{BROWSER}={browser()}; path=/; max-age=31536000; samesite=strict"
@@ -95,27 +116,29 @@ def main() -> None:
         ways = st.container(
             key="ways", horizontal=True, width="content", vertical_alignment="center", gap="small"
         )
-        draw_bar()
+        draw_bar(choosers)
     with st.container(key="start"):
         st.html('<div id="page" tabindex="-1"></div>')
     with ways:  # after the bar, since every link carries its choices
-        for tab in tabs:
-            draw_link(tab, tab.title, tab.icon)
-        kind: Literal["primary", "tertiary"] = "primary" if page in lab else "tertiary"
-        label = f"Lab: {page.title}" if page in lab else "Lab"
-        key = f"lab-{page.url_path}"  # a new key closes the menu on the next page
+        for place in places:
+            draw_link(place, place.title, place.icon)
+        kind: Literal["primary", "tertiary"] = "primary" if page in research else "tertiary"
+        label = f"Research: {page.title}" if page in research else "Research"
+        key = f"research-{page.url_path}"  # a new key closes the menu on the next page
         with st.popover(label, icon=":material/science:", type=kind, key=key):
-            for tab in lab:
-                draw_link(tab, tab.title, tab.icon)
+            for part in research:
+                draw_link(part, part.title, part.icon)
         draw_account()
     with st.container(key="problems"):
-        draw_problems()
+        draw_problems(choosers)
     with st.container(key="heading"):
         st.title(page.title)
     # Containers have keys wherever a widget that the address keeps is in them. Without one, the browser knows a
     # container by its place, and makes its widgets anew when something appears before it: the address then loses them.
     with st.container(key="page"), errors_shown():
         page.run()
+    if page not in (glossary, lesson):
+        draw_link(lesson, "Class: a path of ten minutes", ":material/school:")
     if page is not glossary:
         draw_link(glossary, "What the words mean", ":material/menu_book:")
 

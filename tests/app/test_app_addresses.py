@@ -19,6 +19,7 @@ FORMS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("page", "param", "names", "seed"), FORMS)
 def test_every_setting_of_a_form_stays_in_its_place(
     root: Path, page: str, param: str, names: list[str], seed: str

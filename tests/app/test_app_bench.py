@@ -156,6 +156,7 @@ def test_emus_form_says_what_would_be_done_and_starts_it(app: AppTest, root: Pat
     assert listed[["Paper", "Trained on", "Runs"]].to_numpy().tolist() == [["Emu", "en", "3 of 3"]]
 
 
+@pytest.mark.slow
 def test_fmdas_tables_are_run_on_translations_with_slots(root: Path) -> None:
     app = evidence(fmda_set().frame)
     choose(app, **{"bench-paper": "fmda"})
@@ -167,6 +168,7 @@ def test_fmdas_tables_are_run_on_translations_with_slots(root: Path) -> None:
     assert "Finished:" in said(app) and any("Table 2" in one.value for one in app.header)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("paper", ["bicvm", "dual-encoder"])
 def test_encoders_from_scratch_are_run_on_parallel_text(paper: str, root: Path) -> None:
     app = evidence()
@@ -187,6 +189,7 @@ def test_encoders_from_scratch_are_run_on_parallel_text(paper: str, root: Path) 
     assert not app.exception and "Finished:" in said(app) and app.header[-1].value
 
 
+@pytest.mark.slow
 def test_a_form_that_is_not_filled_in_right_starts_nothing(app: AppTest, root: Path) -> None:
     def refused() -> str:
         assert button(app, "Start the benchmark").disabled
@@ -205,6 +208,7 @@ def test_a_form_that_is_not_filled_in_right_starts_nothing(app: AppTest, root: P
     assert not list(root.glob("[!.]*"))
 
 
+@pytest.mark.slow
 def test_data_that_does_not_do_is_said_before(root: Path) -> None:
     app = evidence(bench_set(("en",)).frame)
     assert "tables compare languages" in app.warning[0].value and len(app.warning) == 1
@@ -214,6 +218,7 @@ def test_data_that_does_not_do_is_said_before(root: Path) -> None:
     assert not button(app, "Start the benchmark").disabled
 
 
+@pytest.mark.slow
 def test_machine_translations_of_an_upload_reach_the_benchmark(root: Path) -> None:
     frame = bench_set().frame
     frame = frame.assign(text=frame["text"] + frame["language"], translation="in English: " + frame["text"])
@@ -257,6 +262,7 @@ def test_a_benchmark_is_followed_left_found_cancelled_and_goes_on(
     assert app.run().success[0].value == "Finished: 3 runs."
 
 
+@pytest.mark.slow
 def test_a_first_cell_that_can_not_be_measured_leaves_its_reason(app: AppTest, root: Path) -> None:
     run = begun(app, root)
     jobs.job_manager().cancel(run)
@@ -293,6 +299,7 @@ def shown(made: Path, root: Path) -> AppTest:
     return evidence()
 
 
+@pytest.mark.slow
 def test_the_report_is_shown(shown: AppTest, made: Path, root: Path) -> None:
     heads = {text.value.replace("\\", "") for text in shown.header}
     assert heads >= {"Table 2: Acc@1 in percent", "Peers: Acc@1 in percent, time and memory"}
@@ -319,9 +326,10 @@ def test_the_report_is_shown(shown: AppTest, made: Path, root: Path) -> None:
     assert "Try again what was not measured" in labels(shown)
 
 
+@pytest.mark.slow
 def test_a_term_of_the_papers_has_a_help(shown: AppTest) -> None:
     about = dict(texts(shown))
-    assert "glossary?word=right-intents" in about["Table 2: Acc@1 in percent"]
+    assert "glossary?word=similar-sentences" in about["Table 2: Acc@1 in percent"]
     assert "glossary?word=language-pair" in about["directions below base"]
     assert not unexplained(shown)
 

@@ -5,7 +5,7 @@ import os
 import re
 import tomllib
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,17 +16,19 @@ from streamlit.testing.v1.element_tree import Button
 
 from emu_app.work import cache
 from emu_app.work.background import Done, Pending, TaskOutcome
+from emu_core.data.languages import language_name
 from emu_core.errors import Message
-from emu_core.evaluation.guard import LanguageChange
 from emu_core.formats.tables.formats import FILE_ENDINGS
 from emu_core.methods.registry import configure
+from emu_core.reports.verdict import run_verdict
 from emu_core.runs.data_facts import LabelledFacts
 from emu_core.runs.run import Run, RunState, Status
 from emu_core.runs.stored_data import LabelledData, load_data
-from tests.support.app_pages import new_session
+from tests.support.app_pages import choose_method, new_session, runs_table
 from tests.support.fake_runs import past, until
 from tests.support.paths import MAIN
 from tests.support.tables import WRITERS, parquet, workbook, written
+from tests.support.verdicts import KINDS, case
 
 
 @pytest.fixture
@@ -64,6 +66,10 @@ def size(app: AppTest) -> tuple[str, ...]:
     return tuple(metric.value for metric in app.metric[:3])
 
 
+def said(app: AppTest) -> str:
+    return "\n".join(note.value.replace("\\", "") for note in app.info)
+
+
 def title(app: AppTest) -> str:
     [title] = (title.value for title in app.header if title.value.startswith("In use: "))
     return title.removeprefix("In use: ")
@@ -87,7 +93,7 @@ def chosen(app: AppTest) -> dict[str, str | None]:
 
 def train_page(app: AppTest, method: str = "emu") -> AppTest:
     app.switch_page("views/train.py").run()
-    app.selectbox(key="method").set_value(method).run()
+    choose_method(app, method)
     assert not app.exception
     return app
 
@@ -110,6 +116,7 @@ def test_the_demo_set_is_there_at_once(app: AppTest) -> None:
     assert app.success[0].value == "The audit found nothing to fix."
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "content"),
     [
@@ -130,6 +137,7 @@ def test_a_file_that_is_understood_becomes_the_set(app: AppTest, name: str, cont
     assert not app.warning
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", [*(table_format.endings[-1] for table_format in WRITERS), ".csv.gz"])
 def test_every_format_is_taken(app: AppTest, ending: str) -> None:
     assert tuple(app.file_uploader[0].allowed_type) == FILE_ENDINGS
@@ -144,6 +152,7 @@ def test_a_file_in_an_old_encoding_is_read_and_said_to_be(app: AppTest) -> None:
     assert app.dataframe[-2].value["text"][0] == "Wo ist das Schwimmbad für müde Gäste? 0"
 
 
+@pytest.mark.slow
 def test_the_bytes_are_let_go_and_the_choice_outlives_the_page(app: AppTest) -> None:
     upload(app, ("a.csv", csv(table())))
     assert app.file_uploader[0].value == []
@@ -220,10 +229,31 @@ def test_the_page_leads_from_the_file_to_training(app: AppTest) -> None:
 def test_columns_that_were_guessed_from_their_contents_are_said(app: AppTest) -> None:
     upload(app, ("a.csv", csv(table(text="col1", intent="col2", language="col3"))))
     assert size(app) == ("16", "2", "2")
-    notes = [note.value.replace("\\", "") for note in app.info]
-    assert any(
-        "text is column 'col1', intent is column 'col2', language is column 'col3'" in note for note in notes
-    )
+    assert "text is column 'col1', intent is column 'col2', language is column 'col3'" in said(app)
+
+
+@pytest.mark.parametrize("name", ["tickets.csv", "tickets.en.csv"])
+def test_columns_of_tickets_that_are_a_guess_are_said_before_and_after_the_language_is(
+    name: str, app: AppTest
+) -> None:
+    subjects = ("My parcel is late", "I can't log in", "Refund my order", "The app crashes")
+    tickets = [
+        {
+            "Ticket ID": 1000 + number,
+            "Subject": f"{subjects[number % 4]}, number {number}",
+            "Description": f"Hello, {subjects[number % 4]} since day {number}. Please help me soon.",
+            "Status": ("Open", "Closed", "Pending")[number % 3],
+            "Requester": f"user{number}@example.com",
+        }
+        for number in range(48)
+    ]
+    upload(app, (name, csv(pd.DataFrame(tickets))))
+    if "en" not in name:
+        assert shows_no_set(app) and "intent is column 'Status'" in said(app)
+        next(box for box in app.text_input if box.label == "Language of the sentences").set_value("en").run()
+    assert is_in_use(app, name.replace(".", r"\.")) and "intent is column 'Status'" in said(app)
+    [columns] = (box for box in app.expander if box.label.startswith("Columns of "))
+    assert columns.proto.expanded
 
 
 def test_the_language_is_asked_for_where_nothing_says_it(app: AppTest) -> None:
@@ -238,6 +268,7 @@ def test_the_language_is_asked_for_where_nothing_says_it(app: AppTest) -> None:
     assert not app.error
 
 
+@pytest.mark.slow
 def test_a_large_file_is_read_and_audited_beside_the_page(
     app: AppTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -322,6 +353,7 @@ def test_files_named_by_language_become_one_set(app: AppTest) -> None:
     assert title(app) == r"hotel\.en\.csv, hotel\.ja\.csv"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "content", "said", "is_read"),
     [
@@ -346,6 +378,7 @@ def test_a_bad_file_gets_its_sentence_and_changes_nothing(
     assert size(app) == ("16", "2", "2")
 
 
+@pytest.mark.slow
 def test_a_hostile_name_is_shown_and_not_rendered(app: AppTest) -> None:
     name = "![x](http://evil/x.png) <img src=x> :red[a] $x$ **b**.csv"
     upload(app, (name, csv(table())))
@@ -407,15 +440,18 @@ def multiselect(app: AppTest, label: str) -> list[str]:
 
 def test_the_instant_method_is_first_and_asks_only_for_what_it_reads(app: AppTest, root: Path) -> None:
     app.switch_page("views/train.py").run()
-    assert app.selectbox(key="method").value == "head"
+    assert app.radio(key="choose-method-group").value == "head"
     assert app.text_input[0].value == "head-use-1"
-    assert [box.label for box in app.multiselect] == ["Labels in"]
+    assert [box.label for box in app.multiselect] == ["Labels in", "Methods to try"]
     labels = {box.label for box in app.number_input}
     assert "Move towards the intent" in labels and "Epochs" not in labels
     assert not any(
         box.key.startswith("preset") for box in app.get("button_group")
     )  # it has no paper to start from
     next(box for box in app.number_input if box.label == "Move towards the intent").set_value(0.1).run()
+    keeps = app.toggle(key="train-keep-examples")
+    assert keeps.value and keeps.label == "Keep sentences in the run"
+    keeps.set_value(False).run()
     button(app, "Start the run").click().run()
     assert not app.exception
     assert app.toast[0].value.replace("\\", "") == "Started head-use-1."
@@ -426,9 +462,11 @@ def test_the_instant_method_is_first_and_asks_only_for_what_it_reads(app: AppTes
         0.1,
         (),
     )
+    assert not config.keep_examples and not config.snapshots
     run.cancel()
 
 
+@pytest.mark.slow
 def test_training_starts_from_sensible_choices(app: AppTest) -> None:
     train_page(app)
     assert multiselect(app, "Labels in") == ["en"]
@@ -443,6 +481,7 @@ def test_training_starts_from_sensible_choices(app: AppTest) -> None:
     assert multiselect(app, "Labels in") == ["ja"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
@@ -469,6 +508,7 @@ def test_what_does_not_fit_is_said_before_it_is_started(
     assert button(app, "Start the run").disabled
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("frame", "method", "reason"),
     [
@@ -484,7 +524,7 @@ def test_data_that_can_not_be_trained_on(app: AppTest, frame: pd.DataFrame, meth
     upload(app, ("a.csv", csv(frame)))
     assert not app.error
     train_page(app)
-    app.selectbox(key="method").set_value(method).run()
+    choose_method(app, method)
     assert reason in app.warning[0].value.replace("\\", "")
     assert button(app, "Start the run").disabled
 
@@ -492,11 +532,12 @@ def test_data_that_can_not_be_trained_on(app: AppTest, frame: pd.DataFrame, meth
 def test_a_method_without_discriminator_needs_one_language_only(app: AppTest) -> None:
     upload(app, ("a.csv", csv(table("en"))))
     train_page(app)
-    app.selectbox(key="method").set_value("emu-without-ld").run()
+    choose_method(app, "emu-without-ld")
     assert not app.warning
     assert not button(app, "Start the run").disabled
 
 
+@pytest.mark.slow
 def test_a_share_of_a_set_without_splits_is_held_out_unless_it_is_0(app: AppTest) -> None:
     upload(app, ("a.csv", csv(table("en"))))
     assert "20% of every intent's sentences are held out" in app.info[0].value
@@ -510,6 +551,7 @@ def test_a_share_of_a_set_without_splits_is_held_out_unless_it_is_0(app: AppTest
     assert any("not evaluated" in info.value for info in app.info)
 
 
+@pytest.mark.slow
 def test_the_run_holds_what_was_asked_and_the_data(app: AppTest, root: Path) -> None:
     upload(app, ("a.csv", csv(table())))
     train_page(app)
@@ -522,6 +564,7 @@ def test_the_run_holds_what_was_asked_and_the_data(app: AppTest, root: Path) -> 
     config = run.config()
     assert config.hyperparameters == asdict(configure("emu", "use", epochs=9))
     assert (config.seed, config.train_languages, config.unlabelled_languages) == (3, ("en",), ("de",))
+    assert config.keep_examples and config.snapshots
     data = load_data(run.training_folder, config.data)
     assert isinstance(data, LabelledData) and data.unlabelled is not None
     assert data.labelled.frame["text"].tolist() == table()["text"].tolist()
@@ -529,6 +572,24 @@ def test_the_run_holds_what_was_asked_and_the_data(app: AppTest, root: Path) -> 
     run.cancel()
 
 
+def test_rows_without_an_intent_are_learnt_from_too(app: AppTest, root: Path) -> None:
+    rows = table()
+    bare = pd.DataFrame(
+        {"text": [f"où est-ce {i}" for i in range(3)], "intent": "", "language": "fr", "id": ""}
+    )
+    upload(app, ("a.csv", csv(pd.concat([rows, bare]))))
+    train_page(app)
+    assert multiselect(app, "Sentences without labels in") == ["de", "fr"]
+    button(app, "Start the run").click().run()
+    run = Run(root / "emu-use-1")
+    data = load_data(run.training_folder, run.config().data)
+    assert isinstance(data, LabelledData) and data.unlabelled is not None
+    assert set(bare["text"]) < set(data.unlabelled.frame["text"])
+    assert run.config().unlabelled_languages == ("de", "fr")
+    run.cancel()
+
+
+@pytest.mark.slow
 def test_a_run_is_followed_left_found_again_and_cancelled(app: AppTest, root: Path) -> None:
     train_page(app)
     button(app, "Start the run").click().run()
@@ -549,10 +610,11 @@ def test_a_run_is_followed_left_found_again_and_cancelled(app: AppTest, root: Pa
     assert not app.exception
     until(lambda: run.status().state is RunState.CANCELLED)
     app.run()
-    assert "cancelled after 1 steps" in app.warning[0].value
-    assert app.dataframe[0].value["State"].tolist() == ["cancelled"]
+    assert "Cancelled after 1 steps" in app.warning[0].value
+    assert runs_table(app)["State"].tolist() == ["cancelled"]
 
 
+@pytest.mark.slow
 def test_a_second_run_waits_for_the_first(app: AppTest, root: Path) -> None:
     train_page(app)
     button(app, "Start the run").click().run()
@@ -573,36 +635,36 @@ def test_a_second_run_waits_for_the_first(app: AppTest, root: Path) -> None:
     until(lambda: second.status().state is RunState.CANCELLED and first.status().state is RunState.CANCELLED)
 
 
-def test_a_language_that_loses_is_flagged_where_the_run_is_finished(root: Path) -> None:
-    changes = {
-        "en": LanguageChange(9.0, 1.0, 17.0, 36),
-        "[x](y)": LanguageChange(-8.0, -15.0, -1.0, 36),
-        "de": LanguageChange(-2.0, -9.0, 5.0, 36),
-    }
-    metrics = {
-        "mean_base": 70.0, "mean_specialised": 72.5, "mean_over": "all directions", "warnings": [],
-        "guard": {code: asdict(change) for code, change in changes.items()},
-        "new_intents": {
-            "base": 50.0, "specialised": 48.0, **asdict(changes["de"]), "divisions": 2, "strength": None,
-        },
-    }  # fmt: skip
-    past(root, "harmful", Status(state=RunState.FINISHED, started_at=1.0), metrics)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_finished_run_shows_the_verdict_that_every_face_shows(root: Path, kind: str) -> None:
+    measured = case(kind)
+    measured.stored(root, kind)
     app = train_page(new_session().run())
-    [error], [warning] = app.error, app.warning
-    assert r" \[x\]\(y\) \-8\.0; " in error.value
-    assert error.value.replace("\\", "") == (
-        "Worse: [x](y) -8.0; better: English +9.0; the other is not clear."
-    )
-    drawn = [element.value for element in app.main if element.type in ("markdown", "error")]
-    title = drawn.index("**Retrieval among unseen sentences: gains and losses by language**")
-    assert drawn[title + 1] == error.value  # what it is about comes first
-    assert "intents without labels" in warning.value and "-2.0 points" in warning.value.replace("\\", "")
-    traces = {trace["name"]: trace for trace in json.loads(app.get("plotly_chart")[0].proto.spec)["data"]}
-    assert set(traces) == {"gains", "may lose", "loses"}
-    assert traces["loses"]["x"] == [-8.0]
-    assert traces["loses"]["error_x"]["array"] == [7.0] and traces["loses"]["error_x"]["arrayminus"] == [7.0]
+    verdict = run_verdict(measured.metrics)
+    shown = " ".join(caption.value.replace("\\", "") for caption in app.caption)
+    boxes = {"better": app.success, "worse": app.error, "note": app.info}[verdict.kind]
+    assert verdict.sentence in [box.value.replace("\\", "").strip("*") for box in boxes]
+    cards = [
+        (metric.label, metric.value.replace("\\", ""), metric.delta.replace("\\", ""))
+        for metric in app.metric
+    ]
+    assert cards == [(title, number or "–", more) for title, number, more in verdict.cards]
+    for line in verdict.lines[1:]:
+        if line.text not in (verdict.other_tasks.text, verdict.costs):  # which a card says
+            assert line.text in shown
+    html = [html.proto.body for html in app.get("html") if "emu-bars" in html.proto.body]
+    assert len(html) == len(verdict.measures)
+    for measure, bars in zip(verdict.measures, html, strict=True):
+        assert measure.changes is not None
+        for code in measure.changes.by_language:
+            assert f'<th scope="row">{language_name(code)}</th>' in bars
+    tables = [table.value for table in app.dataframe if "95 % interval" in table.value]
+    for measure, table in zip(verdict.measures, tables, strict=False):
+        assert [tuple(row) for row in table.to_numpy().tolist()] == list(measure.table().rows)
+    assert any("Data page" in note.value for note in app.info) == (kind == "nothing")
 
 
+@pytest.mark.slow
 def test_a_collapse_is_an_alarm_while_the_run_goes_on(root: Path) -> None:
     run = past(root, "bad", Status(state=RunState.RUNNING, pid=os.getpid(), phase="training", steps=9))
     records = [
@@ -624,14 +686,10 @@ def test_a_collapse_is_an_alarm_while_the_run_goes_on(root: Path) -> None:
     assert seen(alarm) == []  # among the warnings, and said once
 
 
+@pytest.mark.slow
 def test_past_runs_are_listed_with_what_became_of_them(root: Path) -> None:
-    metrics = {
-        "mean_base": 70.0,
-        "mean_specialised": 82.5,
-        "mean_over": "all directions",
-        "warnings": ["thin <b>"],
-    }
-    past(root, "good", Status(state=RunState.FINISHED, started_at=1.0), metrics)
+    metrics = replace(case("better").metrics, warnings=("thin <b>",))
+    past(root, "good", Status(state=RunState.FINISHED, started_at=1.0), metrics.to_json())
     past(root, "bad", Status(state=RunState.FAILED, message=Message("no row in [xx](http://evil)")))
     past(root, "gone", Status(state=RunState.RUNNING, pid=2**22 + 1))
     past(
@@ -644,7 +702,7 @@ def test_past_runs_are_listed_with_what_became_of_them(root: Path) -> None:
     (root / "damaged" / "config.json").write_text("{}")
     (root / "damaged" / "status.json").write_text("{")
     app = train_page(new_session().run())
-    listed = app.dataframe[0].value.set_index("Run")
+    listed = runs_table(app).set_index("Run")
     assert listed["State"].to_dict() == {
         "good": "finished",
         "bad": "failed",
@@ -652,16 +710,18 @@ def test_past_runs_are_listed_with_what_became_of_them(root: Path) -> None:
         "unmeasured": "finished",
         "damaged": "failed",
     }
-    assert listed.loc["good", ["Before", "After", "Gain"]].tolist() == [70.0, 82.5, 12.5]
+    overall = metrics.right_intents.overall  # type: ignore[union-attr]
+    assert listed.loc["good", ["Right intents", "Right intents: change"]].tolist() == pytest.approx(
+        [overall.specialised, overall.difference]
+    )
     app.selectbox(key="watched").set_value("good").run()
-    assert [metric.value for metric in app.metric] == ["70.0 %", "82.5 %"]
-    assert app.metric[1].delta == "+12.5 points"
+    assert app.metric[0].value == "30 → 60 of 100"
     assert app.warning[0].value == r"Thin \<b\>\."
     app.selectbox(key="watched").set_value("bad").run()
     assert app.error[0].value == "No row in \\[xx\\]\\(http\\:\u2060\\/\\/evil\\)\\."
     app.selectbox(key="watched").set_value("gone").run()
     assert app.warning[0].value.startswith("Interrupted")
     app.selectbox(key="watched").set_value("unmeasured").run()
-    assert "Data page" in app.info[0].value and "emu evaluate" not in app.info[0].value  # no command
+    assert "Data page" in app.info[1].value and "emu evaluate" not in app.info[1].value  # no command
     app.selectbox(key="watched").set_value("damaged").run()
     assert len(app.error) == 1

@@ -10,7 +10,7 @@ from emu_core import train
 from emu_core.methods.presets import presets
 from emu_core.runs.data_facts import LabelledFacts
 from emu_core.runs.run import Run
-from tests.support.app_pages import new_session
+from tests.support.app_pages import choose_method, new_session
 from tests.support.small import small_set
 
 
@@ -35,7 +35,7 @@ def test_a_run_or_a_published_encoder_is_chosen_as_teacher(root: Path) -> None:
     assert "Sentences without labels in" in labels and "Labels in" not in labels
     assert app.multiselect[0].value == ["en", "de", "es", "fr", "ja", "zh"]
     box = next(box for box in app.selectbox if box.label == "Teacher")
-    assert box.value is None and box.options[0].startswith("Universal Sentence Encoder")
+    assert box.value is None and box.options[0].startswith("USE multilingual")
     assert "Run best" in box.options
     assert start_button(app).disabled and app.warning[0].value.startswith("No teacher is named")
 
@@ -54,6 +54,7 @@ def test_a_run_or_a_published_encoder_is_chosen_as_teacher(root: Path) -> None:
     assert (config.train_languages, config.unlabelled_languages) == ((), ("en", "ja"))
 
 
+@pytest.mark.slow
 def test_sentences_of_files_are_enough(root: Path) -> None:
     """No language of the data is used: it is there to measure on."""
     app = new_session("train")
@@ -80,22 +81,24 @@ def test_sentences_of_files_are_enough(root: Path) -> None:
 
 @pytest.mark.parametrize("name", ["best", "fast"])
 def test_a_preset_is_chosen_with_what_it_costs(name: str, root: Path) -> None:
-    """No encoder and no settings are asked for; the run is one of its own."""
+    """No encoder and no settings are asked for; the run is one of its own. A student reads sentences without labels."""
     app = new_session("train")
     app.run()
-    method = next(box for box in app.selectbox if box.label == "Method")
-    assert any(option.startswith(("Best", "Fast")) for option in method.options)
-    method.set_value(name).run()
+    choose_method(app, name)
     assert not app.exception
     preset = presets()[name]
-    assert any(preset.summary == caption.value for caption in app.caption)
+    said = [*(caption.value for caption in app.caption), *app.radio(key="choose-method-group").proto.captions]
+    assert any(text and preset.summary.startswith(text) for text in said)
     assert {"Encoder", "Teacher", "Start from"}.isdisjoint(box.label for box in app.selectbox)
-    assert [box.label for box in app.multiselect] == ["Labels in", "Sentences without labels in"]
+    unlabelled = ["Sentences without labels in"] if preset.teacher else []
+    assert [box.label for box in app.multiselect] == ["Labels in", *unlabelled, "Methods to try"]
     start_button(app).click().run()
     assert not app.exception
     run = Run(next(root.glob(f"{name}-use*-1")))
     run.cancel()
     config = run.plan()
     assert (config.method, config.encoder) == (preset.method, preset.encoder)
-    assert [part.method for part in (config.teacher or config).parts] == preset.of_labels.method.split("+")
-    assert config.train_languages == ("en",) and "ja" in config.unlabelled_languages
+    parts = (config.teacher or config).parts
+    assert [part.encoder for part in parts] == preset.of_labels.encoder.split("+")
+    assert {part.method for part in parts} == {preset.of_labels.method}
+    assert config.train_languages == ("en",) and ("ja" in config.unlabelled_languages) == bool(unlabelled)

@@ -25,7 +25,7 @@ from emu_core.encoders.registry import EncoderInfo, available_encoders
 from emu_core.errors import EncoderError, Message
 from emu_core.methods.registry import configure
 from emu_core.runs.run import Run
-from tests.support.app_pages import new_session
+from tests.support.app_pages import choose_method, new_session
 
 ABSENT = EncoderInfo(
     spec="absent",
@@ -126,6 +126,7 @@ def test_an_encoder_that_is_not_here_can_not_be_trained(app: AppTest, with_absen
 # --------------------------------------------------------------------------------------------- the choice
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("typed", "reason"),
     [
@@ -180,7 +181,7 @@ def test_what_is_not_known_of_a_model_is_not_made_up(app: AppTest, model: Path) 
 
 def test_a_language_that_the_encoder_does_not_know_is_named(app: AppTest, with_absent: None) -> None:
     with_encoder(open_page(app, "train"), "absent")
-    app.selectbox(key="method").set_value("emu").run()
+    choose_method(app, "emu")
     assert "was not trained on Spanish, Japanese, Chinese: it may know little" in said(app)
     with_encoder(app, "use")
     assert "was not trained on" not in said(app)
@@ -215,17 +216,19 @@ def test_a_run_is_named_after_its_model() -> None:
 # ------------------------------------------------------------------------------------------- the settings
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("spec", "lora"), [("use", False), ("e5-small", True), ("hf:", True)])
 def test_lora_is_for_transformers(app: AppTest, model: Path, spec: str, lora: bool) -> None:
     with_encoder(open_page(app, "train"), spec, str(model) if spec == HF else None)
-    app.selectbox(key="method").set_value("emu").run()
+    choose_method(app, "emu")
     box = next(box for box in app.selectbox if box.label == "Trained weights")
     assert any("LoRA" in option for option in box.options) == lora
 
 
+@pytest.mark.slow
 def test_a_choice_brings_the_settings_that_hang_on_it_and_reaches_the_run(app: AppTest) -> None:
     with_encoder(open_page(app, "train"), "use")
-    app.selectbox(key="method").set_value("emu").run()
+    choose_method(app, "emu")
 
     def labels() -> set[str]:
         return {box.label for box in app.number_input}
@@ -248,11 +251,11 @@ def test_a_choice_brings_the_settings_that_hang_on_it_and_reaches_the_run(app: A
 
 def test_settings_of_another_method_are_not_offered(app: AppTest) -> None:
     open_page(app, "train")
-    app.selectbox(key="method").set_value("contrastive").run()
+    choose_method(app, "contrastive")
     labels = {box.label for box in (*app.number_input, *app.selectbox)}
     assert "Margin (m)" in labels
     assert not any("Discriminator" in label or "Center" in label for label in labels)
-    app.selectbox(key="method").set_value("emu").run()
+    choose_method(app, "emu")
     labels = {box.label for box in (*app.number_input, *app.selectbox)}
     assert {
         "Discriminator weight (gamma)",
@@ -329,6 +332,7 @@ def test_no_two_encoders_share_their_vectors() -> None:
     assert len({weights_of(spec) for spec in specs}) == len(specs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("named", "told"),
     [
@@ -345,7 +349,7 @@ def test_an_address_that_names_no_encoder_is_said_and_the_usual_one_taken(
     app: AppTest, with_absent: None, named: str, told: str
 ) -> None:
     app.query_params["a"] = named
-    open_page(app, "encoders")
+    open_page(app, "try")
     assert told in app.warning[0].value.replace("\\", "")
     assert app.selectbox(key="choose-a").value == "use" and app.query_params["a"] == "use"
 
@@ -357,7 +361,7 @@ def test_both_encoders_are_offered_and_a_run_trains_each_with_its_own_settings(a
     with_encoder(open_page(app, "train"), "use+e5-small")
     box = app.selectbox(key="encoder")
     assert any(option.startswith("Best quality: both encoders, about ") for option in box.options)
-    app.selectbox(key="method").set_value("emu").run()
+    choose_method(app, "emu")
     labels = {box.label for box in (*app.number_input, *app.selectbox)}
     assert "Epochs" in labels and "Learning rate" not in labels
     assert "Each encoder has its own: " in said(app) and "Learning rate" in said(app)
@@ -372,7 +376,7 @@ def test_both_encoders_are_offered_and_a_run_trains_each_with_its_own_settings(a
 
 def test_the_papers_settings_are_the_same_for_both(app: AppTest) -> None:
     with_encoder(open_page(app, "train"), "use+e5-small")
-    app.selectbox(key="method").set_value("emu").run()
+    choose_method(app, "emu")
     app.segmented_control(key="preset-EmuConfig").set_value("paper").run()
     assert "Learning rate" in {box.label for box in app.number_input}
     start(app).click().run()
@@ -402,14 +406,14 @@ def test_the_names_of_joined_encoders(spec: str, short: str, address: str) -> No
 )
 def test_an_address_that_joins_what_is_not_there_is_said(app: AppTest, named: str, told: str) -> None:
     app.query_params["a"] = named
-    open_page(app, "encoders")
+    open_page(app, "try")
     assert told in app.warning[0].value.replace("\\", "")
     assert app.selectbox(key="choose-a").value == "use"
 
 
 def test_joined_encoders_in_the_address_are_taken(app: AppTest) -> None:
     app.query_params["a"] = "use+e5-small"
-    open_page(app, "encoders")
+    open_page(app, "try")
     assert app.selectbox(key="choose-a").value == "use+e5-small"
 
 

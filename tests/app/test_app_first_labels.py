@@ -7,6 +7,10 @@ import pandas as pd
 import pytest
 import streamlit as st
 
+from emu_app.panels import first_labels
+from emu_app.panels.maps import Layout
+from emu_core.api.start import Started, start
+from emu_core.evaluation.projection import Projection, project
 from tests.support.app_pages import new_session, press
 
 TEXTS = [f"where is the pool {number}" for number in range(10)] + [f"is the shop open {n}" for n in range(10)]
@@ -66,6 +70,7 @@ def test_a_file_with_intents_is_not_asked_for_labels() -> None:
     assert "No labels? Label these" not in [title.value for title in app.header]
 
 
+@pytest.mark.slow
 def test_the_language_is_detected_where_nothing_states_it() -> None:
     app = new_session().run()
     app.file_uploader[0].set_value(
@@ -74,3 +79,41 @@ def test_the_language_is_detected_where_nothing_states_it() -> None:
     app.run()
     assert "No labels? Label these" in [title.value for title in app.header]
     assert not app.error and not app.exception
+
+
+def test_names_alone_begin_with_intents_a_map_and_what_to_label(
+    monkeypatch: pytest.MonkeyPatch, runs: Path
+) -> None:
+    def label(table: pd.DataFrame, **about: Any) -> pd.DataFrame:
+        tables.append(table)
+        return table
+
+    def at_once(key: str, label: str, function: Any, *args: Any) -> Started:
+        return start(*args, encoder="use", device="cpu")
+
+    def first_maps(vectors: dict[str, Any], keys: dict[str, str], method: Projection) -> dict[str, Layout]:
+        return {
+            name: Layout(keys[name], project(of, "pca"), method, over=True) for name, of in vectors.items()
+        }
+
+    tables: list[pd.DataFrame] = []
+    monkeypatch.setattr(st, "data_editor", label)
+    monkeypatch.setattr(first_labels, "computed", at_once)
+    monkeypatch.setattr(first_labels, "laid_out", first_maps)
+    app = new_session().run()
+    content = pd.DataFrame({"text": ["", *TEXTS]}).to_csv(index=False).encode()
+    app.file_uploader[0].set_value([("mails.en.csv", content, "")])
+    app.run()
+    assert set(tables[-1]["intent"]) == {""}
+    names = next(area for area in app.text_area if area.label.startswith("Names of the intents"))
+    names.set_value("swimming\nshop: opening hours of the shop").run()
+    assert not app.exception and len(app.get("plotly_chart")) == 1
+    table = tables[-1]
+    assert len(table) == 10 and set(table["intent"]) == {"swimming", "shop"}
+    assert (
+        table["intent"] == table["text"].str.contains("pool").map({True: "swimming", False: "shop"})
+    ).all()
+    press(app, "Start with 10 labels")
+    (folder,) = (path for path in (runs / ".data").iterdir() if (path / "rows.parquet").is_file())
+    rows = pd.read_parquet(folder / "rows.parquet").set_index("text")["intent"]
+    assert rows[rows != ""].to_dict() == dict(zip(table["text"], table["intent"], strict=True))

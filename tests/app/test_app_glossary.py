@@ -29,7 +29,7 @@ def test_a_page_ends_with_a_link_to_the_glossary() -> None:
 
 def test_a_text_of_others_has_a_help_on_the_terms_that_it_names() -> None:
     about = help_on_terms("Acc@1 by direction, P@3")
-    assert about == help_on(Word.ACCURACY, Word.PAIR, Word.TRANSLATION_FOUND)
+    assert about == help_on(Word.PAIR, Word.SIMILAR, Word.TRANSLATION_FOUND)
     assert help_on_terms("mean of the directions") == help_on(Word.PAIR)
     assert help_on_terms("redirection, spool") is None and help_on_terms("") is None
 

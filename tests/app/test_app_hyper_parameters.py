@@ -6,7 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Element
 
-from emu_core.methods.registry import method_named, methods
+from emu_core.methods.registry import default_method, method_named, methods
 from emu_core.settings import Settings, infos
 
 PATIENCE_S = 30.0
@@ -75,7 +75,8 @@ def test_common_settings_stand_before_the_others(name: str) -> None:
     inside = {
         box.label for kind in ("number_input", "selectbox", "checkbox") for box in app.expander[0].get(kind)
     }
-    assert common and not common & inside and inside
+    assert not common & inside and inside
+    assert bool(common) is (name != default_method())  # whose settings are for experts
 
 
 def test_the_form_gives_the_settings() -> None:

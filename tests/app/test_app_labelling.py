@@ -2,11 +2,14 @@
 
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from emu_app.work import cache
+from emu_app.panels import labelling as labelling_panel
+from emu_app.panels.label_score import _since
+from emu_app.work import cache, tasks
 from emu_core import Suggester
 from emu_core.data.audit import labelled_from_frame
 from emu_core.data.sets import LabelledSet, UnlabelledSet
@@ -26,6 +29,13 @@ def runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     monkeypatch.setattr(cache, "mapper", lambda: worker)
     monkeypatch.setenv("EMU_RUNS", str(tmp_path / "runs"))
     return tmp_path / "runs"
+
+
+@pytest.fixture(autouse=True)
+def sure(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every guess is ticked, as if each were mostly right."""
+    monkeypatch.setattr(tasks, "mostly_right_from", lambda *_: 0.0)
+    monkeypatch.setattr(labelling_panel, "_SURE", 0.0)
 
 
 def partly_labelled(intents: int = 3) -> pd.DataFrame:
@@ -58,6 +68,7 @@ def stored(runs: Path, name: str) -> LabelledSet:
     return labelled_from_frame(pd.read_parquet(runs / ".data" / name / "rows.parquet"), name)[0]
 
 
+@pytest.mark.slow
 def test_suggested_sentences_are_labelled_in_rounds_and_the_score_moves(runs: Path) -> None:
     frame = partly_labelled()
     app = labelling(with_frame(frame))
@@ -95,6 +106,63 @@ def test_suggested_sentences_are_labelled_in_rounds_and_the_score_moves(runs: Pa
 
 
 @pytest.mark.slow
+def test_a_language_that_is_labelled_but_not_held_out_is_measured_and_preselected(
+    runs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frame = small_set(("en", "de")).frame
+    frame = frame[(frame["language"] == "en") | (frame["split"] == "train")].reset_index(drop=True)
+    german = frame.index[frame["language"] == "de"]
+    frame.loc[german[7:], "intent"] = ""
+    rest = UnlabelledSet(frame.loc[german[7:], ["text", "language", "id"]].reset_index(drop=True), "rest")
+    measured = Suggester().fit(labelled_from_frame(frame[frame["intent"] != ""], "small")[0])
+    sure_from = float(measured.suggest(rest, 10)["probability"].median())
+    asked = list[tuple[int, int]]()
+
+    def mostly_right(probabilities: np.ndarray, is_right: np.ndarray) -> float:
+        asked.append((len(probabilities), int(is_right.sum())))
+        return sure_from
+
+    monkeypatch.setattr(tasks, "mostly_right_from", mostly_right)
+    app = labelling(with_frame(frame))
+    guesses = measured.guesses(stored(runs, "small").select(splits=["test"]))
+    right = guesses.loc[guesses["language"] == "de", "is_right"]
+    [metric] = [metric for metric in app.metric if metric.label.startswith("German")]
+    assert (metric.value, metric.delta) == (f"{right.sum()} of 7", "") and len(right) == 7
+
+    table = next(table.value for table in app.dataframe if "probability" in table.value)
+    assert asked == [(len(guesses), guesses["is_right"].sum())]
+    assert table["label"].tolist() == (table["probability"] / 100 >= sure_from).tolist()
+    assert table["label"].sum() == 5 and any("are not ticked" in line.value for line in app.caption)
+
+    first = table["text"].iloc[int(table["label"].to_numpy().argmin())]
+
+    def corrected(table: pd.DataFrame, **about: object) -> pd.DataFrame:
+        wrong = "label" in table and table["text"] == first
+        return table.assign(intent=table["intent"].mask(wrong, "own")) if "label" in table else table
+
+    with monkeypatch.context() as patched:
+        patched.setattr("streamlit.data_editor", corrected)
+        app.run()
+        press(app, "Save 6 labels")
+    app.run()
+    new = stored(runs, "small-v2").frame.set_index("text")
+    assert new["intent"].get(first) == "own" and len(new) == len(stored(runs, "small")) + 6
+    # Only what was unticked by somebody is left out; the rest is offered again.
+    again = next(table.value for table in app.dataframe if "probability" in table.value)
+    assert set(again["text"]) & set(table["text"][~table["label"]])
+    app.switch_page("views/train.py").run()
+    assert next(box.value for box in app.multiselect if box.label == "Labels in") == ["en", "de"]
+
+
+def test_no_change_has_no_arrow() -> None:
+    before = pd.DataFrame({"labels": [30], "fitted": [61.52]})
+    assert _since({"fitted": 61.55}, before) == ("as with 30 labels", False)
+    assert _since({"fitted": 61.5}, before) == ("as with 30 labels", False)
+    assert _since({"fitted": 60.0}, before) == ("-1.5 points since 30 labels", True)
+    assert _since({"fitted": 60.0}, before.head(0)) == (None, False)
+
+
+@pytest.mark.slow
 def test_a_renamed_set_keeps_its_rounds_and_its_versions(runs: Path) -> None:
     app = labelling(with_frame(partly_labelled()))
     press(app, "Save 10 labels")
@@ -127,6 +195,7 @@ def test_typed_sentences_are_added_each_once_and_keep_the_set_as_it_is(runs: Pat
     )
 
 
+@pytest.mark.slow
 def test_sentences_of_every_format_and_of_plain_text_are_added() -> None:
     app = labelling(with_frame(small_set(("en", "de")).frame))
     app.session_state["label-how"] = "From a file"
@@ -160,9 +229,10 @@ def test_a_held_out_share_stays_the_same_when_sentences_are_labelled(runs: Path)
     app = labelling(with_frame(partly_labelled(8).drop(columns="split")))
     chosen = [app.metric[3].value, press(app, "Save 10 labels").metric[3].value]
     assert chosen[0] == chosen[1] != "0"
-    assert "points since" in score(app)[1]
+    assert score(app)[1].endswith(" labels")
 
 
+@pytest.mark.slow
 def test_a_label_in_another_case_is_the_known_one(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     app = with_frame(partly_labelled())
     labelled = stored(runs, "small")
@@ -206,7 +276,7 @@ def test_after_the_last_label_the_score_and_the_way_to_a_run_stay(runs: Path) ->
     assert [done.value for done in app.success] == ["Every sentence has a label."]
     complete = stored(runs, app.query_params["data"])
     last = Suggester().fit(complete).score(complete.select(splits=["test"]))["fitted"]
-    assert score(app)[0] == round(last, 1) and "points since" in score(app)[1]
+    assert score(app)[0] == round(last, 1) and score(app)[1].endswith(" labels")
     assert any(link.proto.label == "Train a run on these labels" for link in app.get("page_link"))
 
 
@@ -226,7 +296,7 @@ def test_sentences_left_out_of_all_rounds_are_offered_again(monkeypatch: pytest.
             saves = [button for button in app.button if button.label.startswith("Save ")]
             press(app, saves[0].label)
     assert any("you left out 1 sentence" in note.value for note in app.info)
-    assert "points since" in score(app)[1]
+    assert score(app)[1].endswith(" labels")
     press(app, "Offer them again")
     again = next(table.value for table in app.dataframe if "probability" in table.value)
     assert again["text"].tolist() == [kept]
@@ -238,10 +308,10 @@ def test_a_run_on_an_earlier_version_stays_b_when_labels_are_saved(runs: Path) -
     first = stored(runs, "small")
     run = past(runs, "before", Status(state=RunState.FINISHED), {"note": "", "warnings": []})
     run.write("data.json", {"name": "small", "sha256": first.sha256()})
-    labelling(app)
-    assert app.query_params["b"] == "run:before"
+    assert app.switch_page("views/try.py").run().query_params["b"] == "run:before"
+    labelling(app.switch_page("views/data.py").run())
     press(app, "Save 10 labels")
-    assert app.query_params["b"] == "run:before"
+    assert app.switch_page("views/try.py").run().query_params["b"] == "run:before"
 
 
 def keys(app: AppTest) -> dict[str, str]:
@@ -249,14 +319,15 @@ def keys(app: AppTest) -> dict[str, str]:
     return {button.proto.shortcut: button.label for button in app.button if button.proto.shortcut}
 
 
+@pytest.mark.slow
 def test_sentences_are_labelled_one_by_one_with_keys_and_undone(runs: Path) -> None:
     app = labelling(with_frame(partly_labelled()))
     press(app, "Label one by one, with keys")
     shortcuts = keys(app)
     assert sorted(name for name in shortcuts if name.isdigit()) == list("123456"), "six intents, six keys"
-    assert {"left": "Back", "right": "Next", "u": "Undo", "ctrl+z": "Undo"}.items() <= {
-        name.lower(): label for name, label in shortcuts.items()
-    }.items()
+    by_key = {name.lower(): label for name, label in shortcuts.items()}
+    assert {"left": "Back", "right": "Next", "ctrl+z": "Undo"}.items() <= by_key.items()
+    assert [button.label for button in app.button].count("Undo") == 1
     assert [shortcuts[name] for name in "123456"] == sorted(stored(runs, "small").intents)
     app.button(key="label-1").click().run()
     app.button(key="label-2").click().run()
@@ -280,6 +351,7 @@ def test_sentences_are_labelled_one_by_one_with_keys_and_undone(runs: Path) -> N
     assert stored(runs, "small").sha256() == before.sha256()
 
 
+@pytest.mark.slow
 def test_a_search_is_relabelled_as_a_whole_and_undone(runs: Path) -> None:
     app = with_frame(small_set(("en", "de")).frame)
     labelled = stored(runs, "small")

@@ -33,6 +33,7 @@ def in_use(app: AppTest) -> str:
     return title.replace("\\", "")
 
 
+@pytest.mark.slow
 def test_an_upload_stays_and_a_link_opens_it_in_another_session(file: Path) -> None:
     first = with_data(file.read_bytes())
     assert first.query_params["data"] == "small" and in_use(first) == "In use: small.csv"
@@ -45,23 +46,28 @@ def test_an_upload_stays_and_a_link_opens_it_in_another_session(file: Path) -> N
     assert columns["Sentences"]["type_config"]["format"] == "localized"
 
 
+@pytest.mark.slow
 def test_the_same_rows_are_stored_once_and_others_get_a_name_of_their_own(file: Path, runs: Path) -> None:
     for content in (file.read_bytes(), file.read_bytes(), file.read_bytes().replace(b"taxi", b"cab")):
         with_data(content)
     assert sorted(path.name for path in (runs / ".data").iterdir()) == ["small", "small-2"]
 
 
+@pytest.mark.slow
 def test_the_same_rows_in_another_file_are_the_stored_set(file: Path, runs: Path) -> None:
     with_data(file.read_bytes())
     app = with_data(file.read_bytes(), "other.csv")
     assert app.query_params["data"] == "small" and in_use(app) == "In use: small.csv"
     assert "already: small" in app.toast[0].value
+    [note] = [item.value for item in app.info if "other.csv" in item.value.replace("\\", "")]
+    assert "**small**" in note and "under its own name" in note
     (runs / ".data" / "small" / "rows.parquet").write_bytes(b"no")
     (runs / ".data" / "small" / "data.json").touch()  # a new set of the same name, for the cache
     again = with_data(file.read_bytes(), "other.csv")
     assert again.query_params["data"] == "other" and in_use(again) == "In use: other.csv" and not again.toast
 
 
+@pytest.mark.slow
 def test_a_set_is_renamed_deleted_and_brought_back(file: Path) -> None:
     app = with_data(file.read_bytes())
     app.text_input(key="data-name-small").set_value("Hotel!").run()
@@ -84,6 +90,7 @@ def test_a_hostile_name_in_the_address_is_the_demo_set(name: str) -> None:
     assert "There is no data set" in app.warning[0].value and " <img" not in app.warning[0].value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("damaged", "content"),
     [("rows.parquet", b"no"), ("data.json", b"{"), ("data.json", b"[]"), ("data.json", b'{"title": 3}')],
@@ -127,6 +134,7 @@ def test_many_rows_left_out_are_said_at_once_and_their_languages_named(runs: Pat
     assert [path.name for path in (runs / ".data").glob("[!.]*")] == ["small-2"], "the half of it is not kept"
 
 
+@pytest.mark.slow
 def test_languages_of_a_stored_set_are_named_in_a_new_version() -> None:
     with_data(CSV.encode())
     app = opened("small")
@@ -145,6 +153,24 @@ def test_languages_are_detected_where_no_column_says_them() -> None:
     assert numbers(app) == ["16", "2", "2"]
 
 
+@pytest.mark.slow
+def test_what_is_undetermined_is_asked_about() -> None:
+    rows = [
+        "where is the pool please,pool",
+        "where is the taxi please,taxi",
+        "hi,greet",
+        "hey,greet",
+        "ok,yes",
+    ]
+    app = with_data("\n".join(["text,intent", *rows]).encode())
+    next(box for box in app.toggle if "Detect the language" in box.label).set_value(True).run()
+    assert numbers(app) == ["2", "2", "1"]
+    box = next(box for box in app.selectbox if box.label == "Undetermined")
+    box.set_value("en").run()
+    assert numbers(app) == ["5", "4", "1"]
+
+
+@pytest.mark.slow
 def test_a_wrong_language_is_found_and_corrected() -> None:
     app = with_data(CSV.replace("Kauderwelsch (D)", "French").encode())
     press(app, "Detect the languages")
@@ -153,27 +179,30 @@ def test_a_wrong_language_is_found_and_corrected() -> None:
     assert app.metric[2].help == "English, German"
 
 
+@pytest.mark.slow
 def test_near_repeats_go_in_a_new_version_of_a_version() -> None:
     app = with_data((CSV + "WHERE is the pool 0,pool,en\n").encode())
     press(app, "Leave all of these out")
     assert app.query_params["data"] == "small-v2" and numbers(app)[0] == "8"
 
 
+@pytest.mark.slow
 def test_the_data_of_a_run_are_opened(file: Path, runs: Path) -> None:
     config, data = plan_training(read_labelled([file])[0], method="head")
     for name in ("first", "second"):
         create_run(runs / name, config, data).write_status(Status(state=RunState.FINISHED))
-    app = new_session()
+    app = new_session("try")
     app.query_params["b"] = "run:first"
     press(app.run(), "Open the data that first was trained on")
-    assert "are not here; upload" in app.error[0].value
+    assert any("are not here; upload" in error.value for error in app.error)
     with_data(file.read_bytes())
     press(app, "Open the data that first was trained on")
-    assert in_use(app) == "In use: small.csv" and app.query_params["data"] == "small"
+    assert app.query_params["data"] == "small"
     assert app.query_params["b"] == "run:first"  # and not the newer one, which would be the default
     assert not any("was trained on" in button.label for button in app.button)
 
 
+@pytest.mark.slow
 def test_intents_are_merged_in_a_new_version(tmp_path: Path) -> None:
     rows = "".join(
         f"{intent}-{language},sentence {number} {intent},{language}\n"
@@ -191,6 +220,7 @@ def test_intents_are_merged_in_a_new_version(tmp_path: Path) -> None:
     assert any("1 intent merged that differed only in case" in caption.value for caption in app.caption)
 
 
+@pytest.mark.slow
 def test_ticked_sets_show_what_differs_between_them(file: Path) -> None:
     with_data(file.read_bytes())
     app = with_data(file.read_bytes().replace(b"taxi", b"cab"))

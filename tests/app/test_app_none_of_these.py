@@ -18,6 +18,7 @@ def taken(app: AppTest) -> list[str]:
     return list(box.value)
 
 
+@pytest.mark.slow
 def test_a_guess_is_shown_changed_and_kept(runs: Path) -> None:
     frame = small_set(("en",)).frame
     frame = frame.assign(intent=frame["intent"].replace({"pets": "Out of scope"}))

@@ -24,7 +24,7 @@ from emu_core.evaluation.run_metrics import Metrics
 from emu_core.methods.registry import configure, method_named
 from emu_core.runs.run import Run, RunState, Status
 from emu_core.runs.stored_data import ParallelData, load_data
-from tests.support.app_pages import new_session
+from tests.support.app_pages import choose_method, new_session
 from tests.support.fake_runs import PATIENCE_S, past, until
 from tests.support.raises import raises
 from tests.support.records import record
@@ -179,6 +179,7 @@ def test_typed_languages() -> None:
 # ------------------------------------------------------------------------------------------------ the run
 
 
+@pytest.mark.slow
 def test_a_run_is_started_watched_cancelled_and_resumed(app: AppTest, root: Path) -> None:
     upload(app, ("talks.en", lines("dog")), ("talks.de", lines("Hund")))
     next(field for field in app.number_input if field.label == "Epochs").set_value(2).run()
@@ -205,6 +206,7 @@ def test_a_run_is_started_watched_cancelled_and_resumed(app: AppTest, root: Path
     manager.wait(run, PATIENCE_S)
 
 
+@pytest.mark.slow
 def test_a_dual_encoder_takes_more_kinds_of_text(app: AppTest, root: Path) -> None:
     upload(app, ("talks.en", lines("dog")), ("talks.de", lines("Hund")))
     assert len(app.file_uploader) == 1  # BiCVM has no use for others
@@ -255,19 +257,23 @@ def test_a_finished_run_shows_what_it_finds(root: Path, app: AppTest) -> None:
     assert found["P@1"].tolist() == [80.0, 70.0, 10.0]
     assert found["95 % interval"][0] == "70.0 to 88.0"
     assert found["Trained on"].tolist() == ["yes", "yes", "no"]
-    assert any("Odd <b>text</b>" in plain(info.value) for info in app.info)
+    assert any("Odd <b>text</b>" in plain(box.value) for box in app.warning)
     assert frame(app, "Minutes")["P@1"].tolist() == [75.0]
 
 
 def test_the_list_of_runs_tells_p_at_1_from_accuracy(root: Path) -> None:
     run = finished(root)
-    metrics = {"mean_base": 20.0, "mean_specialised": 30.0}
+    change = {"base": 20.0, "specialised": 30.0, "difference": 10.0, "low": 1.0, "high": 20.0, "queries": 200}
+    metrics = {"similar_sentences": {"overall": change, "by_language": {"en": change}}}
     emu = past(
         root, "emu", Status(state=RunState.FINISHED, started_at=1.0), metrics, encoder=f"run:{run.folder}"
     )
     table = runs_frame([run, emu])
-    assert table["P@1"].tolist()[0] == 75.0 and table["After"].tolist()[1] == 30.0
-    assert table["P@1"].isna().tolist() == [False, True] and table["After"].isna().tolist() == [True, False]
+    assert table["P@1"].tolist()[0] == 75.0 and table["Similar sentences"].tolist()[1] == 30.0
+    assert table["P@1"].isna().tolist() == [False, True] and table["Similar sentences"].isna().tolist() == [
+        True,
+        False,
+    ]
     assert table["Encoder"].tolist() == ["from scratch", "mine"]
     assert table["Method"][0] == method_named("bicvm").title
     assert "P@1" not in runs_frame([emu])
@@ -282,7 +288,7 @@ def test_runs_that_can_be_specialised_are_offered_on_the_train_page(root: Path, 
     (head.encoder_folder / "base").mkdir(parents=True)  # it has layers on a frozen encoder
     assert {run.name for run in runs_to_specialise()} == {"mine", "plain"}
     app.switch_page("views/train.py").run()
-    app.selectbox(key="method").set_value("emu").run()
+    choose_method(app, "emu")
     offered = app.selectbox(key="encoder").options
     assert {"Run mine", "Run plain"} <= set(offered) and "Run head" not in offered
     app.selectbox(key="encoder").set_value(f"run:{run.name}").run()

@@ -21,6 +21,7 @@ def train_page() -> AppTest:
     return app
 
 
+@pytest.mark.slow
 def test_the_page_offers_to_resume_what_can_be(root: Path, queue: JobManager) -> None:
     past(root, "bare", Status(state=RunState.FAILED, message=Message("no data")))
     past(root, "done", Status(state=RunState.FINISHED), {})
@@ -51,5 +52,5 @@ def test_a_run_whose_process_is_about_to_end_can_not_be_resumed_yet(
     stopped(root, "a", Status(state=RunState.CANCELLED, message=Message("cancelled after 3 steps")))
     monkeypatch.setattr(queue, "holds", lambda held: True)
     app = train_page()
-    assert "cancelled after 3 steps" in app.warning[0].value
+    assert "Cancelled after 3 steps" in app.warning[0].value
     assert not {"Resume", "Cancel"} & {button.label for button in app.button}

@@ -1,5 +1,6 @@
 """Runs are renamed, noted, tagged, searched, deleted and brought back on the Train page."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,10 @@ from emu_app.work.jobs import JobManager
 from emu_core import read_labelled
 from emu_core.errors import RunError
 from emu_core.runs.run import Run, RunState, Status
-from tests.support.app_pages import new_session, press
+from tests.support.app_pages import new_session, press, runs_table
 from tests.support.fake_runs import PATIENCE_S, NoData, config, go, manager, past, until
 from tests.support.raises import raises
+from tests.support.verdicts import case
 
 FINISHED = Status(state=RunState.FINISHED)
 
@@ -40,7 +42,7 @@ def field(app: AppTest, label: str, value: object) -> None:
 
 
 def listed(app: AppTest) -> list[str]:
-    return list(app.dataframe[0].value["Run"])
+    return list(runs_table(app)["Run"])
 
 
 def of_data(run: Run, sha256: str) -> Run:
@@ -67,6 +69,43 @@ def test_runs_on_the_chosen_data_come_first_and_others_are_marked(root: Path) ->
     assert any(note.value == "Trained on tiny, not on the data chosen above." for note in other.info)
 
 
+def test_the_table_has_data_and_languages_and_groups_by_data(root: Path) -> None:
+    change = {"base": 20.0, "difference": 10.0, "low": 1.0, "high": 20.0, "queries": 200}
+    for name, started, sha, codes in (("c", 2.0, "x", "ja"), ("b", 3.0, "y", "en"), ("a", 4.0, "x", "en de")):
+        by_language = {code: {**change, "specialised": 30.0 + started} for code in codes.split()}
+        measured = case("better").metrics.to_json()
+        measured["right_intents"] |= {"by_language": by_language}
+        over = Status(state=RunState.FINISHED, started_at=started)
+        of_data(past(root, name, over, measured), sha)
+    app = opened()
+    table = runs_table(app).set_index("Run")
+    assert table.loc["a", "Data"] == "tiny"
+    columns = [column for column in table if column in ("English", "German", "Japanese")]
+    assert columns == ["English", "German", "Japanese"]
+    assert table.loc[["a", "b", "c"], columns].fillna(0).to_numpy().tolist() == [
+        [34, 34, 0],
+        [33, 0, 0],
+        [0, 0, 32],
+    ]
+    assert listed(app)[:3] == ["a", "b", "c"]
+    app.toggle(key="runs-watched-grouped").set_value(True).run()
+    assert listed(app)[:3] == ["a", "c", "b"]
+
+
+def test_curves_of_ticked_runs_lie_over_each_other(root: Path) -> None:
+    for name in ("first", "second"):
+        record = {"kind": "step", "step": 1, "epoch": 1, "loss": 2.0}
+        log = "".join(json.dumps(record | {"step": step}) + "\n" for step in (1, 2))
+        (root / name / "log.jsonl").write_text(log)
+    app = new_session("train")
+    app.session_state["runs-watched-ticked"] = ["first", "second"]
+    app.run()
+    assert not app.exception
+    figures = [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]
+    assert sorted(trace["name"] for trace in figures[-1]["data"]) == ["first", "second"]
+
+
+@pytest.mark.slow
 def test_a_run_of_the_data_before_is_not_shown_beside_new_data(root: Path) -> None:
     of_data(Run(root / "first"), read_labelled("demo")[0].sha256())
     of_data(Run(root / "second"), "another")
@@ -92,7 +131,7 @@ def test_runs_from_scratch_are_on_their_own_page(root: Path) -> None:
 
 def test_name_note_and_tags_are_kept_shown_and_searched(root: Path) -> None:
     app = opened(watched="first", b="run:first")
-    assert "Tags" not in app.dataframe[0].value
+    assert "Tags" not in runs_table(app)
     field(app, "Name", "hotel")
     field(app, "Note", "For Anna: **best** <img src=x>")
     Run(root / "second").annotate(tags=["<b>"])
@@ -104,7 +143,7 @@ def test_name_note_and_tags_are_kept_shown_and_searched(root: Path) -> None:
     }
     assert app.selectbox(key="watched").value == "hotel" and not app.error and not app.warning
     assert "For Anna: **best** <img src=x>" in [text.value for text in app.text]
-    row = app.dataframe[0].value.set_index("Run").loc["hotel"]
+    row = runs_table(app).set_index("Run").loc["hotel"]
     assert row["Note"].startswith("For Anna")
     field(app, "Tags", ["<b>"])
     press(app, "Save")
@@ -138,7 +177,7 @@ def test_a_deleted_run_is_gone_from_every_page_until_it_is_brought_back(root: Pa
     app = opened(watched="first", b="run:first")
     press(app, "Delete")
     assert listed(app) == ["second"] and not (root / "first").exists()
-    assert app.query_params["b"] == "none" and not app.warning
+    assert "b" not in app.query_params and not app.warning
     other = opened(b="run:first")  # another session
     assert "there is no finished run first" in other.warning[0].value
     press(app, "Undo: restore first")
@@ -154,6 +193,7 @@ def test_the_trash_is_emptied_when_the_app_starts_again(root: Path) -> None:
     assert not (root / ".deleted" / "first").exists() and not aside.exists() and (root / "second").is_dir()
 
 
+@pytest.mark.slow
 def test_a_run_under_way_is_noted_and_neither_renamed_nor_deleted(root: Path, queue: JobManager) -> None:
     run = queue.submit("third", config(), NoData())
     until(lambda: run.status().state is RunState.RUNNING)
@@ -172,7 +212,15 @@ def test_a_run_under_way_is_noted_and_neither_renamed_nor_deleted(root: Path, qu
 
 def measured(root: Path, name: str, after: float, epochs: int, **changes: Any) -> Run:
     """A finished run with this accuracy after training, of this many epochs."""
-    metrics = {"mean_base": 20.0, "mean_specialised": after}
+    change = {
+        "base": 20.0,
+        "specialised": after,
+        "difference": after - 20,
+        "low": 1.0,
+        "high": 20.0,
+        "queries": 200,
+    }
+    metrics = {"similar_sentences": {"overall": change, "by_language": {"en": change}}}
     settings = {"epochs": epochs, "batch_size": 16}
     return past(root, name, FINISHED, metrics, hyperparameters=settings, **changes)
 
@@ -198,9 +246,9 @@ def test_ticked_runs_show_what_differs_and_fold_away_what_is_equal(three: Path) 
     assert not app.exception
     assert "**Differs in: epochs**" in [line.value for line in app.markdown]
     differing = table_with(app, "Epochs")
-    assert sorted(differing.index) == ["After, %", "Before, %", "Epochs"]
+    assert sorted(differing.index) == ["Epochs", "Similar sentences, %"]
     assert differing.loc["Epochs", ["short", "long"]].tolist() == ["3", "12"]
-    assert differing.loc["After, %", ["short", "long"]].tolist() == ["30.0", "34.5"]
+    assert differing.loc["Similar sentences, %", ["short", "long"]].tolist() == ["30.0", "34.5"]
     [equal] = (box for box in app.expander if box.label.startswith("The same in all"))
     assert equal.dataframe[0].value.loc["Batch size", "long"] == "16"
     app.text_input(key="runs-search").set_value("short").run()  # hides one of the ticked runs
@@ -222,12 +270,13 @@ def test_runs_of_two_methods_differ_in_what_both_have(three: Path) -> None:
     assert (partial.dataframe[0].value == "-").any(axis=1).all()
 
 
+@pytest.mark.slow
 def test_a_pinned_baseline_stays_at_the_top_and_others_are_shown_against_it(three: Path) -> None:
     app = opened()
-    assert "Against baseline" not in app.dataframe[0].value
+    assert "Against baseline" not in runs_table(app)
     app.selectbox(key="choose-baseline").set_value("short").run()
     for _ in range(2):
-        runs = app.dataframe[0].value.set_index("Run")
+        runs = runs_table(app).set_index("Run")
         assert runs.index[0] == "short" and app.query_params["baseline"] == "short"
         against = runs["Against baseline"]
         assert against["long"] == pytest.approx(4.5) and against[["short", "elsewhere"]].isna().all()
@@ -238,7 +287,7 @@ def test_a_pinned_baseline_stays_at_the_top_and_others_are_shown_against_it(thre
     app.run()
     differing = table_with(app, "Epochs")
     assert list(differing) == ["short", "long"]
-    assert differing.loc["After, %"].tolist() == ["30.0", "34.5 (+4.5)"]
+    assert differing.loc["Similar sentences, %"].tolist() == ["30.0", "34.5 (+4.5)"]
     other = opened(baseline="short")  # by a link
     assert listed(other)[0] == "short"
 

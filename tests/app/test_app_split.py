@@ -45,7 +45,7 @@ from emu_core.methods.registry import configure, methods
 from emu_core.runs.config import Plan
 from emu_core.runs.run import Run, RunState, Status, create_run
 from emu_core.runs.stored_data import LabelledData
-from tests.support.app_pages import new_session
+from tests.support.app_pages import choose_method, new_session
 from tests.support.app_words import unexplained
 from tests.support.at_once import AtOnce
 from tests.support.fmda_set import fmda_set
@@ -139,7 +139,7 @@ def written(app: AppTest) -> list[str]:
 def test_without_a_run_the_page_says_what_to_do() -> None:
     app = opened(fmda_set().frame, "split")
     assert "Train one with FMDA" in app.info[0].value
-    link = app.get("page_link")[-2].proto  # the last one leads to the glossary
+    link = app.get("page_link")[-3].proto  # the last two lead to the class and the glossary
     assert link.page == "train" and "method=fmda" in link.query_string
     assert not app.get("plotly_chart")
 
@@ -149,6 +149,7 @@ def test_runs_that_split_nothing_are_not_offered(app: AppTest) -> None:
     assert sorted(app.selectbox(key="choose-run").options) == ["fmda", "meaning-language"]
 
 
+@pytest.mark.slow
 def test_a_damaged_encoder_is_said_in_a_sentence(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -163,6 +164,7 @@ def test_a_damaged_encoder_is_said_in_a_sentence(
 # ----------------------------------------------------------------------------------------- one utterance
 
 
+@pytest.mark.slow
 def test_the_picture_is_the_encoders_own_attention(app: AppTest, root: Path) -> None:
     text = "is the pool find open ?"
     row = next(row for row in box(app, "Sentence").options if row == text)
@@ -186,6 +188,7 @@ def test_the_picture_is_the_encoders_own_attention(app: AppTest, root: Path) -> 
     assert "template: is the [place] open ?" in app.caption[2].value.replace("\\", "")
 
 
+@pytest.mark.slow
 def test_the_language_part_says_what_its_layer_says(app: AppTest, root: Path) -> None:
     encoder, text = (
         encoder_of(root),
@@ -204,6 +207,7 @@ def states_of(encoder: DisentangledEncoder, text: str) -> tuple[Any, Any]:
     return encoder.base.states(features), features["attention_mask"].bool()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("languages", [[], ["de"]])
 def test_the_nearest_come_first_in_every_column(app: AppTest, root: Path, languages: list[str]) -> None:
     app.multiselect[0].set_value(languages).run()
@@ -249,6 +253,7 @@ def test_the_order_of_the_embeddings_is_the_encoders(root: Path) -> None:
         assert names == parts_of(np.zeros((len(names), 3, 2), dtype=np.float32))
 
 
+@pytest.mark.slow
 def test_a_sentence_is_typed_with_its_slots(app: AppTest) -> None:
     app.session_state["split-source"] = "Typed"
     app.run()
@@ -302,11 +307,13 @@ def test_the_numbers_are_those_of_the_run(app: AppTest, root: Path) -> None:
     assert asked in app.caption[-1].value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["One utterance", "Evaluation of the parts", "Maps"])
 def test_no_term_is_without_a_help(app: AppTest, name: str) -> None:
     assert not unexplained(tab(app, name))
 
 
+@pytest.mark.slow
 def test_a_map_shows_both_sentences_of_every_pair(app: AppTest, root: Path) -> None:
     tab(app, "Maps")
     assert box(app, "Languages").options == [
@@ -332,6 +339,7 @@ def test_a_map_shows_both_sentences_of_every_pair(app: AppTest, root: Path) -> N
     )
 
 
+@pytest.mark.slow
 def test_a_few_templates_are_coloured_by_template(app: AppTest) -> None:
     app.session_state["split-map-kind"] = FEW_TEMPLATES
     tab(app, "Maps")
@@ -341,9 +349,15 @@ def test_a_few_templates_are_coloured_by_template(app: AppTest) -> None:
     everything.session_state["split-map-kind"] = FEW_TEMPLATES
     tab(everything, "Maps")
     legend = [trace["name"] for trace in figure(everything)["data"] if trace.get("legend") == "legend"]
-    assert legend == sorted(
-        ["is the [place] open ?", "the [place] ?", "when does the [place] open ?", "where is the [place]"]
-    )
+    assert sorted(legend) == [
+        f"{template} (5)"
+        for template in (
+            "is the [place] open ?",
+            "the [place] ?",
+            "when does the [place] open ?",
+            "where is the [place]",
+        )
+    ]
     assert "20 sentences of 4 templates" in everything.caption[2].value
 
 
@@ -446,7 +460,7 @@ def test_a_token_is_in_a_slot_where_they_overlap(root: Path) -> None:
 
 def train_page(frame: pd.DataFrame, method: str = "fmda") -> AppTest:
     app = opened(frame, "train")
-    app.selectbox(key="method").set_value(method).run()
+    choose_method(app, method)
     assert not app.exception
     return app
 
@@ -457,6 +471,7 @@ def why_not(app: AppTest) -> str:
     return app.warning[0].value.replace("\\", "") if app.warning else ""
 
 
+@pytest.mark.slow
 def test_fmda_asks_for_translations_and_not_for_labels(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -464,7 +479,7 @@ def test_fmda_asks_for_translations_and_not_for_labels(
     manager = JobManager(tmp_path / "runs", (sys.executable, "-c", "pass"))  # trains nothing
     monkeypatch.setattr(jobs, "_job_manager", lambda root: manager)
     app = train_page(fmda_set().frame)
-    assert [box.label for box in app.multiselect] == ["Translations between"]
+    assert [box.label for box in app.multiselect] == ["Translations between", "Methods to try"]
     assert app.multiselect[0].value == PAIRS
     assert app.selectbox(key="encoder-of-tokens").value == "e5-small"
     assert why_not(app) == ""
@@ -483,11 +498,12 @@ def test_fmda_asks_for_translations_and_not_for_labels(
     assert config.unlabelled_languages == ()
 
 
+@pytest.mark.slow
 def test_an_encoder_without_token_states_is_refused_with_the_mend() -> None:
     app = train_page(fmda_set().frame)
     app.selectbox(key="encoder-of-tokens").set_value("use").run()
-    assert "choose Multilingual E5, small, or a transformer" in why_not(app)
-    app.selectbox(key="method").set_value("emu").run()
+    assert "choose E5 small multilingual, or a transformer" in why_not(app)
+    choose_method(app, "emu")
     assert app.selectbox(key="encoder").value == "use" and why_not(app) == ""
 
 
@@ -497,6 +513,7 @@ def wrong(where: int, column: str, value: str) -> pd.DataFrame:
     return frame
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("frame", "said"),
     [
@@ -512,6 +529,7 @@ def test_data_that_fmda_can_not_learn_from_is_said_before_the_start(frame: pd.Da
     assert said in why_not(train_page(frame))
 
 
+@pytest.mark.slow
 def test_no_pair_is_said_too() -> None:
     app = train_page(fmda_set().frame, "meaning-language")
     app.multiselect[0].set_value([]).run()

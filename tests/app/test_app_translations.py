@@ -130,6 +130,7 @@ def vectors(run: Run, sentences: tuple[str, ...]) -> np.ndarray:
 # ------------------------------------------------------------------------------------------ ranked lists
 
 
+@pytest.mark.slow
 def test_the_newest_pretrained_run_is_chosen_and_its_list_is_right(app: AppTest, run: Run) -> None:
     assert app.selectbox(key="translations-encoder").value == f"run:{run.name}"
     german = texts()[0]
@@ -148,6 +149,7 @@ def test_the_newest_pretrained_run_is_chosen_and_its_list_is_right(app: AppTest,
     assert app.metric[0].value == f"{first:.1f} %"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [LISTS, EIGEN, WORDS_TAB])
 def test_no_term_is_without_a_help(app: AppTest, name: str) -> None:
     assert not unexplained(tab(app, name))
@@ -338,6 +340,7 @@ def test_nearest_words_by_plain_arithmetic() -> None:
 # ------------------------------------------------------------------------------------------- other pages
 
 
+@pytest.mark.slow
 def test_another_encoder_is_set_beside_a_run_from_scratch(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EMU_RUNS", str(run.folder.parent))
     frame = pd.DataFrame(
@@ -363,6 +366,7 @@ def test_another_encoder_is_set_beside_a_run_from_scratch(run: Run, monkeypatch:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("view", ["split", "encoders", "train", "pretrain", "bench"])
 def test_other_pages_bear_a_run_from_nothing(view: str, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EMU_RUNS", str(run.folder.parent))

@@ -163,6 +163,7 @@ def test_a_server_whose_settings_are_gone_lets_nobody_in(
     assert "read gone" in said(app) and str(tmp_path.name) not in said(app) and not app.title
 
 
+@pytest.mark.slow
 def test_a_session_asks_before_it_stops_what_another_began(queue: JobManager, tmp_path: Path) -> None:
     mine = train_page()
     press(mine, "Start the run")
@@ -294,6 +295,9 @@ def test_the_command_warns_and_passes_on_what_was_asked(
     assert served("--host", EVERYWHERE, "--settings", str(file)) == ""
     assert calls[-1][0][-2:] == ["--secrets.files", str(tmp_path / "secrets.toml")]
     assert calls[-1][1]["EMU_SETTINGS"] == str(file)
+    monkeypatch.setenv("EMU_PRECISION", "fp32")
+    assert served("--precision", "bf16") == "" and calls[-1][1]["EMU_PRECISION"] == "bf16"
+    assert served() == "" and calls[-1][1]["EMU_PRECISION"] == "fp32"
     write_server(tmp_path, "sign_in = 'secrets.toml'", redirect_uri="http://emu.example.org/oauth2callback")
     assert "not an https address" in served("--settings", str(file))
     monkeypatch.setattr(

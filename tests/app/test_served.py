@@ -47,4 +47,4 @@ def test_all_else_is_sent_as_it_was() -> None:
 
 def test_the_script_beside_the_package_draws_the_same_app() -> None:
     script = AppTest.from_file(str(ROOT / "app" / "main.py"), default_timeout=60).run()
-    assert not script.exception and script.title[0].value == "Workbench"
+    assert not script.exception and script.title[0].value == "Compare"

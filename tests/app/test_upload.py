@@ -3,11 +3,14 @@ import gzip
 import pytest
 
 from emu_app.data.tables import (
+    DETECT,
+    NOTES,
     Upload,
     labelled_from_upload,
     missing_roles,
     read_upload,
     translations_of_upload,
+    unlabelled_from_upload,
 )
 from emu_core.data.reading import ColumnMapping
 from emu_core.errors import DataError
@@ -87,3 +90,46 @@ def test_files_of_one_name_are_all_read_and_told_apart() -> None:
     )
     assert [table.path for table in upload.tables] == ["en.csv", "2/en.csv"]
     assert "notes.md" in upload.notes[-1]
+
+
+def test_files_of_one_name_are_told_apart_and_equal_ones_are_read_once() -> None:
+    upload = uploaded(("hotel.en.csv", EN), ("hotel.en.csv", EN))
+    assert (upload.names, len(upload)) == (("hotel.en.csv",), 2)
+    assert [note for note in upload.notes if "2 times" in note and "read once" in note]
+
+    other = EN.replace(b"where", b"so where")
+    upload = uploaded(("hotel.en.csv", EN), ("hotel.en.csv", other), ("hotel.en.csv", EN))
+    assert upload.title == "hotel.en.csv" and [table.path for table in upload.tables] == [
+        "hotel.en.csv",
+        "2/hotel.en.csv",
+    ]
+    once, twice = upload.notes[:2]
+    assert "3 times" in once and "2 files are called hotel.en.csv" in twice and "2/hotel.en.csv" in twice
+    labelled, audit, _ = labelled_from_upload(upload, upload.guess(), None, 0, 0)
+    assert len(labelled) == 4 and set(upload.notes) <= set(audit.notes)
+
+    assert not uploaded(("hotel.en.csv", EN), ("hotel.de.csv", DE)).notes[1:]
+
+
+def test_where_no_language_is_told_none_is_made_up() -> None:
+    rows = ["where is the pool please,pool", "wo ist hier das Becken,pool", "hi,greet", "123,code"]
+    table = "\n".join(["text,intent", *rows, "where is the shop please,shop"])
+    upload = uploaded(("hotel.csv", table.encode()))
+    _, audit, rows = labelled_from_upload(upload, upload.guess(), DETECT, 0, 0)
+    assert rows["language"].tolist() == ["en", "de", "und", "und", "en"]
+    assert audit.dropped["row"].tolist() == [3, 4]
+    assert audit.dropped["reason"].str.contains("und").all()
+    answered = labelled_from_upload(upload, upload.guess(), DETECT, 0, 0, (("und", "en"),))[0]
+    assert answered.frame["language"].tolist() == ["en", "de", "en", "en", "en"]
+    assert unlabelled_from_upload("", b"hi\n123", DETECT)["language"].tolist() == ["und", "und"]
+
+
+def test_a_column_of_sentences_that_is_a_guess_is_noted() -> None:
+    tickets = b"Details,Agent\nMy parcel is late again,Ann\nI can't log in any more,Bob\n"
+    for name, notes in {
+        "mails.csv": ("mails.csv, guessed: text is column 'Details'.",),
+        "mails.de.csv": ("Language by the names of files: de (mails.de.csv).",),
+    }.items():
+        table = unlabelled_from_upload(name, tickets, "en")
+        assert len(table) == 2 and set(notes) <= set(table.attrs[NOTES])
+    assert unlabelled_from_upload("", b"My parcel is late", "en").attrs[NOTES] == ()

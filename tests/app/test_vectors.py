@@ -5,9 +5,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from emu_app.forms.starting import device_titles
 from emu_app.work import cache, tasks
 from emu_app.work.background import Pending
 from emu_app.work.vectors import FOLDER, prune, vectors_path, weights_of
+from emu_core.devices import available_devices
 from emu_core.runs.run import RUN_NAME
 
 
@@ -39,6 +41,20 @@ def test_weights_change_with_the_files_of_a_run(tmp_path: Path) -> None:
     assert len({first, second, weights_of(f"run:{tmp_path}"), weights_of("use")}) == 4
 
 
+def test_vectors_of_another_precision_are_other_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    in_fp32 = weights_of("e5-small")
+    monkeypatch.setenv("EMU_PRECISION", "bf16")
+    assert weights_of("e5-small") != in_fp32
+    monkeypatch.setenv("EMU_PRECISION", "fp32")
+    assert weights_of("e5-small") == in_fp32
+
+
+def test_a_form_says_that_a_device_computes_vectors_in_bf16(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert list(device_titles().values()) == [device.label for device in available_devices()]
+    monkeypatch.setenv("EMU_PRECISION", "bf16")
+    assert device_titles()["cpu"] == f"{available_devices()[-1].label}, vectors in bf16"
+
+
 def test_the_files_used_longest_ago_go_first(tmp_path: Path) -> None:
     for age, name in enumerate(("old", "middle", "new")):
         path = tmp_path / f"{name}.npy"
@@ -53,7 +69,7 @@ def test_the_files_used_longest_ago_go_first(tmp_path: Path) -> None:
 class Lengths:
     """An encoder in small: a text's vector is its length, twice."""
 
-    dim = 2
+    dim, precision = 2, "fp32"
 
     def encode(self, texts: list[str], on_progress: object) -> np.ndarray:
         return np.array([[len(text)] * 2 for text in texts], dtype=np.float32)

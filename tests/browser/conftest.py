@@ -17,8 +17,10 @@ from tests.support.serving import free_port, serving
 
 @pytest.fixture(scope="session")
 def runs_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of runs of `app_url`."""
-    return tmp_path_factory.mktemp("runs")
+    """The folder of runs of `app_url`, which is not empty: a new server places the demo run in an empty one."""
+    folder = tmp_path_factory.mktemp("runs")
+    (folder / ".data").mkdir()
+    return folder
 
 
 @pytest.fixture(scope="session")

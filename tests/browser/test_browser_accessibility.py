@@ -8,8 +8,8 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.support.browser import (
-    LAB,
     PATIENCE_MS,
+    RESEARCH,
     Small,
     ask_in_the_other_languages,
     go_to,
@@ -21,7 +21,7 @@ from tests.support.browser import (
 
 pytestmark = pytest.mark.browser
 
-PAGES = ("Workbench", "Data", "Train", *LAB)
+PAGES = ("Compare", "Data", "Train", "Try", *RESEARCH, "Glossary")
 FOCUSED = "() => document.activeElement.matches('a, button') ? document.activeElement.innerText : ''"
 MOST_TABS = 12
 # axe's findings that stay: which rule, and where. What is drawn anew is faint for a moment.
@@ -50,11 +50,12 @@ def until_drawn(tab: Page) -> None:
         expect(tab.get_by_test_id(unfinished)).to_have_count(0, timeout=3 * PATIENCE_MS)
 
 
+@pytest.mark.slow
 def test_axe_finds_nothing_on_any_page_and_each_is_named(tab: Page, app_url: str, small: Small) -> None:
     found = {}
     visit(tab, app_url, data=small.data)
     for name in PAGES:
-        if name == "Workbench":  # which is open
+        if name == "Compare":  # which is open
             until_drawn(tab)
             ask_in_the_other_languages(tab, small)
             found["asked in other languages"] = tab.evaluate(FINDINGS, PATIENCE_MS)
@@ -63,8 +64,8 @@ def test_axe_finds_nothing_on_any_page_and_each_is_named(tab: Page, app_url: str
             go_to(tab, name)
         # The browser and the bar name the page.
         expect(tab).to_have_title(f"{name} - Emu")
-        lab = f"Lab: {name}" if name in LAB else "Lab"
-        expect(tab.get_by_role("button", name=lab, exact=True)).to_be_visible()
+        research = f"Research: {name}" if name in RESEARCH else "Research"
+        expect(tab.get_by_role("button", name=research, exact=True)).to_be_visible()
         until_drawn(tab)
         found[name] = tab.evaluate(FINDINGS, PATIENCE_MS)
     assert {where: violations for where, violations in found.items() if violations} == {}
@@ -78,19 +79,21 @@ OFF_CENTRE = """() => [...document.querySelectorAll('.st-key-ways a')].filter(li
 }).length"""
 
 
+@pytest.mark.slow
 def test_a_phone_shows_every_page_without_scrolling_sideways_or_cutting_labels(
     page: Page, app_url: str, small: Small
 ) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
     visit(page, app_url, data=small.data)
     until_drawn(page)
-    see(page, re.compile("^The language is predicted"))
+    see(page, re.compile("^Sentences that were held out are asked in each language"))
     for name in PAGES:
-        if name != "Workbench":
+        if name != "Compare":
             go_to(page, name)
         page.wait_for_function("document.querySelector('[data-testid=stMain]').scrollWidth <= 390")
         page.wait_for_function(f"{CUT}.length === 0")
     page.wait_for_function(f"({OFF_CENTRE})() === 0")
+    go_to(page, "Compare")
     # Two choosers of the bar fill its width; headings are small enough to look for.
     bar, first, second = (
         page.locator(f".st-key-{key}").bounding_box() for key in ("bar", "choose-data", "choose-a")
@@ -100,6 +103,7 @@ def test_a_phone_shows_every_page_without_scrolling_sideways_or_cutting_labels(
     expect(page.locator("main h2").first).to_have_css("font-size", "24px")
 
 
+@pytest.mark.slow
 def test_chosen_options_follow_the_systems_theme(page: Page, app_url: str, small: Small) -> None:
     visit(page, app_url, "translations", data=small.data)
     chosen = page.locator('[aria-checked="true"] p').first
@@ -108,6 +112,7 @@ def test_chosen_options_follow_the_systems_theme(page: Page, app_url: str, small
     expect(chosen).to_have_css("color", "rgb(250, 250, 250)")
 
 
+@pytest.mark.slow
 def test_few_tabs_lead_to_the_start_of_a_run(page: Page, app_url: str, small: Small) -> None:
     visit(page, app_url, "train", data=small.data)
     page.get_by_role("button", name="Start the run").wait_for()
@@ -121,6 +126,7 @@ def test_few_tabs_lead_to_the_start_of_a_run(page: Page, app_url: str, small: Sm
     assert presses <= MOST_TABS
 
 
+@pytest.mark.slow
 def test_the_menus_row_does_not_cover_the_links_on_a_phone(page: Page, app_url: str, small: Small) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
     visit(page, app_url, "train", data=small.data)

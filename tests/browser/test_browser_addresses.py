@@ -15,13 +15,15 @@ pytestmark = pytest.mark.browser
 LAST_ON_PAGE = "What the words mean"
 
 
-def test_the_workbench_has_an_address_like_other_pages(page: Page, app_url: str, small: Small) -> None:
+@pytest.mark.slow
+def test_the_first_page_has_an_address_like_others(page: Page, app_url: str, small: Small) -> None:
     visit(page, app_url, "workbench", data=small.data)
-    expect(page).to_have_title("Workbench - Emu")
+    expect(page).to_have_title("Compare - Emu")
     see_address(page, data=small.data)
     expect(page.get_by_role("dialog")).to_have_count(0)
 
 
+@pytest.mark.slow
 def test_a_stopped_server_names_the_command_of_the_app(page: Page, app_url: str, small: Small) -> None:
     message = (
         "Is Streamlit still running? If you accidentally stopped Streamlit, just restart it in your terminal:"
@@ -52,11 +54,12 @@ def untrained(runs_folder: Path, small: Small, tmp_path_factory: pytest.TempPath
     return stored_set(runs_folder, file)
 
 
+@pytest.mark.slow
 def test_the_address_keeps_a_view_whose_page_gains_a_line_above_it(
     page: Page, app_url: str, small: Small, untrained: str
 ) -> None:
     visit(page, app_url, "data", data=untrained)
-    go_to(page, "Workbench")
+    go_to(page, "Compare")
     field = page.get_by_label("Try a sentence")
     expect(field).to_be_visible()
     page.get_by_role("combobox", name=re.compile("^B")).click()
@@ -68,13 +71,16 @@ def test_the_address_keeps_a_view_whose_page_gains_a_line_above_it(
     field.fill(view["try-sentence"])
     field.press("Enter")
     see_address(page, **{"try-sentence": view["try-sentence"]})
-    page.get_by_text("Density", exact=True).click()
-    page.get_by_text("Turn A into B", exact=True).click()
+    page.get_by_role("button", name="More").click()
+    page.locator(".st-key-map-more-settings").get_by_text("Density", exact=True).click()
+    settle(page)
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Play before → after").click()
     see_address(page, **view)
     page.reload()
     settle(page)
     expect(field).to_have_value(view["try-sentence"])
-    expect(page.get_by_role("switch", name="Turn A into B")).to_be_checked()
+    expect(page.get_by_role("button", name="Show both maps")).to_be_visible()
     see_address(page, **view)
 
 
@@ -83,6 +89,7 @@ def choose(page: Page, label: str, option: str) -> None:
     page.get_by_role("option", name=option, exact=True).click()
 
 
+@pytest.mark.slow
 def test_a_choice_stays_though_an_older_page_comes_after_it(
     page: Page, app_url: str, small: Small, untrained: str
 ) -> None:

@@ -15,6 +15,7 @@ from tests.support.stored_set import stored_set
 pytestmark = pytest.mark.browser
 
 
+@pytest.mark.slow
 def test_a_benchmark_is_started_left_and_its_report_read(
     page: Page, app_url: str, runs_folder: Path, tmp_path: Path
 ) -> None:

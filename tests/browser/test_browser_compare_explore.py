@@ -15,6 +15,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Download, Page, expect
 
 from emu_app.workbench.drawer import groups_of_tabs
+from emu_core.charts.style import LIGHT
 from tests.support.browser import (
     Small,
     ask_in_the_other_languages,
@@ -75,6 +76,15 @@ def press(page: Page, option: str) -> None:
     page.get_by_role("radio", name=option, exact=True).click()
 
 
+def set_more(page: Page, option: str) -> None:
+    """Press one of the settings that are under *More*."""
+    more = page.get_by_role("button", name="More")
+    more.click()
+    page.locator(".st-key-map-more-settings").get_by_text(option, exact=True).click()
+    settle(page)
+    page.keyboard.press("Escape")
+
+
 def until_drawn(page: Page, condition: str, argument: object = None) -> None:
     """Wait until a condition on the map's figure holds: a new figure comes some time after the page's text."""
     page.wait_for_function(
@@ -105,7 +115,8 @@ def points(page: Page, axis: str) -> list[dict[str, Any]]:
 def download(page: Page, button: str) -> Download:
     settle(page)  # a file that is made on demand belongs to one run of the page
     with page.expect_download() as started:
-        page.get_by_test_id("stDownloadButton").get_by_role("button", name=button).click()
+        buttons = page.get_by_test_id("stDownloadButton").get_by_role("button", name=button)
+        buttons.filter(visible=True).first.click()
     return started.value
 
 
@@ -113,32 +124,36 @@ def content(download: Download) -> bytes:
     return Path(download.path()).read_bytes()
 
 
+@pytest.mark.slow
 def test_a_triple_is_typed_and_compared(opened: Page) -> None:
-    see(opened, "Right intents, 9 language pairs")
-    expect(opened.locator(".js-plotly-plot")).to_have_count(5)  # the maps, the guard and three matrices
-    open_tab(opened, "Sentence triples")
+    go_to(opened, "Try")
     picture = opened.locator(".st-key-triple-picture .js-plotly-plot")
     expect(picture.get_by_text("closest")).to_have_count(2)
     expect(picture.get_by_text("1.00 closest")).to_have_count(0)
-    field = opened.get_by_label("S2: looks like S1")
-    field.fill("When does the pool open?")  # the same as S1
+    field = opened.get_by_label("One sentence a line")
+    same = "When does the pool open?\nWhen does the pool open?\nFrom when on can we swim?"
+    field.fill(same)
     field.press("ControlOrMeta+Enter")
-    see(opened, "Both encoders put S1 and S2 closest.")
+    see(opened, "Both encoders are wrong.")
     expect(picture.get_by_text("1.00 closest")).to_have_count(2)
 
     go_to(opened, "Train")
-    go_to(opened, "Workbench")  # the tab is kept, and what was typed
-    expect(opened.get_by_label("S2: looks like S1")).to_have_value("When does the pool open?")
+    go_to(opened, "Try")  # what was typed is kept
+    expect(field).to_have_value(same)
+    opened.reload()
+    settle(opened)
+    expect(field).to_have_value(same)
 
 
+@pytest.mark.slow
 def test_the_address_holds_the_view(opened: Page, small: Small) -> None:
-    open_tab(opened, "Similarity")
+    open_tab(opened, "Changed neighbours")
     opened.get_by_test_id("stMain").evaluate("main => main.scrollTo(0, 0)")  # scrolling closes a list
     opened.get_by_role("combobox", name="Measured on").click()
     opened.get_by_role("option", name="train sentences", exact=True).click()
     see(opened, "seen in training")
     settle(opened)
-    see_address(opened, a="use", b=f"run:{small.run}", on="train", tab="Similarity")
+    see_address(opened, a="use", b=f"run:{small.run}", on="train", tab="Changed neighbours")
     opened.go_back()
     expect(opened.get_by_role("combobox", name="Measured on")).to_have_value("test sentences")
     settle(opened)
@@ -146,6 +161,7 @@ def test_the_address_holds_the_view(opened: Page, small: Small) -> None:
     expect(opened.get_by_role("combobox", name="Measured on")).to_have_value("train sentences")
 
 
+@pytest.mark.slow
 def test_tables_go_out_as_csv(opened: Page, small: Small) -> None:
     open_tab(opened, "Changed neighbours")
     opened.get_by_role("button", name=re.compile("^changed")).click()
@@ -158,7 +174,7 @@ def test_tables_go_out_as_csv(opened: Page, small: Small) -> None:
 
 
 def test_a_lasso_fills_the_table(opened: Page, small: Small) -> None:
-    press(opened, "Lasso")
+    set_more(opened, "Lasso")
     until_drawn(opened, "g._fullLayout.dragmode === 'lasso'")
     until_drawn(opened, f"({POINTS})('x').length === argument", len(small.labelled))
     before = points(opened, "x")
@@ -183,6 +199,7 @@ def test_a_lasso_fills_the_table(opened: Page, small: Small) -> None:
     until_standing_out(opened, ())
 
 
+@pytest.mark.slow
 def test_all_that_a_search_finds_are_picked_and_measured_beside_all(opened: Page, small: Small) -> None:
     frame = small.labelled.frame
     rows = np.flatnonzero(frame["text"].str.contains("pool", case=False)).tolist()
@@ -192,7 +209,7 @@ def test_all_that_a_search_finds_are_picked_and_measured_beside_all(opened: Page
     see(opened, f"Picked: {len(rows)} sentences")
     until_standing_out(opened, rows)
     figures = opened.get_by_text(
-        re.compile(f"^Right intents of the {len(measured)} of them that are measured")
+        re.compile(f"^Nearest neighbours right, of the {len(measured)} of them that are measured")
     )
     expect(figures).to_have_text(re.compile(r": A \d+ %, B \d+ %; of all 108 sentences: A \d+ %, B \d+ %\."))
     found = list(
@@ -217,6 +234,7 @@ def test_all_that_a_search_finds_are_picked_and_measured_beside_all(opened: Page
     until_standing_out(opened, ())
 
 
+@pytest.mark.slow
 def test_a_click_brings_neighbours_by_both_encoders(opened: Page, small: Small) -> None:
     everyone = points(opened, "x2")
 
@@ -263,8 +281,16 @@ def middle_point(page: Page) -> dict[str, Any]:
     return min(points(page, "x2"), key=lambda point: (point["x"] - x) ** 2 + (point["y"] - y) ** 2)
 
 
+@pytest.mark.slow
 def test_picking_points_keeps_the_zoom(opened: Page) -> None:
     whole = ranges(opened)
+    opened.locator(CHART).scroll_into_view_if_needed()
+    target = middle_point(opened)
+    opened.mouse.move(target["x"], target["y"])
+    opened.mouse.wheel(0, 300)  # the page's, as long as the map has no focus
+    opened.wait_for_function("document.querySelector('[data-testid=stMain]').scrollTop > 0")
+    until_seen(opened, whole)
+    opened.get_by_role("application", name=re.compile("Map of sentences")).focus()
     target = middle_point(opened)
     opened.mouse.move(target["x"], target["y"])
     # Plotly tells of a new layout when a wheel has come to its end.
@@ -288,7 +314,7 @@ def test_picking_points_keeps_the_zoom(opened: Page) -> None:
         expect(opened.get_by_text("Picked:")).to_have_count(0)
         until_standing_out(opened, ())
         until_seen(opened, zoomed)
-    press(opened, "Lasso")
+    set_more(opened, "Lasso")
     until_drawn(opened, "g._fullLayout.dragmode === 'lasso'")
     until_seen(opened, zoomed)
 
@@ -308,6 +334,7 @@ def said(page: Page, small: Small) -> int:
     return row
 
 
+@pytest.mark.slow
 def test_colours_and_filters_change_on_the_maps_that_are_there(opened: Page, small: Small) -> None:
     opened.evaluate(f"{GRAPH}.first = true")  # of a chart mounted anew it is not
     opened.get_by_role("application", name=re.compile("Map of sentences")).focus()
@@ -346,6 +373,48 @@ def test_colours_and_filters_change_on_the_maps_that_are_there(opened: Page, sma
     until_drawn(opened, "g._fullLayout.xaxis2.domain[0] > g._fullLayout.xaxis.domain[1]")
 
 
+@pytest.mark.slow
+def test_groups_are_lit_in_the_browser_alone(opened: Page, small: Small) -> None:
+    """By the legend, by the mouse and by the keyboard; the app is not asked."""
+    lit = """g.querySelector('.emu-lit') ? [...(ctx => {
+        const {data} = ctx.getImageData(0, 0, ctx.canvas.width, ctx.canvas.height), found = new Set()
+        for (let at = 0; at < data.length; at += 4) if (data[at + 3] === 255)
+            found.add('#' + [0, 1, 2].map(k => data[at + k].toString(16).padStart(2, '0')).join('').toUpperCase())
+        return found
+    })(g.querySelector('.emu-lit').getContext('2d'))] : []"""
+    dimmed = "g.querySelector('.gl-container').style.filter.includes('grayscale')"
+    legend = opened.get_by_role("group", name=re.compile("^Legend"))
+    counts = small.labelled.frame["intent"].value_counts()
+    names = sorted(counts.index, key=lambda intent: (-counts[intent], intent))
+    expect(legend.get_by_role("button", pressed=False)).to_have_text(
+        [f"{name} {counts[name]}" for name in names]
+    )
+    opened.evaluate(
+        "() => { const send = WebSocket.prototype.send; window.sent = 0;"
+        " WebSocket.prototype.send = function (data) { window.sent += 1; return send.call(this, data) } }"
+    )
+    first, second = (legend.get_by_role("button", name=f"{name} {counts[name]}") for name in names[:2])
+    first.hover()
+    until_drawn(opened, f"{dimmed} && ({lit}).includes(argument)", LIGHT.palette[0])
+    opened.mouse.move(0, 0)
+    until_drawn(opened, f"!{dimmed} && !g.querySelector('.emu-lit')")
+    first.click()
+    second.click()
+    opened.mouse.move(0, 0)
+    expect(legend.get_by_role("button", pressed=True)).to_have_count(2)
+    until_drawn(opened, f"{dimmed} && argument.every(colour => ({lit}).includes(colour))", LIGHT.palette[:2])
+    until_drawn(opened, f"!({lit}).includes(argument)", LIGHT.palette[2])
+    legend.get_by_role("button", name="Show all").click()
+    until_drawn(opened, f"!{dimmed}")
+    target = middle_point(opened)
+    opened.mouse.move(target["x"], target["y"])
+    until_drawn(opened, f"{dimmed} && ({lit}).length")
+    opened.mouse.move(0, 0)
+    until_drawn(opened, f"!{dimmed}")
+    assert opened.evaluate("window.sent") == 0
+
+
+@pytest.mark.slow
 def test_maps_go_out_as_png_svg_and_html(opened: Page, small: Small, tmp_path: Path) -> None:
     opened.get_by_role("button", name="Download the maps").click()
     assert content(download(opened, "PNG")).startswith(b"\x89PNG\r\n\x1a\n")
@@ -362,6 +431,7 @@ def test_maps_go_out_as_png_svg_and_html(opened: Page, small: Small, tmp_path: P
     expect(titles.nth(1)).to_have_text(f"B: {small.run} after training, t-SNE")
 
 
+@pytest.mark.slow
 def test_maps_are_refined_in_view(opened: Page, app_url: str) -> None:
     stop = opened.get_by_test_id("stButton").get_by_role("button", name="Stop")
     port = app_url.rpartition(":")[2]
@@ -380,6 +450,7 @@ def test_maps_are_refined_in_view(opened: Page, app_url: str) -> None:
     expect(stop).to_have_count(0)
 
 
+@pytest.mark.slow
 def test_points_are_reached_and_picked_with_the_keyboard(opened: Page, small: Small) -> None:
     maps = opened.get_by_role("application", name=re.compile("Map of sentences"))
     maps.focus()
@@ -401,12 +472,13 @@ def test_points_are_reached_and_picked_with_the_keyboard(opened: Page, small: Sm
     until_drawn(opened, coloured, ["x", 0])
 
 
+@pytest.mark.slow
 def test_a_link_restores_colour_filters_search_and_what_is_picked_or_typed(
     opened: Page, small: Small, browser: Browser
 ) -> None:
-    press(opened, "PCA")
+    set_more(opened, "PCA")
     press(opened, "language")
-    see_address(opened, **{"explore-method": "PCA", "explore-colour": "language"})
+    see_address(opened, **{"explore-pca": "true", "explore-colour": "language"})
     opened.get_by_role("combobox", name="Languages", exact=True).click()
     opened.get_by_role("option", name="Japanese").click()
     opened.keyboard.press("Escape")
@@ -427,15 +499,15 @@ def test_a_link_restores_colour_filters_search_and_what_is_picked_or_typed(
     shared = new_window(browser).new_page()
     shared.goto(opened.url)
     settle(shared)
-    for option in ("PCA", "language"):
-        expect(shared.get_by_role("radio", name=option, exact=True)).to_be_checked()
+    expect(shared.get_by_role("radio", name="language", exact=True)).to_be_checked()
+    until_drawn(shared, "g._fullLayout.annotations[0].text.endsWith('PCA')")
     see(shared, "The filters leave 108 of 324 sentences.")
     see(shared, "Picked: 1 sentence")
     see(shared, small.labelled.frame["text"].iloc[row], exact=True)
     shared.context.close()
 
     go_to(opened, "Train")
-    go_to(opened, "Workbench")  # what is picked is kept by links between pages, too
+    go_to(opened, "Compare")  # what is picked is kept by links between pages, too
     see(opened, "Picked: 1 sentence")
     opened.get_by_role("button", name="Clear", exact=True).click()
     typed = opened.get_by_label("Try a sentence")
@@ -447,6 +519,7 @@ def test_a_link_restores_colour_filters_search_and_what_is_picked_or_typed(
     )
 
 
+@pytest.mark.slow
 def test_a_sentence_is_asked_in_the_other_languages_on_both_maps(opened: Page, small: Small) -> None:
     ask_in_the_other_languages(opened, small)
     see_address(opened, **{"ask-languages": "true"})
@@ -473,8 +546,9 @@ def test_a_sentence_is_asked_in_the_other_languages_on_both_maps(opened: Page, s
     )
 
 
+@pytest.mark.slow
 def test_one_map_turns_into_the_other_and_goes_out_as_a_page(opened: Page, tmp_path: Path) -> None:
-    opened.get_by_text("Turn A into B").click()
+    opened.get_by_role("button", name="Play before → after").click()
     see_address(opened, **{"explore-morph": "true"})
     opened.reload()  # as by a link
     graph = "document.querySelector('.st-key-explore-morphing .js-plotly-plot')"
@@ -500,5 +574,5 @@ def test_one_map_turns_into_the_other_and_goes_out_as_a_page(opened: Page, tmp_p
     offline.goto(page.as_uri())
     offline.get_by_text("Play", exact=False).first.wait_for()
     offline.close()
-    opened.get_by_text("Turn A into B").click()
+    opened.get_by_role("button", name="Show both maps").click()
     opened.wait_for_function(f"() => {GRAPH}?._fullData?.some(trace => trace.customdata?.length)")

@@ -10,8 +10,9 @@ from tests.support.browser import settle, visit
 pytestmark = pytest.mark.browser
 
 
+@pytest.mark.slow
 def test_a_help_leads_to_its_word_in_the_glossary(page: Page, app_url: str) -> None:
-    visit(page, app_url, "data")
+    visit(page, app_url, "split")
     settle(page)
     address = page.url
     measured_on = page.locator(".st-key-choose-on")

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.browser
 
 
 def test_a_typed_sentence_is_answered_and_downloaded(page: Page, app_url: str, small: Small) -> None:
-    visit(page, app_url, data=small.data, tab="Predict")
+    visit(page, app_url, "try", data=small.data, **{"try": "Name intents"})
     page.get_by_label("One sentence a line").fill("Kann ich meinen Hund mitbringen?")
     page.keyboard.press("Control+Enter")
     for title in ("A: USE multilingual", f"B: {small.run}"):

@@ -33,6 +33,7 @@ def files(folder: Path) -> list[Path]:
     return paths
 
 
+@pytest.mark.slow
 def test_two_files_become_an_encoder_that_finds_translations(
     page: Page, app_url: str, runs_folder: Path, tmp_path: Path
 ) -> None:

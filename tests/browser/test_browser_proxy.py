@@ -14,7 +14,8 @@ pytestmark = pytest.mark.browser
 PAGES = (
     "Train",
     "Pretrain",
-    "Workbench",
+    "Compare",
+    "Try",
     "Split",
     "Translations",
     "Encoders",
@@ -32,6 +33,7 @@ def proxied(app_url: str, tmp_path: Path) -> Iterator[str]:
         yield f"http://127.0.0.1:{port}"
 
 
+@pytest.mark.slow
 def test_every_page_works_behind_the_proxy_and_no_other_site_may_frame_it(
     browser: Browser, proxied: str, tmp_path: Path
 ) -> None:
@@ -57,7 +59,7 @@ def test_every_page_works_behind_the_proxy_and_no_other_site_may_frame_it(
     for name in PAGES:
         go_to(page, name)
         expect(page.get_by_test_id("stException")).to_have_count(0)
-        if name == "Workbench":  # a script of ours comes with its maps
+        if name == "Compare":  # a script of ours comes with its maps
             page.locator(".js-plotly-plot").first.wait_for()
             settle(page)
     assert refused == []

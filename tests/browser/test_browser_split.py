@@ -44,6 +44,7 @@ def opened(page: Page, app_url: str, data: str) -> Page:
     return page
 
 
+@pytest.mark.slow
 def test_a_typed_sentence_is_split_and_its_neighbours_go_out_as_csv(opened: Page) -> None:
     opened.get_by_role("radio", name="Typed").click()
     settle(opened)
@@ -70,6 +71,7 @@ def test_a_typed_sentence_is_split_and_its_neighbours_go_out_as_csv(opened: Page
     expect(field).to_have_value("where is [place : the pool] ?")  # kept
 
 
+@pytest.mark.slow
 def test_maps_are_drawn_side_by_side(opened: Page) -> None:
     opened.get_by_role("tab", name="Maps").click()
     titles = opened.locator(".js-plotly-plot .annotation-text")

@@ -80,12 +80,13 @@ def signed_in(browser: Browser, served: Served, name: str, path: str = "") -> Pa
     return page
 
 
+@pytest.mark.slow
 def test_each_has_their_own_runs_and_a_link_opens_nobody_elses(browser: Browser, served: Served) -> None:
     anna, ben = (signed_in(browser, served, name) for name in ("Anna", "Ben"))
-    anna.goto(f"{served.address}/train?b=run:annas-run")
+    anna.goto(f"{served.address}/try?b=run:annas-run")
     expect(anna.get_by_role("combobox", name=re.compile("^B"))).to_have_value("annas-run")
     for name in ("annas-run", "nobodys-run"):
-        ben.goto(f"{served.address}/train?b=run:{name}")
+        ben.goto(f"{served.address}/try?b=run:{name}")
         see(ben, f"Encoder B: there is no finished run {name} here.")
         settle(ben)
         expect(ben.get_by_role("combobox", name=re.compile("^B"))).to_have_value("no encoder")
@@ -104,6 +105,7 @@ def test_each_has_their_own_runs_and_a_link_opens_nobody_elses(browser: Browser,
     assert owner == {"iss": served.issuer, "sub": "2", "email": "ben@example.org", "name": None}
 
 
+@pytest.mark.slow
 def test_a_hostile_identity_is_a_name_like_any_other(browser: Browser, served: Served) -> None:
     page = signed_in(browser, served, "Hostile", "encoders")
     page.get_by_role("button", name="Account").click()

@@ -25,7 +25,7 @@ from emu_core.data.audit import Audit, located
 from emu_core.data.cleaning import stripped
 from emu_core.data.demo import DEMO
 from emu_core.data.languages import is_known, language_codes
-from emu_core.data.sets import LABELLED_COLUMNS, LabelledSet
+from emu_core.data.sets import LABELLED_COLUMNS, LabelledSet, UnlabelledSet
 from emu_core.data.wording import shown
 from emu_core.errors import DataError
 from emu_core.files import read_json, whole_folder, write_json
@@ -75,6 +75,12 @@ class ChosenData:
             return list(self.labelled.train_part().languages)
         except DataError:  # a run's plan reports it
             return []
+
+    @property
+    def usual_train_languages(self) -> list[str]:
+        """The languages whose labels are used unless others are chosen: English or else the first."""
+        languages = self.train_languages
+        return ["en"] if "en" in languages else languages[:1]
 
     @property
     def title(self) -> str:
@@ -207,6 +213,18 @@ def rows_to_label(chosen: ChosenData) -> pd.DataFrame:
     known = rows["language"].map(is_known).astype("bool")
     wanted = (rows["intent"].str.strip() == "") & (rows["text"] != "") & known
     return rows[wanted & rows["split"].str.strip().isin(["", "train"])]
+
+
+def bare_sentences(chosen: ChosenData) -> UnlabelledSet | None:
+    """Return the sentences of `rows_to_label`, to learn from as they are; None without any."""
+    return None if chosen.is_demo else _bare(chosen.token, chosen)
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def _bare(token: str, _chosen: ChosenData) -> UnlabelledSet | None:
+    rows = rows_to_label(_chosen)
+    rows = rows[list(UnlabelledSet.columns)].reset_index(drop=True)
+    return UnlabelledSet(rows, _chosen.labelled.name) if len(rows) else None
 
 
 def keep_score(chosen: ChosenData, score: Mapping[str, Any]) -> None:
@@ -347,10 +365,10 @@ def undelete() -> None:
         keep("data", name)
 
 
-def draw_data_chooser() -> list[str]:
-    """Ask for a set; return what was wrong with the one in the address."""
-    names, choices, problems = [DEMO, *library()], choices_of_session(), []
-    if (named := choices.get("data", DEMO)) not in names:
+def check_data() -> list[str]:
+    """Drop the set that the address names if it can't be opened; return what was wrong with it."""
+    choices, problems = choices_of_session(), []
+    if (named := choices.get("data", DEMO)) not in (DEMO, *library()):
         problems.append(f"There is no data set {literal(shown(named, 80))} here: this is the demo set.")
         del choices["data"]
     try:
@@ -360,8 +378,13 @@ def draw_data_chooser() -> list[str]:
             f"The data set {literal(named)} is damaged: this is the demo set. Upload its file again."
         )
         del choices["data"]
-    linked("data", "Data", names, format_func=lambda name: "Demo set" if name == DEMO else name, width=190)
     return problems
+
+
+def draw_data_chooser() -> None:
+    """Ask for a set."""
+    names = [DEMO, *library()]
+    linked("data", "Data", names, format_func=lambda name: "Demo set" if name == DEMO else name, width=190)
 
 
 def _root() -> Path:

@@ -1,7 +1,9 @@
 """Uploaded files, read and turned into a labelled set."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import chain
 
 import pandas as pd
 
@@ -9,20 +11,24 @@ from emu_core.data.audit import Audit, labelled_from_frame
 from emu_core.data.cleaning import stripped
 from emu_core.data.detection import detect_languages
 from emu_core.data.languages import is_known, language_code
+from emu_core.data.missing import is_error
 from emu_core.data.reading import ColumnMapping, Reading
 from emu_core.data.repeats import without_repeats
 from emu_core.data.sets import LabelledSet
-from emu_core.data.wording import listed
+from emu_core.data.wording import counted, listed, shown
 from emu_core.errors import DataError
 from emu_core.formats.in_memory import SENTENCES
 from emu_core.formats.labelled import translations_by_text
-from emu_core.formats.read import data_tables, read_files, rows_of_tables
+from emu_core.formats.lines import lines_of
+from emu_core.formats.read import labelled_tables, read_files, rows_of_tables
 from emu_core.formats.source_files import source_files
 from emu_core.formats.source_tables import SourceTable, read_tables
-from emu_core.formats.tables.columns import guess_columns, guess_notes
+from emu_core.formats.tables.columns import guess_columns_of, guess_notes
 from emu_core.formats.tables.read import read_table
 
+_File = tuple[str, bytes]  # name and content
 DETECT = "detect"  # instead of a language: detect that of each sentence
+NOTES = "notes"  # in a table's attrs
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +47,7 @@ class Upload:
     @property
     def title(self) -> str:
         """The names of the files in a line."""
-        return listed(self.names, 4)
+        return listed(dict.fromkeys(self.names), 4)
 
     @property
     def states_splits(self) -> bool:
@@ -55,7 +61,8 @@ class Upload:
 
     def guess(self) -> ColumnMapping:
         """Return the roles of the columns, guessed from their names and contents; of the first table that has one."""
-        guesses = [asdict(guess_columns(table.frame)) for table in self.tables]
+        frames = [table.frame for table in self.tables]
+        guesses = [asdict(columns) for columns in guess_columns_of(frames, [None] * len(frames))]
         return ColumnMapping(
             **{role: next(filter(None, (guess[role] for guess in guesses)), None) for role in guesses[0]}
         )
@@ -63,61 +70,82 @@ class Upload:
     def mappings(self, chosen: ColumnMapping) -> tuple[list[ColumnMapping], tuple[str, ...]]:
         """Return the columns of each table, and what is said about those that were guessed by no usual name.
 
-        A role that a person left as it was guessed is guessed for each table, since tables of several tools have
-        several names for it; a column that was chosen holds for the tables that have it.
+        A role that a person left as it was guessed may have another column in each table, since tables of several
+        tools have several names for it; a column that was chosen holds for the tables that have it.
         """
         guess = asdict(self.guess())
         changed = {role: column for role, column in asdict(chosen).items() if column != guess[role]}
         cleared = {role: None for role, column in changed.items() if column is None}
-        mappings: list[ColumnMapping] = []
-        notes: list[str] = []
-        for table in self.tables:
-            fixed = {role: column for role, column in changed.items() if column in table.frame.columns}
-            mapping = replace(guess_columns(table.frame, ColumnMapping(**fixed)), **cleared)
-            mappings.append(mapping)
-            notes += guess_notes(mapping, ColumnMapping(**fixed), table.path)
+        frames = [table.frame for table in self.tables]
+        fixed = [
+            ColumnMapping(**{role: column for role, column in changed.items() if column in frame.columns})
+            for frame in frames
+        ]
+        mappings = [replace(columns, **cleared) for columns in guess_columns_of(frames, fixed)]
+        paths = (table.path for table in self.tables)
+        notes = chain.from_iterable(map(guess_notes, mappings, fixed, paths))
         return mappings, tuple(dict.fromkeys(notes))
 
 
-def read_upload(key: str, files: Sequence[tuple[str, bytes]]) -> Upload:
+def read_upload(key: str, files: Sequence[_File]) -> Upload:
     """Read files and zip archives, given as names and bytes; of several files, those that hold no data are left out.
 
-    Raises DataError if a table can't be read, or none is there.
+    Two files of one name are told apart, unless their contents are the same: then one is read. Raises DataError if a
+    table can't be read, or none is there.
     """
-    tables, notes = data_tables(*read_tables(source_files(files, as_folder=len(files) > 1)))
+    distinct = list(dict.fromkeys(files))
+    tables, notes = read_tables(source_files(distinct, as_folder=len(distinct) > 1), wanted=labelled_tables)
+    notes = (*_notes_on_names(files, distinct), *notes)
     size = sum(int(table.frame.memory_usage(deep=True).sum()) for table in tables)
-    return Upload(key, size, tuple(name for name, _ in files), tuple(tables), notes)
+    return Upload(key, size, tuple(name for name, _ in distinct), tuple(tables), notes)
 
 
-def read_texts(name: str, payload: bytes) -> list[str]:
-    """Return the sentences of a file or, if the name is "", of lines; errors are those of `unlabelled_from_upload`."""
-    sentences: list[str] = _sentences(name, payload)["text"].tolist()
-    return sentences
+def _notes_on_names(files: Sequence[_File], distinct: Sequence[_File]) -> Iterator[str]:
+    """Say which files have the name of another one, and which of them were read."""
+    counts, read = Counter(name for name, _ in files), Counter(name for name, _ in distinct)
+    for name, count in counts.items():
+        if read[name] < count:
+            yield f"{shown(name)} was given {counted(count, 'time')} with the same content, which is read once."
+        if read[name] > 1:
+            yield f"{read[name]} files are called {shown(name)}: the second is 2/{shown(name)} here, and so on."
 
 
 def unlabelled_from_upload(name: str, payload: bytes, language: str) -> pd.DataFrame:
     """Return text and language of the distinct sentences of a file or, if the name is "", of lines.
 
-    `language` is that of sentences for which neither a column nor the name states one; `DETECT` detects it. Raises
-    DataError if the file is not a table or has no sentences.
+    `language` is that of sentences for which neither a column nor the name states one; `DETECT` detects it. What was
+    noticed is as of `read_sentences`. Raises DataError if the file is not a table or has no sentences.
     """
-    table = _sentences(name, payload)
+    table = read_sentences(name, payload)
+    notes = table.attrs[NOTES]
     strange = ~table["language"].map(is_known).astype(bool)
     if strange.any():
         codes = detect_languages(table.loc[strange, "text"].tolist()) if language == DETECT else language
         table.loc[strange, "language"] = codes
-    return without_repeats(table)
+    return _with_notes(without_repeats(table), notes)
 
 
-def _sentences(name: str, payload: bytes) -> pd.DataFrame:
+def read_sentences(name: str, payload: bytes) -> pd.DataFrame:
+    """Return the sentences of a file or, if the name is "", of lines: text, and language, "" if none is stated.
+
+    What was noticed, such as a guessed column, is in its attrs under NOTES. Errors are those of
+    `unlabelled_from_upload`.
+    """
+    notes: tuple[str, ...] = ()
     if name:
-        table = read_files(source_files([(name, payload)]), SENTENCES, required=("text",)).rows
+        data = read_files(source_files([(name, payload)]), SENTENCES, required=("text",))
+        table, notes = data.rows, data.notes
     else:
-        table = pd.DataFrame({"text": payload.decode().splitlines(), "language": ""}, dtype="str")
+        table = pd.DataFrame({"text": lines_of(payload.decode()), "language": ""}, dtype="str")
     table = table[["text", "language"]].apply(stripped)
     table = table[table["text"] != ""].reset_index(drop=True)
     if table.empty and name:
         raise DataError(f"there is no sentence in {name}; check its column of sentences")
+    return _with_notes(table, notes)
+
+
+def _with_notes(table: pd.DataFrame, notes: tuple[str, ...]) -> pd.DataFrame:
+    table.attrs = {NOTES: notes}
     return table
 
 
@@ -168,7 +196,8 @@ def unread_languages(upload: Upload, column: str | None) -> list[str]:
         return []
     named = [table.frame[column] for table in upload.tables if column in table.frame]
     counts = pd.concat([stripped(values) for values in named]).value_counts()
-    return [value for value in counts.index if value and language_code(value) is None]
+    unread = (value for value in counts.index if value and language_code(value) is None)
+    return [value for value in unread if not is_error(value)]
 
 
 def labelled_from_upload(
@@ -199,7 +228,7 @@ def rows_from_upload(
     rows, notes = rows_of_tables(
         upload.tables,
         mappings,
-        None if language == DETECT else language,
+        Reading(language=None if language == DETECT else language),
         (*upload.notes, *guesses),
         required=[role for role in required if role != "language" or not is_detected],
     )

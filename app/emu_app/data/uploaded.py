@@ -19,6 +19,7 @@ class Uploaded:
     added: tuple[str, str] | None = (
         None  # the upload's key and the name of the set made of it, if that is new
     )
+    is_known: bool = False  # whether the library had a set of the same sentences, which is in use instead
     count: int = 0  # of uploads
 
     @property

@@ -1,7 +1,7 @@
 """Inputs for the fields of a `Settings` class, described by the fields themselves."""
 
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any
 
@@ -22,14 +22,24 @@ PRESETS = {"tuned": "Tuned here", "paper": "From the paper"}
 _WORDS = {"epochs": Word.EPOCH, "teacher": Word.DISTIL, "whitening": Word.WHITENING}  # by the setting
 
 
-def draw_settings(method: Method, encoder: str) -> Settings | str:
-    """Ask for a method's hyper-parameters, with defaults for the encoder; return them, or why they are invalid."""
+@contextmanager
+def more_settings() -> Iterator[None]:
+    """Draw what is in the block into the expander of what is seldom changed."""
+    with st.container(key="more-settings").expander("More settings", icon=":material/tune:"):
+        yield
+
+
+def draw_settings(method: Method, encoder: str, also: Callable[[], None] = lambda: None) -> Settings | str:
+    """Ask for a method's hyper-parameters, with defaults for the encoder; return them, or why they are invalid.
+
+    `also` draws what stands at the end of those that are seldom changed.
+    """
     try:
         kinds = kinds_of(encoder)
     except EncoderError as error:
         return worded(error)
-    first, below = st.container(key="settings"), st.container(key="more-settings")
-    with below.expander("More settings", icon=":material/tune:"):
+    first = st.container(key="settings")
+    with more_settings():
         paper = method.configure()
         preset = _draw_preset(method, kinds)
         tuned = method.configure(kinds)
@@ -47,6 +57,7 @@ def draw_settings(method: Method, encoder: str) -> Settings | str:
             st.caption(f"Each encoder has its own: {', '.join(literal(info.label) for info in own)}.")
         more = [info for info in fields if not info.common]
         values = draw_fields(start, more, where, encoder, paper)
+        also()
     with first:
         common = [info for info in fields if info.common]
         values |= draw_fields(start, common, where, encoder, paper)

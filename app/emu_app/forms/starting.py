@@ -1,67 +1,82 @@
 """Common parts of the forms that start a run: method, device, name, seed and the start button."""
 
 import json
-from collections.abc import Mapping
 from dataclasses import asdict, replace
-from typing import TypeVar
 
 import streamlit as st
 
-from emu_app.shell.address import draw_link, keep, linked
+from emu_app.panels.started import TO_SHOW
+from emu_app.shell.address import draw_link, keep, linked, linked_in_groups
 from emu_app.shell.session import Remembered
 from emu_app.shell.state import config_of, facts_of_run, make_mine, runs_root, status_of
 from emu_app.shell.widgets import ADDRESSED, choose, then_rerun
 from emu_app.shell.wording import literal, sentence
 from emu_app.work.jobs import job_manager
-from emu_core.devices import available_devices
-from emu_core.errors import EmuError
+from emu_core.devices import Precision, available_devices, encoding_precision, why_no_gpu
 from emu_core.methods.presets import Preset, presets
-from emu_core.methods.registry import methods_that_need, parts_of_run
+from emu_core.methods.registry import default_method, methods_that_need
 from emu_core.runs.config import Plan
 from emu_core.runs.data_facts import DataFacts, LabelledFacts
 from emu_core.runs.run import RUN_NAME, Run, RunState, Storable, list_runs, new_run_name
-from emu_core.runs.stored_data import LabelledData, StoredData
-from emu_core.training.memory import forecast
+from emu_core.runs.stored_data import LabelledData
 from emu_core.training.method import Method, Needs
 
 RunPlan = tuple[Plan, Storable]
-_Choice = TypeVar("_Choice", Method, Preset, Method | Preset)
 
 
 def draw_device(page: str) -> str:
     """Ask for a device; `page` is the page's name, here and below, as a prefix of the keys."""
-    devices = {device.name: device.label for device in available_devices()}
-    return choose("Device", list(devices), f"{page}-device", format_func=devices.__getitem__)
+    devices, why = device_titles(), why_no_gpu()
+    about = {"format_func": devices.__getitem__, "help": sentence(why) if why else None}
+    return choose("Device", list(devices), f"{page}-device", **about)
+
+
+def device_titles() -> dict[str, str]:
+    """Return the title of each device by its name, with the precision of vectors there if it is bfloat16."""
+    titles = {}
+    for device in available_devices():
+        reduced = encoding_precision(device.name) is Precision.BF16
+        titles[device.name] = f"{device.label}, vectors in bf16" if reduced else device.label
+    return titles
 
 
 def draw_method(key: str, *needs: Needs) -> Method:
     """Ask for a method that is trained on such data; the choice is a parameter of the address."""
-    return _draw_choice(key, methods_that_need(*needs))
-
-
-def draw_method_or_preset(key: str, *needs: Needs) -> Method | Preset:
-    """Ask for a method as `draw_method` does, or a preset instead; the presets come after the default."""
-    [first, *others] = methods_that_need(*needs).items()
-    known: dict[str, Method | Preset] = {**dict([first]), **presets(), **dict(others)}
-    return _draw_choice(key, known)
-
-
-def _draw_choice(key: str, known: Mapping[str, _Choice]) -> _Choice:
+    known = methods_that_need(*needs)
     name = linked(key, "Method", list(known), key=key, format_func=lambda name: known[name].title)
     st.caption(known[name].summary)
     return known[name]
 
 
-def draw_identity(page: str, method: str, what: str) -> tuple[str, int, str]:
-    """Ask for a run's device, name and seed; return name, seed and device. The arguments are those of `draw_name`."""
-    device = draw_device(page)
-    with st.container(key=f"{page}-identity", horizontal=True):
-        name = draw_name(page, method, what)
-        about = "The same seed on the same CPU gives the same run."
-        seed = st.number_input(
-            "Seed", 0, 2**31 - 1, 0, help=about, key=f"{page}-seed", width=140, **ADDRESSED
-        )
-    return name, seed, device
+def draw_method_or_preset(key: str, *needs: Needs) -> Method | Preset:
+    """Ask for the default method or the best preset, with a sentence about each, or for another one."""
+    known: dict[str, Method | Preset] = {**methods_that_need(*needs), **presets()}
+    first = [default_method(), next(iter(presets()))]
+    others = [
+        *(name for name in presets() if name not in first),
+        *(name for name in known if name not in first),
+    ]
+    name = linked_in_groups(
+        key,
+        "Method",
+        {name: _first_sentence(known[name].summary) for name in first},
+        list(dict.fromkeys(others)),
+        ("Another method, for research", "Research method"),
+        lambda name: known[name].title,
+    )
+    if name not in first:
+        st.caption(known[name].summary)
+    return known[name]
+
+
+def _first_sentence(text: str) -> str:
+    return text.partition(". ")[0].removesuffix(".") + "."
+
+
+def draw_seed(page: str) -> int:
+    """Ask for the seed of a run's random draws."""
+    about = "The same seed on the same CPU gives the same run."
+    return st.number_input("Seed", 0, 2**31 - 1, 0, help=about, key=f"{page}-seed", width=140, **ADDRESSED)
 
 
 def draw_name(page: str, method: str, what: str) -> str:
@@ -75,23 +90,6 @@ def draw_name(page: str, method: str, what: str) -> str:
 def _started(page: str) -> Remembered[int]:
     """Return how many runs the session has started on a page."""
     return Remembered(f"{page}-started", 0)
-
-
-def draw_forecast(token: str, plan: RunPlan) -> None:
-    """Draw the memory that a run will take, if it is known; `token` identifies the plan's data."""
-    if line := _forecast(token, asdict(plan[0]), plan):
-        st.caption(f"{line}.")
-
-
-@st.cache_data(max_entries=4, show_spinner=False)
-def _forecast(token: str, values: object, _plan: RunPlan) -> str:
-    config, data = _plan
-    try:
-        dearest = config.teacher or config
-        expected = forecast(parts_of_run(dearest), data, dearest) if isinstance(data, StoredData) else None
-    except EmuError:  # other programs have taken memory since the plan was made: the run reports it
-        return ""
-    return "" if expected is None else expected.line
 
 
 def _trained_already(config: Plan, data: Storable) -> Run | None:
@@ -115,7 +113,7 @@ def _trained_already(config: Plan, data: Storable) -> Run | None:
 
 def _essence(config: Plan) -> str:
     """Return what determines a run's result beside its data, as JSON."""
-    same = config.everywhere(data="", device="", snapshots=False, versions={})
+    same = config.everywhere(data="", device="", snapshots=False, keep_examples=True, versions={})
     return json.dumps(asdict(same), sort_keys=True, default=str)
 
 
@@ -153,5 +151,5 @@ def draw_start_button(
         make_mine(run)
         keep(watched, run.name)
         _started(page).set(_started(page).get() + 1)
-        # On a narrow page the run itself is out of view.
+        TO_SHOW.set(run.name)  # which may be out of view
         st.toast(f"Started {literal(run.name)}.", icon=":material/play_arrow:")

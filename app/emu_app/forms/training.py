@@ -1,6 +1,6 @@
 """The form of the Train page: a method, an encoder, and the languages of the data to train on."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
@@ -8,26 +8,33 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from emu_app.data.library import ChosenData
+from emu_app.data.library import ChosenData, bare_sentences
 from emu_app.data.text_files import Read
 from emu_app.data.texts import draw_more_sentences
 from emu_app.forms.encoder import READS_WORDS, Choice, draw_encoder, encoder_of_preset, is_transformer
-from emu_app.forms.settings import draw_settings
-from emu_app.forms.starting import RunPlan, draw_forecast, draw_identity, draw_method_or_preset
+from emu_app.forms.settings import draw_settings, more_settings
+from emu_app.forms.starting import RunPlan, draw_device, draw_method_or_preset, draw_name, draw_seed
 from emu_app.panels.context import notes_on_reading
+from emu_app.panels.labelling import labels_in
 from emu_app.shell.model_name import HF, short_name
 from emu_app.shell.state import runs_to_specialise
-from emu_app.shell.widgets import ADDRESSED, choose_languages, choose_many, draw_note
+from emu_app.shell.widgets import ADDRESSED, KEPT, choose_languages, choose_many, draw_note
 from emu_app.shell.wording import literal, worded
-from emu_core.api.train import plan_training
+from emu_core.api.train import on_descriptions, plan_training
 from emu_core.data.languages import language_name
+from emu_core.data.sets import UnlabelledSet
 from emu_core.errors import EmuError
+from emu_core.formats.descriptions import intents_of_lines
+from emu_core.formats.lines import lines_of
 from emu_core.methods.presets import Preset
-from emu_core.methods.registry import parts_of_run
+from emu_core.methods.registry import needs_of, reads_unlabelled
 from emu_core.settings import settings_by_part
 from emu_core.training.method import Method, Needs
 
 TRAIN_PAGE = "train"
+MOST_DESCRIBED = 100_000  # characters
+_FOR_ALIGNMENT = "The sentences keep the languages close to each other."
+_FOR_STUDENT = "The student learns from these sentences, too."
 
 
 def draw_form(
@@ -41,14 +48,18 @@ def draw_form(
         method = draw_method_or_preset("method", Needs.INTENTS, Needs.SENTENCES, Needs.SLOTS)
         encoder = _draw_encoder(method)
         language_box = st.container(key="languages")  # for the languages, which depend on the settings
+    more_choices: list[_More] = []
     with details:
-        name, seed, device = draw_identity(TRAIN_PAGE, method.name, short_name(encoder.spec))
-        wanted = _wanted(method, encoder)
+        device = draw_device(TRAIN_PAGE)
+        name = draw_name(TRAIN_PAGE, method.name, short_name(encoder.spec))
+        wanted = _wanted(method, encoder, lambda needs: more_choices.append(_draw_more(chosen, needs)))
     if isinstance(wanted, str):
         return name, encoder.problem or wanted
+    [rest] = more_choices
+    bare = bare_sentences(chosen)
     with language_box:
-        languages = _draw_languages(chosen, wanted)
-        more = draw_more_sentences() if wanted.needs is Needs.SENTENCES else None
+        languages = _draw_languages(chosen, wanted, () if bare is None else bare.languages)
+        more = draw_more_sentences() if wanted.reads_bare else None
         used = (*languages["train_languages"], *(languages["unlabelled_languages"] or ()))
         title = f"The encoder {encoder.info.name}"
         for note in () if encoder.spec == HF else notes_on_reading(title, encoder.spec, chosen, used):
@@ -58,29 +69,64 @@ def draw_form(
         wanted, encoder, chosen.train_languages, languages, alone=alone
     ):
         return name, problem
-    snapshots = details.toggle(
-        "Keep each epoch's vectors",
-        key="train-snapshots",
-        help="Stores up to 2,000 held-out sentences with their vectors, before training and after each epoch, in the "
-        "run's folder, so that the workbench can play how the space folds.",
-        **ADDRESSED,
-    )
+    if isinstance(rest.descriptions, str):
+        return name, rest.descriptions
     plan = _plan(
         chosen.token,
         "" if more is None else more.key,
         chosen,
         more,
-        snapshots=snapshots,
+        bare if wanted.reads_bare else None,
+        descriptions=rest.descriptions,
+        keep_examples=rest.keeps,
+        snapshots=rest.keeps,
         learns_intents=wanted.needs is Needs.INTENTS,
-        seed=seed,
+        seed=rest.seed,
         device=device,
         **wanted.arguments,
         **languages | {"train_languages": languages["train_languages"] or ["en"]},
     )
-    if not isinstance(plan, str):
-        with details:
-            draw_forecast(chosen.token, plan)
     return name, plan
+
+
+@dataclass(frozen=True)
+class _More:
+    """The choices that are seldom changed, beside the settings of a method."""
+
+    descriptions: dict[str, str] | str  # of intents, or why they can't be read
+    keeps: bool  # whether the run keeps sentences
+    seed: int
+
+
+def _draw_more(chosen: ChosenData, needs: Needs) -> _More:
+    descriptions = _draw_descriptions(chosen) if needs is Needs.INTENTS else {}
+    keeps = st.toggle(
+        "Keep sentences in the run",
+        value=True,
+        key="train-keep-examples",
+        help="Labelled ones are shown with the intents that the run names, and up to 1,000 held-out ones move on the "
+        "map while it trains. Without them there is no such map; the labelled ones' vectors and intents stay, from "
+        "which a sentence can partly be guessed.",
+        **ADDRESSED,
+    )
+    return _More(descriptions, keeps, draw_seed(TRAIN_PAGE))
+
+
+def _draw_descriptions(chosen: ChosenData) -> dict[str, str] | str:
+    """Ask what intents are about; return the descriptions, or why they can't be read."""
+    typed = st.text_area(
+        "Intents in words (optional)",
+        key=f"train-descriptions-{chosen.sha256[:12]}",
+        placeholder="\n".join(f"{name}: what it is about" for name in chosen.labelled.intents[:2]),
+        max_chars=MOST_DESCRIBED,
+        help="What an intent is about, a line each, in any language: it counts instead of the words of its name. An "
+        "intent that is described needs no labelled sentence. Two columns of a spreadsheet can be pasted, too.",
+        **KEPT,
+    )
+    try:
+        return intents_of_lines(lines_of(typed), fewest=0)
+    except EmuError as error:
+        return worded(error)
 
 
 @dataclass(frozen=True)
@@ -89,21 +135,32 @@ class _Wanted:
 
     arguments: Mapping[str, Any]  # of `plan_training`
     needs: Needs
-    uses_unlabelled: bool
+    unlabelled_for: str  # what sentences without labels are read for; "" if none are
     reads_tokens: bool = False
 
+    @property
+    def reads_bare(self) -> bool:
+        """Whether sentences that have no label are learnt from, too."""
+        return bool(self.unlabelled_for) or self.needs is Needs.SENTENCES
 
-def _wanted(method: Method | Preset, encoder: Choice) -> _Wanted | str:
-    """Ask for a method's settings, and return what is to be trained, or why the settings are invalid."""
+
+def _wanted(method: Method | Preset, encoder: Choice, also: Callable[[Needs], None]) -> _Wanted | str:
+    """Ask for a method's settings, and return what is to be trained, or why the settings are invalid.
+
+    `also` draws what stands at the end of those that are seldom changed.
+    """
     if isinstance(method, Preset):
-        parts = parts_of_run(method.of_labels.plan())
-        reads = any(part.method.reads_unlabelled(part.settings) for part in parts)
-        return _Wanted({"preset": method.name}, parts[0].method.needs, reads)
-    settings = draw_settings(method, encoder.spec)
+        needs = needs_of(method.of_labels.plan())
+        with more_settings():
+            also(needs)
+        use = _FOR_STUDENT if method.teacher else _FOR_ALIGNMENT
+        reads = use if reads_unlabelled(method.plan()) else ""
+        return _Wanted({"preset": method.name}, needs, reads)
+    settings = draw_settings(method, encoder.spec, lambda: also(method.needs))
     if isinstance(settings, str):
         return settings
     arguments = {"method": method.name, "encoder": encoder.spec, "config": settings}
-    reads = any(map(method.reads_unlabelled, settings_by_part(settings)))
+    reads = _FOR_ALIGNMENT if any(map(method.reads_unlabelled, settings_by_part(settings))) else ""
     return _Wanted(arguments, method.needs, reads, method.reads_tokens)
 
 
@@ -116,21 +173,25 @@ def _draw_encoder(method: Method | Preset) -> Choice:
     return draw_encoder(runs=runs_to_specialise())
 
 
-def _draw_languages(chosen: ChosenData, method: _Wanted) -> dict[str, Any]:
-    """Ask for the languages and their use; return arguments of `plan_training`."""
+def _draw_languages(chosen: ChosenData, method: _Wanted, bare: Sequence[str]) -> dict[str, Any]:
+    """Ask for the languages and their use; return arguments of `plan_training`.
+
+    `bare` are the languages of sentences without a label.
+    """
+    present = list(dict.fromkeys([*chosen.train_languages, *bare]))
     if method.needs is Needs.SLOTS:
         pairs = draw_pairs(chosen)
         train = list(dict.fromkeys(code for pair in pairs for code in pair))
         return {"train_languages": train, "unlabelled_languages": None, "pairs": pairs}
     if method.needs is Needs.SENTENCES:
         about = "Their labels are not read."
-        sentences = _draw_unlabelled(chosen.train_languages, f"sentences-{chosen.sha256[:12]}", about)
+        sentences = _draw_unlabelled(present, f"sentences-{chosen.sha256[:12]}", about)
         return {"train_languages": [], "unlabelled_languages": sentences}
     train, unlabelled = draw_train_languages(chosen), None
-    if method.uses_unlabelled:
+    if method.unlabelled_for:
         # If several languages have labels, each of them is another language to the rest.
-        others = [code for code in chosen.train_languages if len(train) > 1 or code not in train]
-        about = "The labels of these sentences are not read. The sentences keep the languages close to each other."
+        others = [code for code in present if len(train) > 1 or code not in train]
+        about = f"The labels of these sentences are not read. {method.unlabelled_for}"
         key = f"unlabelled-{chosen.sha256[:12]}-{'-'.join(train)}"
         unlabelled = _draw_unlabelled(others, key, about)
     return {"train_languages": train, "unlabelled_languages": unlabelled}
@@ -152,7 +213,7 @@ def _mismatch(
     if method.reads_tokens and not is_transformer(encoder.spec):
         return (
             f"this method reads a state for each word of a sentence, which {encoder.info.name} does not have; choose "
-            "Multilingual E5, small, or a transformer"
+            "E5 small multilingual, or a transformer"
         )
     train = languages["train_languages"]
     if method.needs is Needs.SLOTS and len(present) == 1:
@@ -163,36 +224,50 @@ def _mismatch(
     if present and not train and method.needs is not Needs.SENTENCES:
         pairs = method.needs is Needs.SLOTS
         return f"choose {'two languages whose translations' if pairs else 'a language whose labels'} are used"
-    if present and languages["unlabelled_languages"] == []:
+    if present and alone and languages["unlabelled_languages"] == []:
         if method.needs is Needs.SENTENCES:
-            return "choose a language whose sentences are used, or add sentences" if alone else ""
+            return "choose a language whose sentences are used, or add sentences"
         return (
-            f"this method needs sentences in another language than {language_name(train[0])}; choose one above, or a "
-            "method without the language discriminator"
+            f"this method needs sentences in another language than {language_name(train[0])}; choose one above, add "
+            "sentences without labels, or choose a method without the language discriminator"
         )
     return ""
 
 
 @st.cache_resource(max_entries=4, show_spinner="Checking whether data and settings fit ...")
 def _plan(
-    token: str, more: str, _chosen: ChosenData, _more: Read | None, *, learns_intents: bool, **options: Any
+    token: str,
+    more: str,
+    _chosen: ChosenData,
+    _more: Read | None,
+    _bare: UnlabelledSet | None,
+    *,
+    descriptions: Mapping[str, str],
+    keep_examples: bool,
+    learns_intents: bool,
+    **options: Any,
 ) -> RunPlan | str:
     sentences = None if _more is None else _more.sentences
     try:
-        config, data = plan_training(_chosen.labelled, unlabelled=sentences, **options)
+        labelled, remarks = _chosen.labelled, tuple[str, ...]()
+        if descriptions:
+            labelled = labelled.described(descriptions)
+            remarks = on_descriptions(labelled)
+        config, data = plan_training(labelled, unlabelled=sentences, bare=_bare, **options)
     except EmuError as error:
         return worded(error)
-    return config, replace(data, audit=tuple(_chosen.audit.summary(learns_intents=learns_intents)))
+    config = config.everywhere(keep_examples=keep_examples)
+    findings = _chosen.audit.summary(learns_intents=learns_intents)
+    return config, replace(data, audit=(*findings, *remarks))
 
 
 def draw_train_languages(chosen: ChosenData) -> list[str]:
     """Ask which languages' labels are used."""
-    languages = chosen.train_languages
     return choose_languages(
         "Labels in",
-        languages,
-        f"train-{chosen.sha256[:12]}",
-        default=["en"] if "en" in languages else languages[:1],
+        chosen.train_languages,
+        labels_in(chosen).key,
+        default=chosen.usual_train_languages,
         help="Sentences and intents of these languages are used.",
         **ADDRESSED,
     )

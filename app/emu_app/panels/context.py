@@ -1,7 +1,8 @@
-"""The bar over every page, kept in the address: the data, encoders A and B, and the rows that are measured."""
+"""The bar: the data, encoders A and B and the rows that are measured, kept in the address and chosen where used."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum, auto
 from functools import partial
 from pathlib import Path
 
@@ -9,7 +10,14 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from emu_app.data.library import ChosenData, chosen_data, data_of_run, draw_data_chooser, versions
+from emu_app.data.library import (
+    ChosenData,
+    check_data,
+    chosen_data,
+    data_of_run,
+    draw_data_chooser,
+    versions,
+)
 from emu_app.shell.address import CHOSEN, PROBLEMS, choices_of_session, keep, linked, take_address
 from emu_app.shell.glossary import Word, help_on
 from emu_app.shell.model_name import (
@@ -48,9 +56,17 @@ _ABOUT_A = (
 _ABOUT_B = "The encoder that is compared with A: a finished run or another encoder."
 
 
+class Chooser(Enum):
+    """A part of the bar: a page has those that it uses."""
+
+    DATA = auto()
+    ENCODERS = auto()
+    ROWS = auto()
+
+
 @dataclass(frozen=True)
 class Context:
-    """The data, encoders and split that every page shows."""
+    """The data, encoders and split that are chosen, whether or not the page has their choosers."""
 
     chosen: ChosenData
     a: str  # encoder A in the address: a spec of `load_encoder`, but for a run "run:" and its name
@@ -164,19 +180,23 @@ def stay() -> None:
     _OF_DATA.set(chosen_data().sha256)
 
 
-def draw_bar() -> None:
-    """Draw the choosers and store the context; the address takes precedence, so that links, reload and Back work."""
+def draw_bar(choosers: frozenset[Chooser]) -> None:
+    """Draw these choosers and store the context; the address takes precedence, so that links, reload and Back work."""
     named, choices = take_address(), choices_of_session()
     # First the data, since encoders and rows are checked against them.
-    problems = draw_data_chooser()
+    problems = check_data()
+    if Chooser.DATA in choosers:
+        draw_data_chooser()
     chosen, runs = chosen_data(), finished_runs()
     _drop_defaults(choices, chosen, named)
     problems += _check(choices, chosen, runs, named)
     # Then the encoders and the rows, each kept in the address.
-    encoders = _offered_encoders(choices, runs)
-    _draw_encoder("a", A, encoders, partial(_in_address, encoders), _ABOUT_A)
-    _draw_encoder("b", B, [NONE, *encoders], partial(_take_b, encoders, choices), _ABOUT_B)
-    _draw_split(chosen.labelled)
+    if Chooser.ENCODERS in choosers:
+        encoders = _offered_encoders(choices, runs)
+        _draw_encoder("a", A, encoders, partial(_in_address, encoders), _ABOUT_A)
+        _draw_encoder("b", B, [NONE, *encoders], partial(_take_b, encoders, choices), _ABOUT_B)
+    if Chooser.ROWS in choosers:
+        _draw_split(chosen.labelled)
     # Last, the context for the page. Problems stay until the address names something else.
     if named or problems:
         PROBLEMS.set(tuple(problems))
@@ -235,12 +255,12 @@ def _draw_split(labelled: LabelledSet) -> None:
     )
 
 
-def draw_problems() -> None:
-    """Draw what the address names and can't be opened, and links to the data of runs trained on other data."""
+def draw_problems(choosers: frozenset[Chooser]) -> None:
+    """Draw what the address names and can't be opened, and links to the data of chosen runs trained on other data."""
     now = context()
     for problem in now.problems:
         st.warning(problem, icon=":material/link_off:")
-    for run in now.runs:
+    for run in now.runs if Chooser.ENCODERS in choosers else ():
         label, key = f"Open the data that {run.name} was trained on", f"data-of-{run.name}"
         if _stranger(run, now.chosen) and st.button(
             label, icon=":material/database:", type="tertiary", key=key

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from operator import attrgetter
 from typing import Any
 
 import pandas as pd
@@ -105,7 +104,7 @@ def run_facts(run: Run) -> dict[str, str]:
 def run_results(runs: Sequence[Run], baseline: Run | None) -> pd.DataFrame:
     """Return a row of each figure that the runs were measured by, with the changes against the baseline."""
     rows: dict[str, dict[str, str]] = {}
-    for column in (column for figure in figures.FIGURES for column in figure.columns if not column.is_change):
+    for column in _numbers():
         numbers = {run.name: column.number(metrics_of(run)) for run in runs}
         if any(value is not None for value in numbers.values()):
             rows[f"{column.head}, %"] = {
@@ -116,15 +115,30 @@ def run_results(runs: Sequence[Run], baseline: Run | None) -> pd.DataFrame:
 
 
 def gain_against(
-    run: Run, baseline: Run | None, figure: Callable[[Metrics], float | None] = attrgetter("score")
+    run: Run, baseline: Run | None, figure: Callable[[Metrics], float | None] | None = None
 ) -> float | None:
-    """Return by how much a figure is above the baseline's; None unless both runs are of the same data."""
+    """Return by how much a figure is above the baseline's; None unless both runs are of the same data.
+
+    `figure` is that of a column of the table of runs; None takes the first that both runs have.
+    """
     if baseline is None or run.name == baseline.name:
         return None
     if (sha := data_sha_of(run)) != data_sha_of(baseline) or not sha:
         return None
-    value, reference = figure(metrics_of(run)), figure(metrics_of(baseline))
-    return None if value is None or reference is None else value - reference
+    for number in [figure] if figure else [column.number for column in _numbers()]:
+        value, reference = number(metrics_of(run)), number(metrics_of(baseline))
+        if value is not None and reference is not None:
+            return value - reference
+    return None
+
+
+def _numbers() -> list[figures.Column]:
+    return [
+        column
+        for figure in figures.FIGURES
+        for column in figure.columns
+        if not (column.is_change or column.is_cost)
+    ]
 
 
 def choose_baseline(runs: Sequence[Run], param: str) -> Run | None:

@@ -25,7 +25,15 @@ from emu_core.data.cleaning import stripped
 from emu_core.data.detection import detect_languages
 from emu_core.data.edits import edit_rows
 from emu_core.data.intent_names import Difference, merge_intents
-from emu_core.data.languages import known_languages, language_code, language_codes, language_name
+from emu_core.data.languages import (
+    UNDETERMINED,
+    known_languages,
+    language_code,
+    language_codes,
+    language_name,
+)
+from emu_core.data.missing import USUAL_WORDS, without_missing
+from emu_core.data.sets import LABELLED_COLUMNS
 from emu_core.data.wording import counted
 
 MOST_LOST = 0.05  # share of the rows; if more are left out, a banner says so
@@ -66,6 +74,11 @@ FINDINGS = {
         "Letters that do not fit the language",
         "Often the language column is wrong, or the text was damaged.",
     ),
+    "missing_words": (
+        "Words that may be missing values",
+        "Other programs write *nan*, *NULL* or *-* where a value is missing. Here they are data, but ids that are such "
+        "words join nothing.",
+    ),
     "thin": (
         "An intent's only sentence in a language",
         "With a single sentence there is no neighbour to find and little to learn. Add a second.",
@@ -90,6 +103,9 @@ FIXES = {
     "not a language": "say which languages they are, under *Rows left out*",
     "no language": "press *Detect the languages* below",
     "no intent": "give them intents under *Label more sentences*, or *Rows left out*",
+    "several intents": "choose one under *Rows left out*",
+    "annotators disagree": "choose an intent under *Rows left out*",
+    "an object without a name": "give them intents under *Rows left out*",
     "no text": "there is nothing to learn from them",
     "an exact repeat": "nothing is lost, since the same sentence is kept",
 }
@@ -132,6 +148,8 @@ def draw_findings(chosen: ChosenData) -> None:
                 _draw_left_out_languages(chosen)
             if key in _MERGING:
                 _draw_merging(chosen, *_MERGING[key])
+            if key == "missing_words":
+                _draw_emptying(chosen)
             if chosen.is_demo:
                 draw_table(rows, f"table-{key}", f"{key}.csv")
             else:
@@ -153,15 +171,41 @@ def _draw_merging(chosen: ChosenData, difference: Difference, words: str) -> Non
             add_version(chosen, rows.assign(intent=intents), change)
 
 
+def _draw_emptying(chosen: ChosenData) -> None:
+    """Offer to treat words such as nan as missing values, as a new version of the set."""
+    words = "Treat these words as missing values"
+    if st.button(words, icon=":material/backspace:", key="empty-words", help="This version is kept."):
+        with then_rerun():
+            rows = rows_of(chosen)
+            intents = (*chosen.no_intents, *chosen.real_intents)
+            emptied = rows.assign(
+                **{
+                    column: without_missing(stripped(rows[column]), column, [USUAL_WORDS], intents)
+                    for column in LABELLED_COLUMNS
+                }
+            )
+            before = rows[list(LABELLED_COLUMNS)].apply(stripped)
+            count = int((emptied[list(LABELLED_COLUMNS)] != before).to_numpy().sum())
+            add_version(
+                chosen, emptied, f"{counted(count, 'cell')} emptied that held a word for a missing value"
+            )
+
+
 def draw_unread_languages(values: Sequence[str], key: str) -> dict[str, str]:
     """Ask which languages unknown names mean, and return the codes of those that were chosen."""
     if not values:
         return {}
-    st.markdown("These names of languages are unknown. Rows without a language are left out:")
+    if set(values) - {UNDETERMINED}:
+        st.markdown("These names of languages are unknown. Rows without a language are left out:")
+    if UNDETERMINED in values:
+        st.markdown(
+            "*Undetermined* are sentences whose letters don't tell their language, such as short greetings. Without an "
+            "answer they are left out:"
+        )
     chosen = {}
     for column, value in zip(cycle(st.columns(3)), values[:MOST_UNREAD], strict=False):
         code = choose(
-            literal(value, 40),
+            "Undetermined" if value == UNDETERMINED else literal(value, 40),
             known_languages(),
             f"unread-{key}-{value}",
             container=column,
@@ -191,8 +235,8 @@ def _draw_detection(chosen: ChosenData) -> None:
     rows = rows_of(chosen)
     with st.expander("Languages, sentence by sentence", icon=":material/translate:"):
         st.markdown(
-            "Detects the language of each sentence from its letters. Very short sentences may be detected wrongly: "
-            "check them before you save."
+            "Detects the language of each sentence from its letters. Of very short sentences it may be undetermined: "
+            "they stay as they are."
         )
         shown = Remembered(f"detected-{chosen.token}", False)
         if not shown.get():
@@ -206,7 +250,7 @@ def _draw_detection(chosen: ChosenData) -> None:
         as_stated = [
             language_code(value) in (code, f"{code}-tw") for value, code in zip(stated, codes, strict=True)
         ]
-        other = ~pd.Series(as_stated, index=rows.index) & (stripped(rows["text"]) != "")
+        other = ~pd.Series(as_stated, index=rows.index) & (codes != UNDETERMINED)
         if not other.any():
             st.success(
                 "Every sentence is in the language that the set states.", icon=":material/check_circle:"

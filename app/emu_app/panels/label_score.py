@@ -35,11 +35,14 @@ def draw_score(chosen: ChosenData, score: dict[str, Any] | None, measured_on: st
         rounds = [*(of for of in rounds if of not in earlier), score]
     table = pd.DataFrame(map(_with_forecast, rounds)).drop_duplicates("labels")
     before = table[table["labels"] < score["labels"]].sort_values("labels")
-    gain = None if before.empty else score["fitted"] - before["fitted"].iloc[-1]
+    delta, is_change = _since(score, before)
+    _draw_left_out(score)
     st.metric(
         "Accuracy on held-out sentences",
         f"{score['fitted']:.1f} %",
-        delta=None if gain is None else f"{gain:+.1f} points since {before['labels'].iloc[-1]:,} labels",
+        delta=delta,
+        delta_color="normal" if is_change else "off",
+        delta_arrow="auto" if is_change else "off",
         help="The share of held-out sentences whose nearest labelled sentence has their intent, by the default method "
         f"on {literal(plain_name(score['of'].rpartition(':')[0]))}; the mean over the languages. The held-out "
         "sentences stay the same.",
@@ -50,6 +53,28 @@ def draw_score(chosen: ChosenData, score: dict[str, Any] | None, measured_on: st
         "Lines of the accuracy on held-out sentences over the number of labelled ones.",
     )
     _draw_languages(score, 0 if before.empty else int(before["labels"].iloc[-1]), rounds)
+
+
+def _since(score: dict[str, Any], before: pd.DataFrame) -> tuple[str | None, bool]:
+    """Return how the score differs from that of the round before, if there is one, and whether it differs at all."""
+    if before.empty:
+        return None, False
+    gain, labels = score["fitted"] - before["fitted"].iloc[-1], f"{before['labels'].iloc[-1]:,} labels"
+    words = f"{gain:+.1f}"
+    if words in ("+0.0", "-0.0"):
+        return f"as with {labels}", False
+    return f"{words} points since {labels}", True
+
+
+def _draw_left_out(score: dict[str, Any]) -> None:
+    """Draw how many labelled sentences are guessed right in each language without held-out ones."""
+    for language, (right, count) in score.get("left_out", {}).items():
+        st.metric(
+            f"{language_name(language)}: right guesses",
+            f"{right} of {count}",
+            help=f"No {language_name(language)} sentence is held out. So each of these {count:,} labelled ones was "
+            "guessed by a method that was fitted without it and its translations.",
+        )
 
 
 def _with_forecast(score: dict[str, Any]) -> dict[str, Any]:

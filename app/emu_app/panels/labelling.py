@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from emu_app.data.boxes import ask_sentences, read_box
 from emu_app.data.library import ChosenData, add_version, all_rows, rows_to_label, scores
-from emu_app.data.tables import DETECT, unlabelled_from_upload
+from emu_app.data.tables import DETECT, NOTES, unlabelled_from_upload
 from emu_app.panels.context import USUAL_ENCODER, A, Context, base_of, stay
 from emu_app.panels.findings import intent_column
 from emu_app.panels.label_score import draw_score
@@ -26,7 +26,7 @@ from emu_app.work.tasks import gains_of_labels, suggestions
 from emu_app.work.vectors import digest, weights_of
 from emu_core.api.suggest import Suggester
 from emu_core.data.intent_names import spelt_as
-from emu_core.data.languages import language_name
+from emu_core.data.languages import UNDETERMINED, language_name
 from emu_core.data.repeats import is_repeat, repeat_keys
 from emu_core.data.sets import UnlabelledSet
 from emu_core.data.wording import counted, listed
@@ -36,12 +36,14 @@ from emu_core.runs.run import Run
 
 LABELLING = "Label more sentences"  # the tab of the Data page
 FIRST, MOST = 10, 100
+_SURE = 0.5  # the probability from which on a guess is ticked, where nothing is held out to tell
 _SKIPPED = Remembered[frozenset[str]](
     "label-skipped", frozenset()
 )  # `repeat_keys` of sentences left out of rounds
 _ADDITIONS = Remembered("label-additions", 0)
 _INTENT = Remembered("label-intent", "")  # of the box
 _BY_KEYS = Remembered("label-by-keys", False)
+_LABELLED_IN = Remembered[dict[str, frozenset[str]]]("labelled-in", {})  # languages by the version's name
 LINE = 55  # characters of a sentence in a line of the table
 
 
@@ -70,7 +72,7 @@ def draw_labelling(now: Context) -> None:
             )
         suggestions = _suggested(now, rows, count)
         if suggestions is not None and not rows.empty:
-            st.fragment(_draw_round)(chosen, rows, suggestions[0])
+            st.fragment(_draw_round)(chosen, rows, suggestions[0], suggestions[1].get("sure_from", _SURE))
         draw_undo(chosen, "undo-labels")
     with right:
         curve = st.container()
@@ -79,7 +81,22 @@ def draw_labelling(now: Context) -> None:
             score = score | {"forecast": forecast}
         with curve:
             draw_score(chosen, score, _measured_on(now))
+        _choose_train_languages(chosen)
         draw_link("train", "Train a run on these labels", ":material/model_training:")
+
+
+def labels_in(chosen: ChosenData) -> Remembered[list[str]]:
+    """Return the choice of the languages whose labels a run learns from."""
+    return Remembered(f"train-{chosen.sha256[:12]}", [])
+
+
+def _choose_train_languages(chosen: ChosenData) -> None:
+    """Choose the languages of the labels that were given here, too, for the Train page."""
+    new = _LABELLED_IN.get().get(chosen.name, frozenset())
+    choice = labels_in(chosen)
+    if new and not choice.is_set:
+        wanted = {*chosen.usual_train_languages, *new}
+        choice.set([code for code in chosen.train_languages if code in wanted])
 
 
 def _draw_all_labelled(skipped: int) -> None:
@@ -112,7 +129,9 @@ def _draw_adding(chosen: ChosenData) -> None:
         table = read_box(unlabelled_from_upload, name, payload, stated)
         if table is None:
             return
-        rows = all_rows(chosen)
+        if notes := table.attrs[NOTES]:
+            draw_note("\n\n".join(map(literal, notes)))
+        rows, table = all_rows(chosen), _with_languages(chosen, table)
         new = table[~is_repeat(table, rows)]
         counts = new["language"].value_counts()
         languages = listed((f"{language_name(code)} {count:,}" for code, count in counts.items()), 8)
@@ -124,6 +143,22 @@ def _draw_adding(chosen: ChosenData) -> None:
             stay()
             _ADDITIONS.set(number + 1)
             st.rerun()
+
+
+def _with_languages(chosen: ChosenData, table: pd.DataFrame) -> pd.DataFrame:
+    """Ask for the language of sentences whose letters don't tell it; without an answer, they are left out."""
+    is_unknown = table["language"] == UNDETERMINED
+    if not is_unknown.any():
+        return table
+    code = choose(
+        f"Language of {counted(int(is_unknown.sum()), 'sentence')} whose letters don't tell it",
+        chosen.labelled.languages,
+        f"label-undetermined-{chosen.sha256[:12]}",
+        index=None,
+        placeholder="left out",
+        format_func=language_name,
+    )
+    return table.assign(language=table["language"].mask(is_unknown, code)) if code else table[~is_unknown]
 
 
 def _suggested(now: Context, rows: pd.DataFrame, count: int) -> tuple[pd.DataFrame, dict[str, Any]] | None:
@@ -224,14 +259,20 @@ class _Keyed:
 _KEYED = Remembered[_Keyed | None]("label-keyed", None)
 
 
-def _draw_round(chosen: ChosenData, rows: pd.DataFrame, suggested: pd.DataFrame) -> None:
-    """Draw sentences to label that `Suggester.suggest` chose of `rows`, and save the labels as a new version."""
+def _draw_round(chosen: ChosenData, rows: pd.DataFrame, suggested: pd.DataFrame, sure_from: float) -> None:
+    """Draw sentences to label that `Suggester.suggest` chose of `rows`, and save the labels as a new version.
+
+    In a table, guesses of a probability of `sure_from` or more are ticked.
+    """
     by_keys = _BY_KEYS.get()
     # A button, since a choice would take the arrows for itself while it has the focus.
     label = "Label in a table" if by_keys else "Label one by one, with keys"
     icon = ":material/table_rows:" if by_keys else ":material/keyboard:"
     st.button(label, icon=icon, key="label-way", on_click=_BY_KEYS.set, args=(not by_keys,))
-    (_draw_one_by_one if by_keys else _draw_table)(chosen, rows, suggested)
+    if by_keys:
+        _draw_one_by_one(chosen, rows, suggested)
+    else:
+        _draw_table(chosen, rows, suggested, sure_from)
 
 
 def _draw_one_by_one(chosen: ChosenData, rows: pd.DataFrame, suggested: pd.DataFrame) -> None:
@@ -279,7 +320,6 @@ def _draw_one_by_one(chosen: ChosenData, rows: pd.DataFrame, suggested: pd.DataF
     with st.container(horizontal=True, key="label-moves"):
         st.button("Back", shortcut="Left", disabled=labels.at == 0, on_click=labels.move, args=(-1, count))
         st.button("Next", shortcut="Right", disabled=last, on_click=labels.move, args=(1, count))
-        st.button("Undo", shortcut="U", disabled=not labels.steps, on_click=labels.undo)
         st.button(
             "Undo", shortcut="Ctrl+Z", disabled=not labels.steps, on_click=labels.undo, key="label-undo"
         )
@@ -314,15 +354,18 @@ def _save(
         changed.loc[places[wanted], "language"] = suggested["language"][wanted].to_numpy()
         changed.loc[places[wanted], "split"] = "train" if chosen.labelled.splits else ""
         _SKIPPED.set(_SKIPPED.get() | skipped)
-        add_version(chosen, changed, f"{counted(int(wanted.sum()), 'sentence')} labelled")
+        name = add_version(chosen, changed, f"{counted(int(wanted.sum()), 'sentence')} labelled")
+        languages = _LABELLED_IN.get_or_make(dict)
+        languages[name] = languages.get(chosen.name, frozenset()) | {*suggested["language"][wanted]}
         stay()
 
 
-def _draw_table(chosen: ChosenData, rows: pd.DataFrame, suggested: pd.DataFrame) -> None:
-    """Draw sentences to label in a table, with their intents as the method guesses them."""
-    table = suggested[["intent", "text", "probability", "language"]]
+def _draw_table(chosen: ChosenData, rows: pd.DataFrame, suggested: pd.DataFrame, sure_from: float) -> None:
+    """Draw sentences to label in a table, with their intents as the method guesses them; sure ones are ticked."""
+    is_sure = (suggested["probability"] >= sure_from).to_numpy()
+    table = suggested[["text", "intent", "probability", "language"]]
     table = table.assign(probability=100 * table["probability"])
-    table.insert(0, "label", value=True)
+    table.insert(0, "label", is_sure)
     another = _INTENT.get().strip()
     column = st.column_config
     edited = st.data_editor(
@@ -333,8 +376,9 @@ def _draw_table(chosen: ChosenData, rows: pd.DataFrame, suggested: pd.DataFrame)
         height="content" if len(table) <= FIRST else "auto",
         row_height=18 * min(4, -(-int(table["text"].str.len().quantile(0.9)) // LINE)) + 14,
         column_config={
-            "label": column.CheckboxColumn("Label", width="small"),
-            "text": column.TextColumn("Sentence", width="large"),
+            # So wide that the sentence is in view on a phone.
+            "label": column.CheckboxColumn("Label", width=50),
+            "text": column.TextColumn("Sentence", width=270),
             "intent": intent_column(
                 {*chosen.labelled.intents, *chosen.audit.none_of_these, *([another] if another else [])}
             ),
@@ -343,10 +387,16 @@ def _draw_table(chosen: ChosenData, rows: pd.DataFrame, suggested: pd.DataFrame)
         },
     )
     given = spelt_as(edited["intent"].fillna("").astype("str").str.strip(), chosen.labelled.intents)
-    wanted = (edited["label"].astype(bool) & (given != "")).to_numpy()
-    st.caption(
-        "The method guesses the intents: correct those that are wrong, and untick sentences you are unsure about."
-    )
+    is_ticked = edited["label"].astype(bool).to_numpy()
+    is_corrected = (given.to_numpy(object) != suggested["intent"].to_numpy(object)) & ~is_sure
+    wanted = (is_ticked | is_corrected) & (given != "").to_numpy()
+    about = "The method guesses the intents: correct those that are wrong, and untick sentences you are unsure about."
+    if not is_sure.all():
+        below = f"of less than {sure_from:.0%}" if sure_from <= 1 else "about such sentences"
+        about += (
+            f" Guesses {below} are mostly wrong, so they are not ticked; a corrected one is labelled, too."
+        )
+    st.caption(about)
     with st.container(horizontal=True, vertical_alignment="center"):
         pressed = _draw_save(int(wanted.sum()))
         st.text_input(
@@ -358,4 +408,4 @@ def _draw_table(chosen: ChosenData, rows: pd.DataFrame, suggested: pd.DataFrame)
             width=240,
         )
     if pressed:
-        _save(chosen, rows, suggested, given, wanted, frozenset(repeat_keys(suggested)[~wanted]))
+        _save(chosen, rows, suggested, given, wanted, frozenset(repeat_keys(suggested)[is_sure & ~wanted]))

@@ -10,12 +10,15 @@ const MARK = 'emu mark'
 // What of a trace can be picked. The marks of sentences can be clicked, too, but stand on points that are drawn already.
 const rowsOf = trace => (trace && trace.name !== MARK ? trace.customdata : undefined)
 
+// What a trace says of a point: of each, or of all alike.
+const of = (said, place) => (typeof said === 'object' && said ? said[place] : said)
+
 // Every visible point that can be picked, with its pixels in the graph.
 const pointsOf = graph => graph._fullData.flatMap(trace => {
   if (!rowsOf(trace) || trace.visible !== true) return []
   const [across, up] = ['x', 'y'].map(axis => graph._fullLayout[`${axis}axis${trace[`${axis}axis`].slice(1)}`])
   return Array.from(trace.customdata, (row, place) => ({
-    row: Number(row), text: trace.text?.[place] ?? trace.name,
+    row: Number(row), text: trace.text?.[place] ?? trace.name, group: of(trace.meta, place),
     x: across._offset + across.l2p(trace.x[place]), y: up._offset + up.l2p(trace.y[place]),
     seen: Math.abs(across.l2p(trace.x[place]) / across._length - 0.5) <= 0.5 &&
       Math.abs(up.l2p(trace.y[place]) / up._length - 0.5) <= 0.5,
@@ -54,6 +57,7 @@ const walkable = (graph, pick) => {
   let at = null
   const show = point => {
     at = point
+    light(graph, at ? { names: new Set([graph.layout.meta.groups[at.group]?.[0]]), row: at.row } : null)
     ring.remove()
     const html = new DOMParser().parseFromString((at?.text ?? '').replaceAll('<br>', ' - '), 'text/html')
     said.textContent = html.body.textContent
@@ -76,17 +80,176 @@ const walkable = (graph, pick) => {
   graph.addEventListener('blur', () => show(null))
 }
 
+// The corners of Plotly's shapes in a circle of radius 1, by their numbers; all others are circles.
+const turned = (count, from, far = () => 1) => Array.from({ length: count }, (_, corner) => {
+  const angle = (from + (360 / count) * corner) * Math.PI / 180
+  return [Math.cos(angle) * far(corner), Math.sin(angle) * far(corner)]
+})
+const plus = from => turned(12, from, corner => (corner % 3 === 2 ? 0.45 : 1))
+const CORNERS = {
+  1: turned(4, 45), 2: turned(4, 0), 3: plus(-15), 4: plus(30), 5: turned(3, -90), 6: turned(3, 90), 7: turned(3, 180),
+  8: turned(3, 0), 13: turned(5, -90), 14: turned(6, 0), 17: turned(10, -90, corner => (corner % 2 ? 0.45 : 1)),
+}
+
+// What is lit on the maps, in the browser alone, while all else is grey: the groups that were pressed in the legend and,
+// before these, what the mouse or the keyboard points at, or was just selected.
+const litOn = graph => (graph.emuLit ??= { held: new Set(), over: null })
+const numbersOf = (graph, names) => {
+  const groups = graph.layout.meta?.groups ?? []
+  return new Set(groups.flatMap(([name], number) => (names.has(name) ? [number] : [])))
+}
+
+// Draw what is lit on a canvas above the points, so that no chart is drawn anew.
+const shade = graph => {
+  const layers = graph.querySelector('.gl-container')
+  if (!layers) return
+  const { held, over } = litOn(graph)
+  const rows = over?.rows
+  const groups = over?.names ? numbersOf(graph, over.names) : rows ? new Set() : numbersOf(graph, held)
+  const any = groups.size || rows?.size
+  layers.style.filter = any ? 'grayscale(1) opacity(0.35)' : ''
+  let canvas = graph.querySelector('.emu-lit')
+  if (!any) return canvas?.remove()
+  if (!canvas) {
+    canvas = document.createElement('canvas')
+    canvas.className = 'emu-lit'
+    canvas.style.cssText = 'position:absolute;left:0;top:0;pointer-events:none'
+  }
+  if (layers.nextSibling !== canvas) layers.after(canvas)
+  const { width, height } = graph._fullLayout
+  const ratio = devicePixelRatio || 1
+  Object.assign(canvas, { width: width * ratio, height: height * ratio })
+  Object.assign(canvas.style, { width: `${width}px`, height: `${height}px` })
+  const pen = canvas.getContext('2d')
+  pen.scale(ratio, ratio)
+  for (const trace of graph._fullData) {
+    const [drawn, numbers] = [rowsOf(trace), trace.meta]
+    if (!drawn || trace.visible !== true || trace.name === FOCUS) continue
+    const [across, up] = ['x', 'y'].map(axis => graph._fullLayout[`${axis}axis${trace[`${axis}axis`].slice(1)}`])
+    const placed = ({ range: [low, high], _length: length }, value) => (value - low) / (high - low) * length
+    pen.save()
+    pen.beginPath()
+    pen.rect(across._offset, up._offset, across._length, up._length)
+    pen.clip()
+    pen.fillStyle = trace.marker.color
+    for (let place = 0; place < drawn.length; place += 1) {
+      const [row, group] = [Number(drawn[place]), of(numbers, place)]
+      if (!groups.has(group) && !rows?.has(row)) continue
+      const [x, y] = [across._offset + placed(across, trace.x[place]),
+        up._offset + up._length - placed(up, trace.y[place])]
+      const [corners, radius] = [CORNERS[of(trace.marker.symbol, place)], of(trace.marker.size, place) / 2 + 0.5]
+      pen.beginPath()
+      if (corners) corners.forEach(([right, down]) => pen.lineTo(x + 1.2 * radius * right, y + 1.2 * radius * down))
+      else pen.arc(x, y, radius, 0, 2 * Math.PI)
+      pen.fill()
+      if (row !== over?.row) continue
+      pen.beginPath() // the same sentence on each map
+      pen.arc(x, y, radius + 5, 0, 2 * Math.PI)
+      Object.assign(pen, { lineWidth: 2.5, strokeStyle: graph.emuInk })
+      pen.stroke()
+    }
+    pen.restore()
+  }
+}
+const light = (graph, over) => {
+  litOn(graph).over = over
+  shade(graph)
+}
+
+// Light the group of a point that the mouse is on, and at once, before the server knows, what was selected.
+const shades = graph => {
+  if (graph.emuShades) return
+  graph.emuShades = true
+  const pointAt = ({ points: [point] = [] }) => (rowsOf(point?.fullData) ? point : null)
+  graph.on('plotly_hover', event => {
+    const point = pointAt(event)
+    if (!point) return
+    const group = graph.layout.meta.groups[of(point.fullData.meta, point.pointNumber)]
+    light(graph, { names: new Set([group?.[0]]), row: Number(point.fullData.customdata[point.pointNumber]) })
+  })
+  graph.on('plotly_unhover', () => light(graph, null))
+  graph.on('plotly_selected', event => {
+    const rows = (event?.points ?? []).filter(({ fullData }) => rowsOf(fullData)).map(({ customdata }) => Number(customdata))
+    light(graph, rows.length ? { rows: new Set(rows) } : null)
+  })
+  for (const drawn of ['plotly_afterplot', 'plotly_relayouting']) graph.on(drawn, () => shade(graph))
+}
+
+// The legend: a button for each group, the largest first, with the number of its sentences.
+const LEGEND = `
+  [role=group] { display: flex; flex-wrap: wrap; gap: 2px 4px; max-height: 8.5rem; overflow-y: auto; }
+  button {
+    display: flex; align-items: center; gap: 5px; padding: 2px 7px; border: 1px solid transparent; border-radius: 6px;
+    background: none; color: inherit; font: inherit; font-size: 0.8rem; cursor: pointer;
+  }
+  button:hover, button[aria-pressed=true] { border-color: currentColor; }
+  button[hidden] { display: none; }
+  button:focus-visible { outline: 2px solid currentColor; }
+  svg { width: 12px; height: 12px; flex: none; }
+`
+const swatch = (colour, mark) => {
+  const [svg, shape] = ['svg', 'polygon'].map(name => document.createElementNS('http://www.w3.org/2000/svg', name))
+  svg.setAttribute('viewBox', '-1 -1 2 2')
+  svg.setAttribute('aria-hidden', 'true')
+  shape.setAttribute('points', (CORNERS[mark] ?? turned(24, 0, () => 0.85)).join(' '))
+  shape.setAttribute('fill', colour)
+  svg.append(shape)
+  return svg
+}
+const button = (label, act, graph, names) => {
+  const made = document.createElement('button')
+  made.type = 'button'
+  made.append(...label)
+  made.addEventListener('click', act)
+  if (names) {
+    for (const on of ['mouseenter', 'focus']) made.addEventListener(on, () => light(graph, { names }))
+    for (const off of ['mouseleave', 'blur']) made.addEventListener(off, () => light(graph, null))
+  }
+  return made
+}
+const drawLegend = (graph, root) => {
+  const [{ held }, groups] = [litOn(graph), graph.layout.meta?.groups ?? []]
+  const names = new Set(groups.map(([name]) => name))
+  for (const name of held) if (!names.has(name)) held.delete(name)
+  const drawn = JSON.stringify(groups)
+  if (root.emuDrawn === drawn && root.emuGraph === graph) return
+  Object.assign(root, { emuDrawn: drawn, emuGraph: graph })
+  const style = document.createElement('style')
+  style.textContent = LEGEND
+  const list = document.createElement('div')
+  list.setAttribute('role', 'group')
+  list.setAttribute('aria-label', 'Legend: press groups to see them alone')
+  const show = () => {
+    for (const made of list.children) made.ariaPressed = String(held.has(made.emuName))
+    all.hidden = !held.size
+    shade(graph)
+  }
+  const all = button(['Show all'], () => { held.clear(); show() }, graph, null)
+  for (const [name, colour, mark, count] of groups) {
+    const said = new DOMParser().parseFromString(name, 'text/html').body.textContent
+    const made = button([swatch(colour, mark), `${said} ${count.toLocaleString('en')}`], () => {
+      if (!held.delete(name)) held.add(name)
+      show()
+    }, graph, new Set([name]))
+    made.emuName = name
+    list.append(made)
+  }
+  list.append(all)
+  root.replaceChildren(style, list)
+  show()
+}
+
 // On a phone, two maps are one above the other, without legends, since the maps have names. A hidden chart has no width.
 const isNarrow = graph => graph.clientWidth > 0 && graph.clientWidth < NARROW
 const STACKED = { xaxis: [0, 1], xaxis2: [0, 1], yaxis: [0.53, 1], yaxis2: [0, 0.47] }
 
 // The layout of a figure in the graph's space; frame, zoom and theme stay.
-const arranged = (graph, { id, layout: { annotations: notes = [], legend, legend2 } }) => {
+const arranged = (graph, { id, layout: { annotations: notes = [], legend, legend2, meta: { groups } } }) => {
   const [layout, narrow] = [graph.layout, isNarrow(graph)]
   const axes = !layout.xaxis2 ? {} : Object.fromEntries(Object.keys(STACKED).map(axis => (
     [axis, { ...layout[axis], domain: narrow ? STACKED[axis] : graph.emuOwn.layout[axis].domain }]
   )))
-  const meta = { figure: id, narrow }
+  const meta = { groups, figure: id, narrow }
   if (!narrow) return { ...layout, ...axes, annotations: notes, legend, legend2, meta }
   // The titles, then the names on each map, the largest intents first.
   const names = axis => notes.filter(note => note.xref === axis).slice(0, FEW_NAMES)
@@ -160,8 +323,7 @@ const markNotes = (marks, ink) => marks.flatMap((mark, panel) => (mark?.spoken ?
   }),
 ))
 
-// The points of the rows in focus, over their grey ones; those whose group has no colour are blue.
-const COLOURLESS = { '#8A8A8A': '#0072B2' }
+// The points of the rows in focus, over their grey ones.
 const focusTraces = (drawn, focus) => drawn.flatMap(({ customdata, x, y, xaxis, yaxis, marker, name }) => {
   if (!customdata || name === MARK || name === FOCUS) return []
   const places = Array.from(customdata, Number).flatMap((row, place) => (focus.has(row) ? [place] : []))
@@ -170,10 +332,7 @@ const focusTraces = (drawn, focus) => drawn.flatMap(({ customdata, x, y, xaxis, 
   return [{
     type: 'scattergl', name: FOCUS, mode: 'markers', xaxis, yaxis, hoverinfo: 'skip', showlegend: false,
     x: places.map(place => x[place]), y: places.map(place => y[place]),
-    marker: {
-      size, color: COLOURLESS[color] ?? color, opacity: 0.9,
-      symbol: typeof symbol === 'string' ? symbol : places.map(place => symbol[place]),
-    },
+    marker: { size, color, opacity: 0.9, symbol: places.map(place => of(symbol, place)) },
     unselected: { marker: { opacity: 0.9 } },
   }]
 })
@@ -195,6 +354,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
     const graph = document.querySelector(`.st-key-${data.chart}:not([data-retained]) .js-plotly-plot`)
     if (!graph?._fullData?.length || !graph._fullLayout?.xaxis) return
     walkable(graph, row => setTriggerValue('picked', row))
+    graph.emuInk = data.ink
+    shades(graph)
     graph.emuOwn ??= { id: '', data: graph.data, layout: graph.layout }
     const painted = paintedOn(graph.layout)
     if (paintedOn(graph._fullLayout) !== painted) return // it is being drawn
@@ -203,11 +364,13 @@ export default function ({ data, parentElement, setTriggerValue }) {
       if (rows.size || data.marks.length) graph.emuTold = null // emphasise its points, too
       return paint(graph, wanted)
     }
+    drawLegend(graph, parentElement)
     const told = JSON.stringify([data, graph._fullLayout.xaxis.uirevision])
     const room = isNarrow(graph) === Boolean(graph.layout.meta?.narrow) ? null : arranged(graph, wanted)
     if (!room && graph.emuTold === told) return
     const before = graph.emuTold
     graph.emuTold = told
+    litOn(graph).over = null
     // Set each time: an earlier layout may lack it, and then a click picks nothing.
     const clickmode = data.drag === 'pan' ? 'event+select' : 'event'
     const { dragmode, clickmode: clicks } = graph._fullLayout

@@ -20,6 +20,7 @@ from emu_app.work import cache
 from emu_app.work.background import Done, Failed, Pending
 from emu_app.work.mapping import lay_out
 from emu_core.charts.marks import ColourBy
+from emu_core.charts.style import DARK, LIGHT, Theme
 from emu_core.data.sets import LabelledSet
 from emu_core.data.wording import counted
 from emu_core.encoders.base import FloatArray
@@ -71,15 +72,13 @@ def sample(labelled: LabelledSet, most: int) -> pd.DataFrame:
     return frame.iloc[rows].assign(row=rows.astype(np.int32)).reset_index(drop=True)
 
 
-def say_how_many(total: int, drawn: int, shown: int) -> None:
-    """Say how many of all sentences are drawn, and how many of those the filters leave."""
+def say_sampled(total: int, drawn: int) -> None:
+    """Say how many of all sentences are drawn, if these are a sample."""
     if drawn < total:
         draw_note(
             f"The maps show {drawn:,} of {counted(total, 'sentence')}: a sample with its share of every "
             "intent in every language."
         )
-    if shown < drawn:
-        st.caption(f"The filters leave {shown:,} of {counted(drawn, 'sentence')}.")
 
 
 def laid_out(
@@ -240,9 +239,10 @@ def draw_emphasis(
     marks: Sequence[Mark] = (),
     focus: Sequence[int] = (),
 ) -> None:
-    """Emphasise the picked points, by their `customdata`, and draw a mark on each of the maps in the chart of this key.
+    """Draw the legend of a chart's maps, emphasise picked points, by their `customdata`, and mark a place on each map.
 
-    While some are picked, all others are grey, except those of the rows in `focus`.
+    While some are picked, all others are grey, except those of the rows in `focus`. What the mouse is on in the legend
+    or on a map, and the groups that are pressed in the legend, are lit in the browser alone.
 
     This also sets what dragging does, stacks two maps on a narrow page, and makes the points reachable by keyboard:
     Enter on one calls `on_pick` with its row. `instead` is another figure of the same places, as JSON, which replaces
@@ -256,14 +256,14 @@ def draw_emphasis(
             on_pick(int(row))
 
     component(key=f"{chart}-instead", data={"chart": chart, "figure": instead}, height=1)
-    data = {"chart": chart, "rows": list(rows), "drag": drag, "ink": ink(), "focus": list(focus)}
+    data = {"chart": chart, "rows": list(rows), "drag": drag, "ink": theme().ink, "focus": list(focus)}
     data["marks"] = [asdict(mark) for mark in marks]
-    component(key=emphasis.key, data=data, height=1, on_picked_change=picked)
+    component(key=emphasis.key, data=data, on_picked_change=picked)
 
 
-def ink() -> str:
-    """Return the page's text colour, which is stronger than Streamlit's for charts."""
-    return "#FAFAFA" if st.context.theme.type == "dark" else "#31333F"
+def theme() -> Theme:
+    """Return the colours of figures on the page; that of text is stronger than Streamlit's for charts."""
+    return DARK if st.context.theme.type == "dark" else LIGHT
 
 
 def draw_downloads(

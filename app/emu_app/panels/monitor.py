@@ -9,7 +9,6 @@ import pandas as pd
 import streamlit as st
 from msgspec import UNSET
 
-from emu_app.panels.accuracy import draw_guard, draw_new_intents, draw_prediction
 from emu_app.panels.context import as_b
 from emu_app.panels.differences import (
     AGAINST,
@@ -19,7 +18,19 @@ from emu_app.panels.differences import (
     run_facts,
     run_results,
 )
-from emu_app.panels.run_table import MINUTES, STARTED, found_runs, progress_line, runs_frame
+from emu_app.panels.live_map import live_map_fragment
+from emu_app.panels.run_table import (
+    MINUTES,
+    STARTED,
+    epochs_told,
+    found_runs,
+    language_columns,
+    progress_line,
+    runs_frame,
+    together,
+)
+from emu_app.panels.started import scroll_to_started
+from emu_app.panels.verdict import draw_measure, draw_measures, draw_verdict
 from emu_app.shell.address import choices_of_session, draw_link, keep, keep_renamed, linked
 from emu_app.shell.glossary import Word, help_on
 from emu_app.shell.model_name import RUN_PREFIX
@@ -32,18 +43,19 @@ from emu_app.shell.state import (
     is_from_scratch,
     is_mine,
     make_mine,
+    metrics_of,
     remarks_of,
     runs_root,
     status_of,
 )
 from emu_app.shell.widgets import (
+    ADDRESSED,
     KEPT,
     draw_chart,
     draw_note,
     draw_rows_to_tick,
     draw_table,
     errors_shown,
-    roomy_columns,
     then_rerun,
 )
 from emu_app.shell.wording import literal, sentence
@@ -55,7 +67,8 @@ from emu_core.errors import Message
 from emu_core.evaluation.run_metrics import Metrics
 from emu_core.reports import figures
 from emu_core.reports.figures import Figure
-from emu_core.reports.run_figures_as_text import cross_validation_sentence
+from emu_core.reports.verdict import RIGHT_INTENTS, SIMILAR_SENTENCES, run_verdict
+from emu_core.runs.forgetting import read_forgetting
 from emu_core.runs.log import Record
 from emu_core.runs.run import (
     BESIDE_STEPS,
@@ -92,11 +105,14 @@ def draw_form_and_runs(
     first, and others are marked.
     """
     settings, watched = st.container(key="form-and-runs").columns([5, 7], gap="large")
+    watched = watched.container(key="watched-run")
     with settings:
         draw_form()
     runs = [run for run in list_runs(runs_root()) if wanted(run)]
     with watched:
-        return runs, _draw_runs(runs, key, label, data_sha)
+        watched_run = _draw_runs(runs, key, label, data_sha)
+    scroll_to_started()
+    return runs, watched_run
 
 
 def _draw_runs(runs: Sequence[Run], key: str, label: str, data_sha: str) -> Run | None:
@@ -121,6 +137,7 @@ def _draw_runs(runs: Sequence[Run], key: str, label: str, data_sha: str) -> Run 
     _draw_keeping(run, key)
     status, seen = status_of(run), _moving()
     st.fragment(lambda: _follow(run, seen), run_every=_POLL_S if seen else None)()
+    live_map_fragment(run, is_moving=status.state is RunState.RUNNING, every_s=_POLL_S)
     moving = status.state is RunState.RUNNING and status.phase not in BESIDE_STEPS
     slower_s = min(SLOWEST_S, max(_POLL_S, status.steps / STEPS_A_SECOND))
     st.fragment(lambda: _draw_curves(run), run_every=slower_s if moving else None)()
@@ -252,9 +269,7 @@ def _draw_end(run: Run, status: Status) -> None:
     elif status.state is not RunState.FINISHED:
         stopped = f" after {status.step} of {counted(status.steps, 'run')}"
         cells = stopped if is_bench(run) and status.steps else ""
-        st.warning(
-            sentence(Message(f"{status.state.value}{cells}: ", status.message)), icon=":material/block:"
-        )
+        st.warning(sentence(_stopped(status, cells)), icon=":material/block:")
     elif is_bench(run):
         st.success(f"Finished: {counted(status.steps, 'run')}.", icon=":material/check_circle:")
     else:
@@ -262,12 +277,25 @@ def _draw_end(run: Run, status: Status) -> None:
             _draw_figures(run)
 
 
+def _stopped(status: Status, cells: str) -> Message:
+    """Return why a run stopped: its message, after the state where that does not say it itself."""
+    state, why = f"{status.state.value}{cells}", status.message
+    if not str(why):
+        return Message(state)
+    return why if not cells and str(why).startswith(state) else Message(f"{state}: ", why)
+
+
 def _draw_figures(run: Run) -> None:
-    """Draw the figures of a finished run, and where to go from here."""
+    """Draw the verdict on a finished run, every other figure, and where to go from here."""
     metrics, is_scratch = run.metrics(), is_from_scratch(run)
-    for figure in figures.FIGURES:
-        if figure.is_brief and figure.value(metrics) is not UNSET:
-            _OWN.get(figure.name, _draw_figure)(figure, metrics)
+    verdict = run_verdict(metrics, read_forgetting(run))
+    draw_verdict(verdict)
+    if metrics.note:
+        draw_note(
+            "Hold out a share of the sentences on the Data page before you train, or measure on other data on the "
+            "page Compare."
+        )
+    draw_measures(verdict)
     if is_scratch:
         encoder = f"{RUN_PREFIX}{run.name}"
         draw_link("translations", "Look at what it finds", ":material/g_translate:", encoder=encoder)
@@ -275,9 +303,13 @@ def _draw_figures(run: Run) -> None:
     else:
         draw_link("workbench", "Compare the two in detail", ":material/compare_arrows:", **as_b(run))
     if metrics.parts is not None:
+        st.caption("Similar sentences are those of the meaning embedding, which was trained on translations.")
         draw_link("split", "See how it splits a sentence", ":material/call_split:", run=run.name)
-    for warning in metrics.warnings:
-        (st.info if is_scratch else st.warning)(sentence(warning), icon=":material/info:")
+    told = [figure for figure in figures.FIGURES if figure.value(metrics) not in (UNSET, None)]
+    if told:
+        with st.container() if is_scratch else st.expander("Every figure", icon=":material/table:"):
+            for figure in told:
+                _OWN.get(figure.name, _draw_figure)(figure, metrics)
 
 
 def _draw_figure(figure: Figure, metrics: Metrics) -> None:
@@ -295,33 +327,6 @@ def _draw_figure(figure: Figure, metrics: Metrics) -> None:
         draw_table(table, f"{figure.name}-table", f"emu-{figure.name.replace('_', '-')}.csv")
     if text.note:
         st.caption(literal(text.note))
-
-
-def _draw_accuracy(figure: Figure, metrics: Metrics) -> None:
-    if not metrics.is_measured:
-        if metrics.translation is None:
-            draw_note(
-                "No test split, so nothing was measured and no language could be guarded. Hold out a share of the "
-                "sentences on the Data page, or measure on other data in the workbench."
-            )
-        return
-    base, specialised = metrics.mean_base, metrics.mean_specialised
-    before, after = roomy_columns(2, 220, "gain", border=True)
-    before.metric("Right intents before", f"{base:.1f} %", help=help_on(Word.BASE))
-    after.metric(
-        "Right intents after",
-        f"{specialised:.1f} %",
-        delta=f"{specialised - base:+.1f} points",
-        help=help_on(Word.ACCURACY, Word.SPECIALISE, text=f"The mean over the {literal(metrics.mean_over)}."),
-    )
-    if metrics.parts is not None:
-        st.caption("Of the meaning embedding, which was trained on translations and not on intents.")
-
-
-def _draw_cross_validation(figure: Figure, metrics: Metrics) -> None:
-    if metrics.cross_validation is not None:
-        line = cross_validation_sentence(metrics.cross_validation, "right intents")
-        st.markdown(literal(line), help=help_on(Word.ACCURACY))
 
 
 def _draw_found(figure: Figure, metrics: Metrics) -> None:
@@ -350,12 +355,17 @@ def _draw_found(figure: Figure, metrics: Metrics) -> None:
         )
 
 
+def _draw_measure(figure: Figure, metrics: Metrics) -> None:
+    """Draw a measure of the verdict by language."""
+    verdict, charts_of = run_verdict(metrics), figure.charts(figure.value(metrics))
+    measure = verdict.intents if figure.title == RIGHT_INTENTS else verdict.similar
+    st.markdown(f"**{figure.title}**")
+    draw_measure(measure, charts_of[0] if charts_of else None, figure.name.replace("_", "-"))
+
+
 _OWN: Mapping[str, Callable[[Figure, Metrics], None]] = {  # figures that the app draws in its own way
-    "specialised": _draw_accuracy,
-    "cross_validation": _draw_cross_validation,
-    "guard": draw_guard,
-    "prediction": draw_prediction,
-    "new_intents": draw_new_intents,
+    "right_intents": _draw_measure,
+    "similar_sentences": _draw_measure,
     "translation": _draw_found,
 }
 
@@ -406,6 +416,8 @@ def _draw_curves(run: Run) -> None:
             st.error(text, icon=":material/notification_important:")
     if history:
         st.markdown("**Training, step by step**")
+        if told := epochs_told(history, status_of(run).state, config_of(run), metrics_of(run).selected_epoch):
+            st.caption(told, help=help_on(Word.EPOCH))
         draw_chart(
             charts.loss_curves(history),
             "losses",
@@ -430,8 +442,10 @@ def draw_list(runs: Sequence[Run], key: str, *, from_scratch: bool = False) -> N
                 **KEPT,
             )
             baseline = choose_baseline(runs, "pretrain-baseline" if from_scratch else "baseline")
+            is_grouped = st.toggle("Group by data", key=f"runs-{key}-grouped", **ADDRESSED)
         pinned = [baseline] if baseline else []
-        runs = [*pinned, *(run for run in found_runs(runs, asked) if run not in pinned)]
+        found = [run for run in found_runs(runs, asked) if run not in pinned]
+        runs = [*pinned, *(together(found) if is_grouped else found)]
         if not runs:
             draw_note("No run contains all of these words.")
             return
@@ -440,9 +454,7 @@ def draw_list(runs: Sequence[Run], key: str, *, from_scratch: bool = False) -> N
         table = table.drop(columns="Encoder")
     if baseline is not None:
         table.insert(list(table).index(STARTED), AGAINST, [gain_against(run, baseline) for run in runs])
-    accuracy = st.column_config.NumberColumn(
-        format="%.1f", help=help_on(Word.ACCURACY, text="Right intents of the test rows, percent: the mean.")
-    )
+    measures = {RIGHT_INTENTS: Word.RIGHT_INTENTS, SIMILAR_SENTENCES: Word.SIMILAR}
     by_name = {run.name: run for run in runs}
     ticked = draw_rows_to_tick(
         table,
@@ -457,9 +469,19 @@ def draw_list(runs: Sequence[Run], key: str, *, from_scratch: bool = False) -> N
                 for column in figure.columns
             },
             "Run": st.column_config.TextColumn(width=190),  # names are long and start alike
-            "Before": accuracy,
-            "After": accuracy,
-            "Gain": st.column_config.NumberColumn(format="%+.1f", help="Percentage points."),
+            **{
+                language: st.column_config.NumberColumn(
+                    format="%.1f",
+                    help=help_on(Word.RIGHT_INTENTS, text="Percent, of this language's sentences."),
+                )
+                for language in language_columns(runs)
+            },
+            **{
+                title: st.column_config.NumberColumn(
+                    format="%.1f", help=help_on(word, text="Percent, the mean.")
+                )
+                for title, word in measures.items()
+            },
             AGAINST: st.column_config.NumberColumn(
                 format="%+.1f",
                 help="Percentage points that the result is above the baseline's; empty for runs on other data.",
@@ -484,9 +506,18 @@ def draw_list(runs: Sequence[Run], key: str, *, from_scratch: bool = False) -> N
         compared = [by_name[name] for name in names]
         facts = {run.name: run_facts(run) for run in compared}
         draw_differences(facts, f"runs-{key}", run_results(compared, baseline))
+        _draw_overlaid(compared)
     elif len(runs) > 1:
         other = "one more run" if baseline else "two runs or more"
         st.caption(f"Click a run to see it above. Tick {other} to see what differs between them.")
+
+
+def _draw_overlaid(runs: Sequence[Run]) -> None:
+    """Draw the curves of several runs over each other; methods that are fitted in one step have none."""
+    histories = {run.name: losses_of(history) for run in runs if (history := run.history())}
+    if histories:
+        about = "Each part of the loss over the steps of training; a line for each run."
+        draw_chart(charts.loss_curves(histories), "losses-overlaid", about)
 
 
 def _moving() -> set[tuple[str, str, str]]:

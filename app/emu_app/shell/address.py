@@ -29,8 +29,10 @@ _RUNS = {
     "pretrain-baseline",
 }  # parameters that may name a run
 # Parameters of a single page are the keys of its choosers.
+_OTHER = ""  # the option of a group that has a list of its own
 PICKED = "picked"  # the rows that are picked on the workbench
-_PARAMS = _RUNS | {PICKED, "data", "on", "tab", "part", "encoder", "method", "pretrain-method"}
+MORPH = "explore-morph"  # "true" if A's map turns into B's
+_PARAMS = _RUNS | {PICKED, MORPH, "data", "on", "tab", "try", "part", "encoder", "method", "pretrain-method"}
 _CHOICES = Remembered[dict[str, str]]("choices", {})  # by parameter of the address
 # By parameter the values that were in the address, the last one at the end; and the page they were on.
 _WRITTEN = Remembered[dict[str, dict[str, None]]]("choices-written", {})
@@ -95,6 +97,38 @@ def linked(
     return value
 
 
+def linked_in_groups(
+    param: str,
+    label: str,
+    first: Mapping[str, str],
+    others: Sequence[str],
+    other: tuple[str, str],
+    title: Callable[[str], str],
+) -> str:
+    """Ask for one of the `first` options, each with a caption, or for one of the `others`, from a list of their own.
+
+    `other` are title and label of that list. The parameter of the address keeps the choice, as in `linked`.
+    """
+    value = _restored(param, [*first, *others], next(iter(first)))
+    group, widget = (value if value in first else _OTHER), f"choose-{param}-group"
+
+    def take(chosen: str) -> None:
+        keep(param, others[0] if chosen == _OTHER else chosen)
+        PROBLEMS.forget()
+
+    choose = _show(widget, group, take)
+    options = [*first, _OTHER] if others else list(first)
+    st.radio(
+        label,
+        options,
+        key=widget,
+        on_change=choose,
+        captions=[*first.values(), ""][: len(options)],
+        format_func=lambda name: other[0] if name == _OTHER else title(name),
+    )
+    return linked(param, other[1], others, key=param, format_func=title) if group == _OTHER else value
+
+
 def draw_tabs(tabs: Mapping[str, Callable[[], None]], key: str, param: str = "") -> None:
     """Draw tabs by title, of which only the open one is drawn; the parameter of the address, if any, keeps it."""
     names = list(tabs)
@@ -152,6 +186,15 @@ def keep_renamed(name: str, new: str = "") -> None:
             else:
                 del choices[param]
                 st.query_params.pop(param, None)
+            if (
+                param in choices and param in st.query_params
+            ):  # also where no chooser of the page would write it
+                write(param, choices[param])
+
+
+def is_in_address(param: str) -> bool:
+    """Return whether the address has a value of a parameter."""
+    return param in st.query_params
 
 
 def page_file(name: str) -> Path:

@@ -17,13 +17,6 @@ class Word(Enum):
         """The end of the address of its place on the glossary page."""
         return re.sub(r"[^a-z0-9]+", "-", self.title.lower()).strip("-")
 
-    ACCURACY = (
-        "Right intents",
-        "Acc@1, leave-one-out",
-        "A sentence is right if the labelled sentence most like it has the same intent. The sentence itself "
-        "and its translations are left out. The share of right sentences is the accuracy, in percent or of "
-        "100.",
-    )
     ATTENTION = (
         "Attention",
         "",
@@ -76,12 +69,6 @@ class Word(Enum):
         "What training costs on other tasks: how well the vectors still tell similar sentences and "
         "translations of any subject.",
     )
-    GUARD = (
-        "Gains and losses by language",
-        "guards",
-        "After each run every language is compared with what it was before, and a language that loses is "
-        "named.",
-    )
     HELD_OUT = (
         "Held out, new sentences",
         "splits train, dev and test",
@@ -91,7 +78,8 @@ class Word(Enum):
     INTENT = (
         "Intent",
         "class, label",
-        "What somebody wants who writes a sentence, such as `taxi` or `wifi`: the label in your data.",
+        "What somebody wants who writes a sentence, such as `taxi` or `wifi`: the label in your data. The words of "
+        "its name help to recognise it.",
     )
     LANGUAGE = (
         "Language in the vectors",
@@ -114,8 +102,8 @@ class Word(Enum):
     NONE_OF_THESE = (
         "No known intent",
         "out of scope, reject option, threshold",
-        "The answer to a sentence that is unlike all labelled ones: its similarity is below a threshold that "
-        "95 % of right answers reach.",
+        "The answer to a sentence that is unlike all labelled ones: its similarity, or a score of several signs, is "
+        "below a threshold that 95 % of right answers reach.",
     )
     PAIR = (
         "Language pair",
@@ -134,13 +122,28 @@ class Word(Enum):
     POOL = (
         "Labelled sentences",
         "pool",
-        "The sentences with intents among which the nearest one is searched.",
+        "The sentences with intents, from which the intents of others are predicted. The nearest of them are the "
+        "reasons that are shown.",
+    )
+    RIGHT_INTENTS = (
+        "Right intents",
+        "intent classification",
+        "Sentences that were held out are asked in each language, and an intent model, fitted on the labelled "
+        "sentences, names their intents: the share that is right, in percent or of 100. The most likely intent "
+        "counts, whether or not it is rejected.",
     )
     SEED = (
         "Seed",
         "random seed",
         "The number that chance in training starts from: the same seed gives the same result, and several seeds show "
         "how much is chance.",
+    )
+    SIMILAR = (
+        "Similar sentences",
+        "Acc@1, leave-one-out",
+        "A held-out sentence counts if the one most like it, among the other held-out ones, has the same intent. "
+        "The sentence itself and its translations are left out. The share of those that count is given in percent "
+        "or of 100.",
     )
     SLOT = (
         "Slot",

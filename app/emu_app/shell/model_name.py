@@ -1,16 +1,17 @@
 """Names of encoders: runs, models of the Hugging Face hub, and folders on this machine."""
 
 import re
+from functools import cache
 from pathlib import Path
 
 from emu_core.data.wording import shown
+from emu_core.encoders.registry import available_encoders
 from emu_core.encoders.specs import RUN_SPEC, is_run, joined_spec, parts_of
 from emu_core.encoders.transformer.hf import as_folder, in_cache
 from emu_core.errors import EncoderError
 
 HF = "hf:"
 RUN_PREFIX = RUN_SPEC
-_PLAIN = {"use": "USE multilingual", "e5-small": "E5 small multilingual", "laser": "LASER"}
 EXAMPLE_MODEL = "intfloat/multilingual-e5-small"
 # On the hub: an owner and a name, or only the name of one of the oldest models.
 _PART = r"[A-Za-z0-9](?:[A-Za-z0-9_]|[.-](?![.-])){0,95}"
@@ -61,7 +62,14 @@ def short_name(spec: str) -> str:
 
 def plain_name(spec: str) -> str:
     """Return a name for people: "USE multilingual" for `use`, and of runs and other models the short name."""
-    return " + ".join(_PLAIN.get(part) or short_name(part) for part in parts_of(spec))
+    published = _published()
+    return " + ".join(published.get(part) or short_name(part) for part in parts_of(spec))
+
+
+@cache
+def _published() -> dict[str, str]:
+    """Return the names of the encoders that are no runs or models of others, by spec."""
+    return {info.spec: info.name for info in available_encoders() if not info.spec.endswith(":")}
 
 
 def in_address(spec: str) -> str:

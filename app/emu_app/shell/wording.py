@@ -25,7 +25,7 @@ CONTROLS = {
     "nli": "Inference pairs",
     "out": "Name of the run",
     "seeds": "Seeds",
-    "snapshots": "Keep each epoch's vectors",
+    "snapshots": "Keep sentences in the run",
     "text_column": "Sentence",
     "train_languages": "Labels in",
     "unlabelled": "Sentences without labels in",

@@ -56,7 +56,7 @@ def page() -> None:
     st.caption(
         "The papers' tables and today's alternatives, measured on your data: the gain of each system, its uncertainty "
         "and its cost. A benchmark continues when you leave this page or close the tab.",
-        help=help_on(Word.ACCURACY, Word.SEED, Word.CLEAR),
+        help=help_on(Word.SIMILAR, Word.SEED, Word.CLEAR),
     )
     with st.expander("Results that differ from the papers", icon=":material/rule:"):
         st.markdown(NOT_AS_IN_THE_PAPERS)
@@ -271,12 +271,12 @@ def _draw_table(name: str, table: Table) -> None:
         draw_chart(
             system_gains(gains),
             f"gains-{name}-{table.name}",
-            "Bars of each system's gain over the base encoder, in right intents of 100.",
+            "Bars of each system's gain over the base encoder, in similar sentences of 100.",
         )
         st.caption(
             "Mean over the language pairs with the training language on one side. A whisker is one standard deviation "
             "over the seeds; with a single seed there is none.",
-            help=help_on(Word.ACCURACY, Word.PAIR, Word.SEED),
+            help=help_on(Word.SIMILAR, Word.PAIR, Word.SEED),
         )
     _draw_frame(name, table)
     for row in table.rows:

@@ -1,5 +1,7 @@
 """Data: the demo set or an uploaded file, and what the audit finds in it."""
 
+from itertools import cycle
+
 import streamlit as st
 
 from emu_app.data import library, tables
@@ -28,7 +30,7 @@ from emu_app.shell.wording import literal, sentence
 from emu_app.work.cache import done_or_shown, read_in_limits
 from emu_core import charts
 from emu_core.data.demo import DEMO
-from emu_core.data.languages import language_name
+from emu_core.data.languages import UNDETERMINED, language_name
 from emu_core.data.reading import ColumnMapping
 from emu_core.data.wording import counted
 from emu_core.errors import DataError
@@ -44,6 +46,10 @@ _ROLES = {
     "annotated": (
         "Annotated (optional)",
         "The sentence with its slots in brackets: wake me at [time : five am].",
+    ),
+    "description": (
+        "Description (optional)",
+        "What the intent is about, in words, which count as its name does.",
     ),
 }
 _ABOUT_DEMO = (
@@ -133,13 +139,14 @@ def _draw_upload(upload: Upload, now: Uploaded) -> bool:
     )
     with st.expander(f"Columns of {literal(upload.title)}", expanded=unsure, icon=":material/view_column:"):
         mapping, language = _draw_mapping(upload, guess)
-        languages = draw_unread_languages(tables.unread_languages(upload, mapping.language), upload.key)
+        unread = tables.unread_languages(upload, mapping.language)
+        languages = draw_unread_languages([UNDETERMINED] if language == DETECT else unread, upload.key)
         hold_out, seed = (0.0, 0) if mapping.split or upload.states_splits else _draw_hold_out(upload.key)
         st.caption("The first rows:")
         st.dataframe(upload.tables[0].frame.head(5), hide_index=True)
     if missing := tables.missing_roles(upload, mapping, language):
-        if upload.notes:
-            draw_note("\n\n".join(map(literal, upload.notes)))
+        if notes := (*upload.notes, *upload.mappings(mapping)[1]):
+            draw_note("\n\n".join(map(literal, notes)))
         labels = ", ".join(_ROLES[role][0] for role in missing)
         text = f"Still to choose above: {labels}. Until then, the set in use does not change."
         st.warning(text, icon=":material/help:")
@@ -158,6 +165,11 @@ def _draw_upload(upload: Upload, now: Uploaded) -> bool:
     read = (mapping, language, hold_out, seed, tuple(languages.items()))
     asked, label = (upload.key, *read), "Auditing the sentences ..."
     if now.audited == asked:
+        if now.is_known:
+            draw_note(
+                f"The library has the sentences of {literal(upload.title)} already, as "
+                f"**{literal(chosen_data().name)}**: that set is in use, under its own name. Nothing was stored twice."
+            )
         return True
     remember(audited=None)
     try:
@@ -174,10 +186,11 @@ def _draw_upload(upload: Upload, now: Uploaded) -> bool:
     before = now.added
     if before and before[0] == upload.key and before[1] != name:  # the same files, read differently
         library.discard(before[1])
-    if name in known:
+    is_known = name in known and before != (upload.key, name)
+    if is_known:
         st.toast(f"The library has these sentences already: {literal(name)}.", icon=":material/content_copy:")
-    added = None if name in known else (upload.key, name)
-    remember(audited=asked, beside=name, added=added)
+    added = None if is_known else (upload.key, name)
+    remember(audited=asked, beside=name, added=added, is_known=is_known)
     st.rerun()
 
 
@@ -194,7 +207,7 @@ def _draw_mapping(upload: Upload, guess: ColumnMapping) -> tuple[ColumnMapping, 
     st.markdown("Which column is what? The guess is based on the columns' names and contents.")
     columns = upload.columns
     chosen: dict[str, str | None] = {}
-    for column, (role, (label, explanation)) in zip(st.columns(3) * 2, _ROLES.items(), strict=True):
+    for column, (role, (label, explanation)) in zip(cycle(st.columns(3)), _ROLES.items(), strict=False):
         guessed = getattr(guess, role)
         chosen[role] = choose(
             label,
@@ -268,7 +281,7 @@ def _draw_sentences(chosen: ChosenData) -> None:
     st.header("Sentences by intent and language")
     with st.container(height=TALLEST if len(counts) > TALLEST // 20 else "content", border=False):
         about = "Heat map of the number of sentences of each intent in each language."
-        draw_chart(charts.class_balance(counts, maps.ink()), "balance", about)
+        draw_chart(charts.class_balance(counts, maps.theme().ink), "balance", about)
     st.header("Sentences")
     used = frame.columns[(frame != "").any()]
     draw_table(frame[used], "table-sentences", "sentences.csv")

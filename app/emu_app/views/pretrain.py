@@ -6,8 +6,9 @@ import streamlit as st
 
 from emu_app.data.text_files import Read
 from emu_app.data.texts import draw_other_texts, draw_texts
+from emu_app.forms.estimate import draw_estimate
 from emu_app.forms.settings import draw_settings
-from emu_app.forms.starting import RunPlan, draw_forecast, draw_identity, draw_method, draw_start_button
+from emu_app.forms.starting import RunPlan, draw_device, draw_method, draw_name, draw_seed, draw_start_button
 from emu_app.panels.monitor import draw_form_and_runs, draw_list
 from emu_app.shell.state import is_from_scratch
 from emu_app.shell.wording import worded
@@ -41,8 +42,11 @@ def _draw_start() -> None:
     others = draw_other_texts() if method.reads_tasks else []
     pairs = () if parallel is None else parallel.parallel
     languages = dict.fromkeys(code for text in pairs for code in text.languages)
-    name, seed, device = draw_identity(_PAGE, method.name, "-".join(languages))
-    settings = draw_settings(method, "")
+    device = draw_device(_PAGE)
+    name = draw_name(_PAGE, method.name, "-".join(languages))
+    seeds: list[int] = []
+    settings = draw_settings(method, "", lambda: seeds.append(draw_seed(_PAGE)))
+    [seed] = seeds
     plan: RunPlan | str
     if parallel is None:
         plan = "there is no parallel text yet: upload some, or take the example"
@@ -58,7 +62,7 @@ def _draw_start() -> None:
         token = "-".join(read.key for read in reads)
         plan = _plan(token, reads, method.name, seed, device, settings)
         if not isinstance(plan, str):
-            draw_forecast(token, plan)
+            draw_estimate(token, plan)
     draw_start_button(_PAGE, name, plan, _WATCHED)
 
 

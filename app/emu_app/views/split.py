@@ -7,7 +7,7 @@ import numpy as np
 import streamlit as st
 
 from emu_app.panels.context import context
-from emu_app.panels.maps import draw_downloads, draw_progress, laid_out
+from emu_app.panels.maps import draw_downloads, draw_progress, laid_out, theme
 from emu_app.panels.run_table import run_facts
 from emu_app.shell.address import draw_link, draw_tabs, linked
 from emu_app.shell.glossary import Word, help_on
@@ -475,7 +475,7 @@ def _draw_panels(
     panels = {name: layout.places for name, layout in maps.items()}
     points = splitting.points_of(sentences)
     draw_chart(
-        charts.sentence_maps(panels, points, colour_by),
+        charts.sentence_maps(panels, points, colour_by, theme=theme()),
         "split-map",
         f"t-SNE of {', '.join(panels)}: {len(points)} sentences, coloured by {colour_by}.",
         zooms=True,

@@ -9,7 +9,7 @@ import streamlit as st
 
 from emu_app.data.texts import Pairs, choose_pairs, choose_source, say_trained_on
 from emu_app.forms.encoder import Choice, draw_encoder
-from emu_app.panels.maps import PROJECTION_NAMES, draw_progress, laid_out
+from emu_app.panels.maps import PROJECTION_NAMES, draw_progress, laid_out, theme
 from emu_app.shell.address import draw_link, draw_tabs
 from emu_app.shell.glossary import Word, help_on
 from emu_app.shell.model_name import RUN_PREFIX, plain_name
@@ -306,7 +306,7 @@ def _draw_words(spec: str) -> None:
     draw_progress(maps, "word-map")
     places = maps[WORDS].places
     about = f"{PROJECTION_NAMES[method]} of {len(words)} words, coloured by language."
-    draw_chart(charts.word_map(places, words), "word-map", about, zooms=True)
+    draw_chart(charts.word_map(places, words, theme()), "word-map", about, zooms=True)
     table = words.assign(x=places[:, 0], y=places[:, 1])
     draw_csv_button(table, "emu-words.csv", key="word-map-csv")
     st.header("Nearest words")

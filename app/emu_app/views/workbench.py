@@ -11,24 +11,39 @@ from numpy.typing import NDArray
 
 from emu_app.panels.context import Context, context
 from emu_app.panels.maps import FIRST_POINTS, MAX_DRAWN_POINTS, sample
+from emu_app.shell.address import choices_of_session, page_file
 from emu_app.shell.session import Remembered
 from emu_app.shell.widgets import ADDRESSED, draw_note
 from emu_app.shell.wording import literal, sentence
+from emu_app.work import tasks
 from emu_app.work.background import Done
 from emu_app.work.cache import Encoded, encoded_so_far, outcome_of, stored_vectors, wait_anew
 from emu_app.work.vectors import weights_of
 from emu_app.workbench.drawer import draw_drawer, languages_measured
 from emu_app.workbench.first_screen import draw_alone, draw_first_screen, draw_trained
-from emu_app.workbench.inspector import draw_inspector
+from emu_app.workbench.inspector import ask_sentence, draw_inspector
 from emu_app.workbench.maps import HEIGHT_PX, draw_choices, draw_space
 from emu_app.workbench.subject import Space, Subject
-from emu_core.api.compare import choose_rows, splits_of, training_notes
+from emu_core.api.compare import (
+    choose_rows,
+    held_out_intents,
+    splits_of,
+    training_notes,
+)
 from emu_core.data.sets import LabelledSet
 from emu_core.data.wording import counted
 from emu_core.encoders.base import FloatArray
 from emu_core.errors import DataError, EncoderError
 from emu_core.evaluation.comparison import Comparison
+from emu_core.runs.forgetting import read_forgetting
+from emu_core.runs.intents import has_intents
 
+# The tabs that were here once, and where they are on the page Try.
+_MOVED = {
+    "Predict": "Name intents",
+    "Sentence triples": "Compare sentences",
+    "Similarity": "Compare sentences",
+}
 # The space that was drawn last, and what tells its data and encoders from others.
 _LAST = Remembered[tuple[tuple[str, ...], Space] | None]("last-space", None)
 
@@ -55,6 +70,9 @@ class Choices:
 
 def page() -> None:
     """Draw the headline with the languages, the maps with their inspector, and the drawer, each once it is known."""
+    if (asked := choices_of_session()).get("tab") in _MOVED:
+        asked["try"] = _MOVED[asked.pop("tab")]
+        st.switch_page(page_file("try"), query_params=asked)
     # The maps stand alone in theirs: a fragment's own container has no key, and must not move when progress ends.
     places = ("verdict", "above-the-maps", "maps", "below-the-maps")
     first, above, maps, drawer = (st.container(key=place) for place in places)
@@ -75,11 +93,7 @@ def page() -> None:
         if space is not None:
             st.fragment(_draw_maps)(space, subject, now)
         elif specs:
-            middle, right = st.columns([2, 1], gap="small")
-            middle.container(border=True, height=HEIGHT_PX, key="maps-to-come").caption(
-                "The maps appear here."
-            )
-            right.container(border=True, height=HEIGHT_PX).caption("Here you can try a sentence.")
+            st.container(border=True, height=HEIGHT_PX, key="maps-to-come").caption("The maps appear here.")
     with drawer:
         if subject is not None or len(now.specs) == 1:
             draw_drawer(space, subject, now)
@@ -89,13 +103,14 @@ def _draw_maps(space: Space, subject: Subject | None, now: Context) -> None:
     wait_anew()
     with st.container(key="space"):
         settings = st.container(key="map-settings", horizontal=True, vertical_alignment="bottom", gap="small")
-        middle, right = st.columns([2, 1], gap="small")
+        places, below = st.container(key="maps-of-space"), st.container(key="inspector")
     with settings:
         choices = draw_choices(space.points, now)
-    with right:
-        inspection = draw_inspector(space, subject, now)
-    with middle:
-        draw_space(space, now, choices, inspection)
+        typed = ask_sentence()
+    with below:
+        inspection = draw_inspector(typed, space, subject, now)
+    with places:
+        draw_space(space, subject, now, choices, inspection)
 
 
 def _choices() -> Choices:
@@ -188,9 +203,25 @@ def _compared(part: LabelledSet, vectors: Mapping[str, FloatArray], choices: Cho
     """Return A and B on the measured rows; None, with progress drawn, until they are compared."""
     now = choices.now
     (base, other), (first, second) = vectors.values(), now.titles
-    comparison = Comparison(part.frame, base, other, (first, second))
     key = f"{now.chosen.sha256}:{now.on}:{','.join(choices.languages)}"
     weights = ":".join(map(weights_of, now.specs.values()))
+    run = now.run if now.is_before_and_after else None
+    intents = None if run is None else held_out_intents(run, now.chosen.labelled, now.on, part.languages)
+    if intents is None and any(map(has_intents, now.runs)):
+        label = f"Naming the intents of {counted(len(part), 'sentence')}"
+        asked = outcome_of(f"intents:{key}:{weights}", label, tasks.right_intents, now.specs, part, vectors)
+        if asked is None:
+            return None
+        intents = asked.value if isinstance(asked, Done) else None
+    comparison = Comparison(
+        part.frame,
+        base,
+        other,
+        (first, second),
+        None if run is None else read_forgetting(run),
+        intents=intents,
+        trained=None if run is None else run.metrics().trained,
+    )
     label = f"Finding the nearest neighbours of {counted(len(part), 'sentence')}"
     outcome = outcome_of(f"compare:{key}:{weights}", label, Comparison.computed, comparison)
     if outcome is None:

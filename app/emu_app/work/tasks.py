@@ -1,10 +1,10 @@
 """The tasks of the background worker, in its process. They raise EncoderError if an encoder can't be loaded."""
 
 import gc
-import hashlib
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -16,21 +16,27 @@ from numpy.typing import NDArray
 
 from emu_app.work.background import report
 from emu_app.work.vectors import prune
+from emu_core.api.compare import asked_intents
 from emu_core.api.export import export
 from emu_core.api.intent_classifier import IntentClassifier
 from emu_core.api.split import SplitSentence, split_sentence, splitting_encoder
+from emu_core.api.start import Started, start
 from emu_core.api.suggest import Suggester
 from emu_core.data.cleaning import normalised
+from emu_core.data.detection import detect_languages
+from emu_core.data.languages import language_code
 from emu_core.data.sets import LabelledSet, UnlabelledSet
 from emu_core.devices import pick_device
 from emu_core.encoders.base import Encoder, FloatArray
 from emu_core.encoders.registry import load_encoder
-from emu_core.encoders.remembered import close_encoders, remembered_vectors
+from emu_core.encoders.remembered import close_encoders, opened_encoder, remembered_vectors
 from emu_core.encoders.specs import is_run
 from emu_core.errors import DataError
-from emu_core.evaluation.vector_classifier import PredictionFacts
+from emu_core.evaluation.active_learning import mostly_right_from
+from emu_core.evaluation.prediction import RightIntents
 from emu_core.exporting import ExportFormat
 from emu_core.files import disk_fault, whole_file
+from emu_core.intents.model import PredictionFacts
 from emu_core.runs.run import Run, cant_write
 from emu_core.threads import give_memory_back
 
@@ -62,6 +68,11 @@ def word_spaces(spec: str, weights: str) -> dict[str, tuple[tuple[str, ...], Flo
     encoder = _encoder(spec, weights).bare
     spaces = {code: encoder.word_vectors(code) for code in encoder.languages}
     return {code: (words[:MOST_WORDS], vectors[:MOST_WORDS]) for code, (words, vectors) in spaces.items()}
+
+
+def started(intents: Mapping[str, str], sentences: pd.DataFrame) -> Started:
+    """Return the intents of sentences (text and language) by the names or descriptions of these alone."""
+    return start(intents, sentences)
 
 
 def export_to_zip(spec: str, format: ExportFormat, name: str, path: Path) -> int:
@@ -97,35 +108,96 @@ _ASKED_NEIGHBOURS = 2 * NEIGHBOURS
 _OF_A_NEIGHBOUR: dict[str, Any] = {"": "", "_intent": "", "_language": "", "_cosine": np.nan}
 
 
+def right_intents(
+    specs: Mapping[str, str], part: LabelledSet, vectors: Mapping[str, FloatArray]
+) -> RightIntents | None:
+    """Return how many intents of sentences both encoders name right, by name, given their vectors; None of no run."""
+    by_spec = {spec: vectors[name] for name, spec in specs.items()}
+    return asked_intents(list(specs.values()), part, by_spec, pick_device("auto"))
+
+
+@dataclass(frozen=True)
+class Answerer:
+    """An encoder, and the intent model that answers with it."""
+
+    spec: str
+    weights: str
+    plain: str  # the encoder whose vectors, before any head, the model takes: `spec` or the base of its head
+    plain_weights: str
+    model: str  # identifies the model
+    source: str  # whose labelled sentences it knows, in words
+    run: Path | None = None  # whose model it is; None for one that is fitted on a pool
+    pool_vectors: Path | None = None  # the file with the vectors of `plain` for all rows of that
+
+
 @dataclass(frozen=True, eq=False)
 class Answer:
     """The answers of one encoder to N sentences."""
 
     table: pd.DataFrame  # of `IntentClassifier.explain`, see `without_repeats`
     facts: PredictionFacts
-    vectors: FloatArray  # (N, dim)
+    model: str  # that of the `Answerer`, and so is the next
+    source: str
+    vectors: FloatArray  # (N, dim), the encoder's own, as maps have them; (0, dim) unless they are asked for
 
 
 def answers(
-    encoders: Mapping[str, tuple[str, str, Path]],
+    answerers: Mapping[str, Answerer],
     pool: LabelledSet,
     asked: NDArray[np.intp],
     texts: Sequence[str],
+    languages: Sequence[str] | None,
+    adapts: bool,
+    with_vectors: bool,
 ) -> dict[str, Answer]:
-    """Encode N texts by several encoders, and predict their intents from a labelled pool and five neighbours each.
+    """Encode N texts by several encoders, and predict their intents, with five labelled neighbours each.
 
-    The encoders are by name: the spec, its weights, and the file with its vectors of all rows of the pool. `asked` are
-    the rows of the pool that may be held out.
+    Args:
+        answerers: by name.
+        pool: labelled sentences, for the models that no run has stored.
+        asked: the rows of the pool that may be held out.
+        texts: N sentences.
+        languages: theirs, "" for one to detect; None for no language, so that no answer depends on other sentences.
+        adapts: whether to calibrate for the languages of many of the texts; see `IntentClassifier.adapt`.
+        with_vectors: whether the encoders' own vectors are wanted, too.
     """
-    by_encoder = {}
-    for number, (name, (spec, weights, path)) in enumerate(encoders.items()):
-        progress = partial(_report_part, number, len(encoders))
-        vectors = _encoder(spec, weights).encode(texts, on_progress=progress)
-        classifier = _classifier(spec, pool, path, asked)
+    by_encoder, plain_vectors = dict[str, Answer](), dict[str, FloatArray]()
+    detected = [] if languages is None else _detected(texts, languages)
+    for number, (name, answerer) in enumerate(answerers.items()):
+        progress = partial(_report_part, number, len(answerers))
+        encoder = _encoder(answerer.plain, answerer.plain_weights)
+        bare = encoder.without_head
+        if answerer.plain not in plain_vectors:
+            plain_vectors[answerer.plain] = bare.encode(texts, on_progress=progress)
+        plain = plain_vectors[answerer.plain]
+        classifier = copy(_classifier(answerer, pool, asked))  # the one that is kept adapts to nothing
+        spoken = [
+            code if code in (stated, *bare.languages) or not bare.languages else ""
+            for code, stated in detected
+        ]
+        if adapts:
+            classifier.adapt(texts, spoken, vectors=plain)
+        explained = classifier.explain(texts, vectors=plain, languages=spoken)
+        own = plain[:0]
+        if with_vectors:
+            if answerer.spec != answerer.plain:
+                encoder = _encoder(answerer.spec, answerer.weights)
+            own = plain if encoder is bare else encoder.encode(texts)
         # A plain table, since Streamlit's cache knows no other.
-        table = without_repeats(pd.DataFrame(classifier.explain(texts, vectors=vectors)))
-        by_encoder[name] = Answer(table, classifier.facts, vectors)
+        table, facts = without_repeats(pd.DataFrame(explained)), explained.attrs["facts"]
+        by_encoder[name] = Answer(table, facts, answerer.model, answerer.source, own)
     return by_encoder
+
+
+def _detected(texts: Sequence[str], languages: Sequence[str]) -> list[tuple[str, str]]:
+    """Return the language of each text, as it is stated or else detected, "" for none that has a code, and the first.
+
+    One that is detected, and which the encoder does not read, is a mistake more often than not.
+    """
+    stated = [language_code(language) or "" for language in languages]
+    unknown = [text for text, code in zip(texts, stated, strict=True) if not code]
+    guesses = iter(detect_languages(unknown))
+    return [(code or language_code(next(guesses)) or "", code) for code in stated]
 
 
 def without_repeats(table: pd.DataFrame) -> pd.DataFrame:
@@ -152,20 +224,28 @@ def _report_part(part: int, parts: int, done: int, total: int) -> None:
     report(part + done / total, parts)
 
 
-# Classifiers stay fitted, since fitting one takes longer than to answer a sentence: those of A and B.
-_CLASSIFIERS: dict[tuple[Path, str], IntentClassifier] = {}
+# Classifiers stay open, since fitting one takes longer than to answer a sentence: those of A and B.
+_CLASSIFIERS: dict[str, IntentClassifier] = {}
 
 
-def _classifier(spec: str, pool: LabelledSet, path: Path, asked: NDArray[np.intp]) -> IntentClassifier:
-    key = path, hashlib.sha256(asked.tobytes()).hexdigest()
-    if key not in _CLASSIFIERS:
-        of_pool, of_none = np.split(np.load(path), [len(pool)])
-        classifier = IntentClassifier(spec, n_neighbors=_ASKED_NEIGHBOURS)
-        classifier.fit_labelled(pool, vectors=of_pool, none_vectors=of_none, asked=asked)
+def _classifier(answerer: Answerer, pool: LabelledSet, asked: NDArray[np.intp]) -> IntentClassifier:
+    if answerer.model not in _CLASSIFIERS:
+        classifier = _opened_or_fitted(answerer, pool, asked)
         while len(_CLASSIFIERS) > 1:
             del _CLASSIFIERS[next(iter(_CLASSIFIERS))]
-        _CLASSIFIERS[key] = classifier
-    return _CLASSIFIERS[key]
+        _CLASSIFIERS[answerer.model] = classifier
+    return _CLASSIFIERS[answerer.model]
+
+
+def _opened_or_fitted(answerer: Answerer, pool: LabelledSet, asked: NDArray[np.intp]) -> IntentClassifier:
+    if answerer.run is not None:
+        return IntentClassifier.from_run(answerer.run, n_neighbors=_ASKED_NEIGHBOURS)
+    classifier = IntentClassifier(answerer.plain, n_neighbors=_ASKED_NEIGHBOURS)
+    encoder = _encoder(answerer.plain, answerer.plain_weights)
+    if answerer.pool_vectors is None or encoder.without_head is not encoder:  # those in the file are moved
+        return classifier.fit_labelled(pool, asked=asked)
+    of_pool, of_none = np.split(np.load(answerer.pool_vectors), [len(pool)])
+    return classifier.fit_labelled(pool, vectors=of_pool, none_vectors=of_none, asked=asked)
 
 
 def suggestions(
@@ -178,12 +258,22 @@ def suggestions(
 ) -> tuple[pd.DataFrame, dict[str, Any]]:
     """Return the sentences to label next and, if sentences are held out, the score on them, also by language.
 
-    `vectors` (N, dim) are those of all N texts that are encoded. Raises EmuError if nothing can be learnt of the set.
+    The score also has, by language without held-out sentences, how many labelled ones are guessed right by a method
+    that is fitted without them, and of how many (`left_out`); and from which probability on guesses are mostly right
+    (`sure_from`). `vectors` (N, dim) are those of all N texts that are encoded. Raises EmuError if nothing can be
+    learnt of the set.
     """
     suggester, held_out = _suggester(encoder, labelled, texts, vectors), labelled.held_out_part()
     score: dict[str, Any] = {}
     if held_out is not None:
-        score = {**suggester.score(held_out), "by_language": suggester.accuracies(held_out)}
+        guesses = suggester.guesses(held_out)
+        others = guesses[~guesses["language"].isin(held_out.languages)].groupby("language")["is_right"]
+        score = {
+            **suggester.score(held_out),
+            "by_language": suggester.accuracies(held_out),
+            "left_out": {language: [int(right.sum()), len(right)] for language, right in others},
+            "sure_from": mostly_right_from(guesses["probability"].to_numpy(), guesses["is_right"].to_numpy()),
+        }
     return suggester.suggest(unlabelled, count), score
 
 
@@ -212,17 +302,26 @@ def fetch(spec: str) -> bool:
     return True
 
 
-# A base and a specialised encoder stay loaded, so that a typed sentence is answered at once; a third may be too large.
-@lru_cache(maxsize=2)
+_WEIGHTS: dict[str, str] = {}  # of the encoders that were opened
+
+
 def _encoder(spec: str, weights: str) -> Encoder:
-    """Open an encoder, again if its weights have another hash."""
-    return load_encoder(spec, device=pick_device("auto"))
+    """Open an encoder, again if its weights have another hash.
+
+    A base and a specialised encoder stay open, so that a typed sentence is answered at once; a third may be too large.
+    Classifiers share them.
+    """
+    if _WEIGHTS.setdefault(spec, weights) != weights:
+        close_encoders()
+        _WEIGHTS.clear()
+        _WEIGHTS[spec] = weights
+    return opened_encoder(spec, pick_device("auto"))
 
 
 def forget_encoders() -> None:
     """Close the open encoders, and return their memory to the system."""
     _CLASSIFIERS.clear()
-    _encoder.cache_clear()
+    _WEIGHTS.clear()
     close_encoders()
     gc.collect()
     give_memory_back()

@@ -10,6 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from emu_app.shell.model_name import HF, RUN_PREFIX, hub_names
+from emu_core.devices import Precision, encoding_precision, pick_device
 from emu_core.encoders.laser.download import files_folder
 from emu_core.encoders.specs import parts_of
 from emu_core.encoders.transformer.hf import as_folder
@@ -27,7 +28,10 @@ _DEPTH, _RUN_DEPTH = (
 
 
 def weights_of(spec: str) -> str:
-    """Return a hash that changes with an encoder's weights: with its files, or the release of its package."""
+    """Return a hash that changes with an encoder's weights: with its files, or the release of its package.
+
+    It also changes with the precision in which this server computes vectors.
+    """
     if len(parts := parts_of(spec)) > 1:
         facts = [weights_of(part) for part in parts]
     elif spec.startswith(RUN_PREFIX):
@@ -41,7 +45,8 @@ def weights_of(spec: str) -> str:
         if spec == "laser":
             with suppress(EncoderError):  # not installed, so nothing encodes with it
                 facts += _files(files_folder())
-    return digest([spec, facts])
+    reduced = encoding_precision(pick_device()) is Precision.BF16
+    return digest([spec, facts, *([Precision.BF16] if reduced else [])])
 
 
 def vectors_path(root: Path, weights: str, data_sha: str, texts: Sequence[str]) -> Path:

@@ -4,11 +4,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-import pandas as pd
 import streamlit as st
 
-from emu_app.panels.accuracy import draw_accuracy
+from emu_app.panels.accuracy import draw_intents, draw_similar
 from emu_app.panels.context import Context
+from emu_app.panels.maps import theme
 from emu_app.panels.run_table import run_facts
 from emu_app.shell.address import draw_grouped_tabs
 from emu_app.shell.glossary import Word, help_on
@@ -18,7 +18,6 @@ from emu_app.shell.widgets import (
     KEPT,
     choose,
     choose_languages,
-    choose_many,
     choose_one,
     draw_chart,
     draw_download,
@@ -30,19 +29,14 @@ from emu_app.shell.wording import literal
 from emu_app.work.cache import computed
 from emu_app.workbench.confusions import draw_confused_pairs
 from emu_app.workbench.forgetting import draw_forgetting
-from emu_app.workbench.predict import draw_predictions
 from emu_app.workbench.subject import Space, Subject
 from emu_app.workbench.takeaway import draw_take_away
-from emu_app.workbench.triples import draw_triples
 from emu_core import charts
-from emu_core.charts.style import short
 from emu_core.data.languages import language_name
 from emu_core.data.wording import counted
 from emu_core.encoders.specs import is_run
 from emu_core.evaluation.comparison import Change
 from emu_core.evaluation.film import PLAIN_MEASURES
-from emu_core.evaluation.projection import stratified_sample
-from emu_core.evaluation.similarity import cosine_matrix, heat_map_order
 from emu_core.reports import views
 from emu_core.reports.map_pages import animation_page
 from emu_core.reports.views import ComparisonView
@@ -66,15 +60,13 @@ _COSINES = {"base_cosine": "A: similarity", "other_cosine": "B: similarity"}
 ANYWHERE = "any language"
 _CONFUSION = "confusion"
 _USE, _TRAINING = "Use", "Training"
-_OTHER_TABS = {"Predict": _USE, "Take away": _USE, "Curves": _TRAINING, "Epochs": _TRAINING}  # of no view
-MOST_CHOSEN, MOST_OFFERED = 30, 3_000  # sentences of the similarity matrix
+_OTHER_TABS = {"Take away": _USE, "Curves": _TRAINING, "Epochs": _TRAINING}  # of no view
 
 
 def draw_drawer(space: Space | None, subject: Subject | None, now: Context) -> None:
     """Draw the tabs; the sentences of the maps may not be encoded yet."""
     run = now.run
     tabs: dict[str, Callable[[], None]] = {} if subject is None else _views(subject)
-    tabs["Predict"] = lambda: draw_predictions(now)
     if now.runs:
         tabs["Curves"] = lambda: _draw_training(now)
     if run is not None:
@@ -95,7 +87,8 @@ def draw_drawer(space: Space | None, subject: Subject | None, now: Context) -> N
     }
     for title, draw in tabs.items():
         groups[group_of[title]][title] = draw
-    draw_grouped_tabs({group: part for group, part in groups.items() if part}, "drawer", "tab")
+    if tabs:
+        draw_grouped_tabs({group: part for group, part in groups.items() if part}, "drawer", "tab")
 
 
 def groups_of_tabs() -> dict[str, str]:
@@ -109,10 +102,10 @@ def _views(subject: Subject) -> dict[str, Callable[[], None]]:
     tabs: dict[str, Callable[[], None]] = {}
     for tab in _ASKING:
         first, *_ = [by_name.pop(name) for name in tab.views]
-        if subject.is_measured or tab.is_without_measures:
+        if subject.is_measured:
             tabs[first.title] = partial(tab.draw, subject)
     for view in by_name.values():
-        if subject.is_measured and view.name not in _OF_RUN:
+        if subject.is_measured and view.name not in _ELSEWHERE:
             tabs[view.title] = partial(_draw_view, view, subject)
     return tabs
 
@@ -197,53 +190,6 @@ def _draw_neighbours(subject: Subject) -> None:
     )
 
 
-def _draw_similarity(subject: Subject) -> None:
-    """Ask for sentences and draw a heat map of their cosines for each encoder."""
-    offered, first = _offered(subject)
-    chosen = choose_many(
-        "Sentences: choose from the data, or type one and press Enter",
-        list(offered),
-        f"similar-{subject.key}",
-        default=first,
-        max_selections=MOST_CHOSEN,
-        accept_new_options=True,
-        help=help_on(Word.COSINE, Word.VECTOR),
-    )
-    if len(chosen) < 2:
-        draw_note("Choose two sentences or more.")
-        return
-    columns = ["text", "intent", "language"]
-    known = [offered[option] for option in chosen if option in offered]
-    typed = pd.DataFrame([(option, "", "") for option in chosen if option not in offered], columns=columns)
-    sentences = pd.concat([subject.comparison.sentences.loc[known, columns], typed])
-    sentences = sentences.iloc[heat_map_order(sentences["intent"].tolist(), sentences["language"].tolist())]
-    texts = sentences["text"].tolist()
-    vectors = subject.of_texts(texts)
-    if vectors is None:
-        return
-    cosines = {name: cosine_matrix(part) for name, part in vectors.items()}
-    lowest = float(min(values.min() for values in cosines.values()))
-    for column, (name, matrix) in zip(st.columns(2), cosines.items(), strict=True):
-        draw_chart(
-            charts.similarity_matrix(matrix, texts, name, (lowest, 1.0)),
-            f"similarity-{name}",
-            f"Heat map of the similarities of {len(texts)} sentences by encoder {name}.",
-            container=column,
-        )
-    st.dataframe(sentences.set_axis(range(1, len(sentences) + 1)).rename(columns=str.capitalize))
-
-
-def _offered(subject: Subject) -> tuple[dict[str, int], list[str]]:
-    """Return the rows of the sentences offered, by label, and the labels chosen at first."""
-    frame = subject.comparison.sentences
-    rows = stratified_sample(frame["language"].tolist(), frame["intent"].tolist(), MOST_OFFERED)
-    first = (subject.comparison.example_rows() if subject.is_measured else []) or rows[:6].tolist()
-    offered = frame.loc[sorted({*rows.tolist(), *first}), ["text", "intent", "language"]]
-    label = {row: f"{short(text, 90)} ({intent}, {code})" for row, text, intent, code in offered.itertuples()}
-    at_first = list(dict.fromkeys(label[row] for row in first))
-    return {name: row for row, name in label.items()}, at_first[:MOST_CHOSEN]
-
-
 def _draw_training(now: Context) -> None:
     """Draw the curves of the runs among A and B in one chart."""
     specs = zip(now.titles, now.specs.values(), strict=True)
@@ -265,7 +211,7 @@ def _draw_epochs(run: Run) -> None:
     """Play a run's snapshots, or say how to get some."""
     if not run.snapshots_folder.is_dir():
         draw_note(
-            "This run stored no vectors. Switch on *Keep each epoch's vectors* before training to see it here."
+            "This run stored no vectors. Runs that keep sentences, a switch on the Train page, can be played here."
         )
         return
     colour_by = choose_one("Colour by", ["intent", "language"], "epochs-colour")
@@ -274,12 +220,14 @@ def _draw_epochs(run: Run) -> None:
     film = computed(f"film:{run.folder}:{stamp}", label, read_film, run)
     if film is None:
         return
-    st.plotly_chart(charts.animation(film, colour_by), key="explore-film", config={"displaylogo": False})
+    st.plotly_chart(
+        charts.animation(film, colour_by, theme()), key="explore-film", config={"displaylogo": False}
+    )
     st.caption(
         "One map for all epochs, each aligned to the next, so that movement means that sentences move relative to "
         f"each other. {PLAIN_MEASURES[film.measure].capitalize()}, by language, on these {len(film.sentences):,} "
-        "sentences, averaged over the languages of those searched; the line marks the value before training.",
-        help=help_on(Word.ACCURACY, Word.TRANSLATION_FOUND, Word.MAP),
+        "sentences; the line marks the value before training.",
+        help=help_on(Word.SIMILAR, Word.TRANSLATION_FOUND, Word.MAP),
     )
     draw_download(
         "HTML",
@@ -302,16 +250,15 @@ class _Tab:
 
     views: tuple[str, ...]  # their names; the first one's title is the tab's
     draw: Callable[[Subject], None]
-    is_without_measures: bool = False  # whether it also draws sentences that can't be measured
 
 
 _ASKING = (
+    _Tab(("right_intents",), lambda subject: draw_intents(subject.comparison)),
     _Tab(
-        ("accuracy", "gains", "leakage"), lambda subject: draw_accuracy(subject.comparison, seen=subject.seen)
+        ("gains", "accuracy", "leakage"), lambda subject: draw_similar(subject.comparison, seen=subject.seen)
     ),
     _Tab((_CONFUSION,), _draw_confusions),
     _Tab(("changes", "change_counts"), _draw_neighbours),
-    _Tab(("triples", "triples_across_languages"), draw_triples, is_without_measures=True),
-    _Tab(("similarity",), _draw_similarity, is_without_measures=True),
 )
-_OF_RUN = ("forgetting",)  # the tab of a run draws it, and offers to measure it
+# The tab of a run draws the first one, and offers to measure it; the page Try compares sentences.
+_ELSEWHERE = ("forgetting", "triples", "triples_across_languages", "similarity")

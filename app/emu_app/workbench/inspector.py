@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from emu_app.panels.context import Context
 from emu_app.shell.glossary import Word, help_on
 from emu_app.shell.session import Remembered
-from emu_app.shell.widgets import ADDRESSED, KEPT
+from emu_app.shell.widgets import ADDRESSED, KEPT, roomy_columns
 from emu_app.shell.wording import literal
 from emu_app.work.tasks import Answer
 from emu_app.workbench.languages import (
@@ -23,7 +24,7 @@ from emu_app.workbench.languages import (
     translated,
 )
 from emu_app.workbench.picked import draw_picked, inspected, pick, picked
-from emu_app.workbench.predict import answers, draw_answer, draw_neighbours
+from emu_app.workbench.predict import answers, draw_answer, draw_neighbours, titled
 from emu_app.workbench.subject import Space, Subject, computed_once
 from emu_core.charts.style import short
 from emu_core.data.cleaning import cleaned
@@ -73,12 +74,17 @@ def show_sentence(text: str, data_sha: str, rows: Sequence[int]) -> None:
     pick(data_sha, rows)
 
 
-def draw_inspector(space: Space, subject: Subject | None, now: Context) -> Inspection:
-    """Ask for a sentence and draw it, or the one picked on the maps."""
+def ask_sentence() -> str:
+    """Ask for a sentence to try; return it, or "" while there is none."""
+    label, example, key = "Try a sentence", "In any language", _TRIED.key
+    return cleaned(st.text_input(label, placeholder=example, max_chars=1_000, key=key, **ADDRESSED))
+
+
+def draw_inspector(typed: str, space: Space, subject: Subject | None, now: Context) -> Inspection:
+    """Draw a typed sentence, or the one picked on the maps: what A says of it on the left, as on the maps, and B."""
     rows = picked(now.chosen.sha256)
     row = inspected(now.chosen.sha256, rows)
-    label, example, key = "Try a sentence", "In any language", _TRIED.key
-    if typed := cleaned(st.text_input(label, placeholder=example, max_chars=1_000, key=key, **ADDRESSED)):
+    if typed:
         return Inspection(rows, row, True, *_draw_typed(typed, space, now))
     draw_picked(rows, subject, now)
     if len(places := np.flatnonzero(space.points["row"].to_numpy() == row)):
@@ -86,7 +92,8 @@ def draw_inspector(space: Space, subject: Subject | None, now: Context) -> Inspe
     st.caption(
         "Select a row for its nearest neighbours."
         if rows
-        else "Or click a point on a map, or draw around several with *Lasso*: they appear here."
+        else "Click a point on a map for its nearest neighbours, or draw around several with *Lasso* under *More*: "
+        "they appear here."
     )
     return Inspection(rows, row, False, {}, None)
 
@@ -94,11 +101,14 @@ def draw_inspector(space: Space, subject: Subject | None, now: Context) -> Inspe
 def _draw_typed(typed: str, space: Space, now: Context) -> tuple[dict[str, Found], Asked | None]:
     """Draw what each encoder predicts for a typed sentence; return what is near it on the maps."""
     languages = st.container(key="in-other-languages")
-    by_encoder = answers(now, [typed], space.specs) or {}
+    by_encoder = answers(now, [typed], space.specs, with_vectors=True) or {}
     with languages:
         asked = _draw_languages(row_of(space, now.chosen, typed), space, now, by_encoder)
-    for name, answer in by_encoder.items():
-        draw_answer(space.titles[name], answer.table.iloc[0], answer.facts, f"nearest-{name}")
+    if by_encoder:
+        of_encoders = titled(space.titles, by_encoder)
+        for column, (title, name, answer) in zip(_sides(len(of_encoders)), of_encoders, strict=True):
+            with column:
+                draw_answer(title, answer, f"nearest-{name}")
     if asked is not None:
         return {}, asked
     return {name: _near_typed(space, name, answer) for name, answer in by_encoder.items()}, None
@@ -118,13 +128,19 @@ def _draw_point(point: int, space: Space, now: Context) -> tuple[dict[str, Found
         **KEPT,
     )
     by_encoder = _near_point(space, point, without_translations=without)
-    for name, found in by_encoder.items():
+    for column, (name, found) in zip(_sides(len(by_encoder)), by_encoder.items(), strict=True):
         near = space.points.iloc[found.near]
         same = int((near["intent"] == found.intent).sum())
-        st.markdown(f"{literal(space.titles[name])}: {same} of {len(near)} have the same intent")
         table = near[["text", "intent", "language"]].assign(cosine=found.cosines)
-        draw_neighbours(table, found.intent, f"neighbours-{name}")
+        with column:
+            st.markdown(f"{literal(space.titles[name])}: {same} of {len(near)} have the same intent")
+            draw_neighbours(table, found.intent, f"neighbours-{name}")
     return by_encoder, asked
+
+
+def _sides(count: int) -> list[Any]:
+    """Return a column for each of the encoders, below its map."""
+    return roomy_columns(count, 320, f"sides-{count}")
 
 
 def _near_typed(space: Space, name: str, answer: Answer) -> Found:

@@ -18,18 +18,20 @@ from emu_app.shell.widgets import ADDRESSED, choose_languages, choose_many, choo
 from emu_app.work.vectors import weights_of
 from emu_app.workbench.inspector import Found, Inspection
 from emu_app.workbench.languages import Asked, spoken_marks
-from emu_app.workbench.morphing import draw_morph, draw_toggle
+from emu_app.workbench.morphing import draw_morph, draw_play
 from emu_app.workbench.picked import pick
-from emu_app.workbench.subject import Space
+from emu_app.workbench.subject import Space, Subject
 from emu_core import charts
 from emu_core.charts.marks import MOST_SHAPED, ColourBy
+from emu_core.charts.style import Theme
 from emu_core.data.wording import counted
 from emu_core.evaluation.projection import Projection, place_on_map
 
 MOUSE: dict[str, maps.Drag] = {"Click": "pan", "Lasso": "lasso", "Box": "select"}
 _CHART = Remembered[Any]("explore-map", None)
 _Panels = Mapping[str, NDArray[np.float32]]
-HEIGHT_PX = 640
+_LAYOUTS = [Projection.TSNE, Projection.UMAP]
+HEIGHT_PX = 600
 
 
 class _Look(TypedDict):
@@ -52,59 +54,97 @@ class MapChoices:
     method: Projection
     drag: maps.Drag
     look: _Look
+    passing: list[int] | None  # the rows of the set that pass filters and search; None without any
 
 
 def draw_choices(points: pd.DataFrame, now: Context) -> MapChoices:
     """Ask how the N points are laid out and drawn, which of them, and what the mouse does."""
-    method, colour_by, drag = _draw_controls()
-    kept, wanted = _draw_filters(now, points)
-    shape_languages = _draw_shape_toggle(points, colour_by)
-    about = "Contour lines where most sentences are."
+    labelled = now.chosen.labelled
+    method = choose_one(
+        "Map",
+        _LAYOUTS,
+        "explore-method",
+        format_func=maps.PROJECTION_NAMES.__getitem__,
+        help=help_on(Word.MAP),
+        **ADDRESSED,
+    )
+    colour_by = cast(ColourBy, choose_one("Colour by", ["intent", "language"], "explore-colour", **ADDRESSED))
+    filters = {
+        "language": _chosen("Languages", labelled.languages, now, choose_languages),
+        "intent": _chosen("Intents", labelled.intents, now),
+    }
+    key = f"explore-{now.chosen.sha256[:12]}-search"
+    wanted = st.text_input("Search", placeholder="Some words", key=key, width=150, **ADDRESSED).strip()
+    with st.popover("More", icon=":material/tune:", key="map-more"), st.container(key="map-more-settings"):
+        if labelled.splits:
+            filters["split"] = _chosen("Splits", labelled.splits, now)
+        shape_languages = _draw_shape_toggle(points, colour_by)
+        about = "Contour lines where most sentences are."
+        density = st.toggle("Density", key="explore-density", help=about, **ADDRESSED)
+        about = "The plain projection onto the two axes along which the sentences differ most."
+        if st.toggle(maps.PROJECTION_NAMES[Projection.PCA], key="explore-pca", help=about, **ADDRESSED):
+            method = Projection.PCA
+        about = (
+            "Click a point for its nearest neighbours, or draw around points to list them. On the keyboard, the arrows "
+            "move from point to point and Enter picks one. The wheel zooms a map that was clicked."
+        )
+        drag = MOUSE[choose_one("Mouse", list(MOUSE), "explore-mouse", help=about)]
+
+    def passes(frame: pd.DataFrame) -> NDArray[np.bool_]:
+        shown = maps.is_shown(frame, filters)
+        if wanted:
+            shown &= frame["text"].str.contains(wanted, case=False, regex=False).to_numpy()
+        return shown
+
+    is_filtered = bool(wanted) or any(filters.values())
+    focus: dict[ColourBy, list[str]] = {"intent": filters["intent"], "language": filters["language"]}
     look: _Look = {
         "colour_by": colour_by,
-        "shown": kept,
-        "focus": wanted[colour_by],
+        "shown": passes(points),
+        "focus": tuple(focus[colour_by]),
         "shape_languages": shape_languages,
-        "density": st.toggle("Density", key="explore-density", help=about, **ADDRESSED),
+        "density": density,
     }
-    return MapChoices(method, drag, look)
+    passing = np.flatnonzero(passes(labelled.frame)).tolist() if is_filtered else None
+    return MapChoices(Projection(method), drag, look, passing)
 
 
-def draw_space(space: Space, now: Context, choices: MapChoices, inspection: Inspection) -> None:
+def draw_space(
+    space: Space, subject: Subject | None, now: Context, choices: MapChoices, inspection: Inspection
+) -> None:
     """Draw the maps, with what is inspected; what is picked on them is inspected from the next run on."""
     points, sha = space.points, now.chosen.sha256
     method, look = choices.method, choices.look
     kept = look["shown"]
-    # In places that stay the same whatever is said above: a chart that moves is made anew.
-    said, drawn = st.container(key="said-of-maps"), st.container(key="drawn-maps")
+    maps.say_sampled(len(now.chosen.labelled), len(points))
+    # In places that stay the same: a chart that moves is made anew. What comes and goes is below the maps, so that
+    # these stay where they are.
+    morphs = draw_play(space, now)
+    drawn = st.container(key="drawn-maps")
     below = st.container(key="below-maps", horizontal=True, vertical_alignment="center")
+    said = st.container(key="said-of-maps")
     keys = {
         name: f"map:{method}:{sha}:{len(points)}:{weights_of(spec)}"  # a sample has a map of its own
         for name, spec in space.specs.items()
     }
     layouts = maps.laid_out(space.vectors, keys, method)
     with said:
-        maps.say_how_many(len(now.chosen.labelled), len(points), int(kept.sum()))
-        if not kept.any():
-            draw_note("No sentence passes the filters; remove one.")
-            return
+        _draw_passing(points, now, choices)
         maps.draw_progress(layouts)
+        maps.say_trust(layouts)
     panels = {
         f"{space.titles[name]}{when}, {maps.PROJECTION_NAMES[method]}": layout.places
         for (name, layout), when in zip(layouts.items(), _when(now), strict=False)
     }
-    with below:
-        morphs = draw_toggle(space)
     seen = _seen(points, now)
-    places = (f"{sha}:{'trained' in seen}", panels, seen, maps.ink())
+    places = (f"{sha}:{'trained' in seen}", panels, seen, maps.theme())
     progress = tuple((layout.key, layout.progress) for layout in layouts.values())
     if morphs:
         with drawn:
-            draw_morph(space, seen, panels, kept, sha, below)
-            maps.say_trust(layouts)
+            draw_morph(space, seen, panels, kept, subject, below)
         return
     with drawn:
-        first = _figure(*places, _first_look((places[0], *panels, maps.ink(), progress), look))
+        first = _figure(*places, _first_look((places[0], *panels, maps.theme(), progress), look))
         st.plotly_chart(
             first,
             key=_CHART.key,
@@ -123,7 +163,6 @@ def draw_space(space: Space, now: Context, choices: MapChoices, inspection: Insp
             _marks(space, layouts, inspection),
             _same_intent(points, inspection.row),
         )
-        maps.say_trust(layouts)
     with below, st.popover("Download the maps", icon=":material/download:"):
         maps.draw_downloads(
             panels,
@@ -138,12 +177,11 @@ def draw_space(space: Space, now: Context, choices: MapChoices, inspection: Insp
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
-def _figure(key: str, panels: _Panels, _points: pd.DataFrame, ink: str, look: _Look) -> go.Figure:
+def _figure(key: str, panels: _Panels, _points: pd.DataFrame, theme: Theme, look: _Look) -> go.Figure:
     """Return the figure of the maps, drawn once for all sessions; the key identifies the points."""
-    figure = charts.sentence_maps(panels, _points, ink=ink, **look).update_layout(
-        # Names on the clusters and the filter stand for the legend of intents.
+    figure = charts.sentence_maps(panels, _points, theme=theme, **look).update_layout(
         height=HEIGHT_PX,
-        legend={"visible": look["colour_by"] != "intent"},
+        legend={"visible": False},  # the page has one of its own
     )
     made = figure.to_dict()
     figure.to_dict = lambda: made  # Streamlit asks for it at every run of the page
@@ -151,9 +189,30 @@ def _figure(key: str, panels: _Panels, _points: pd.DataFrame, ink: str, look: _L
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
-def _as_json(key: str, panels: _Panels, _points: pd.DataFrame, ink: str, look: _Look) -> str:
-    figure: str = _figure(key, panels, _points, ink, look).to_json()
+def _as_json(key: str, panels: _Panels, _points: pd.DataFrame, theme: Theme, look: _Look) -> str:
+    figure: str = _figure(key, panels, _points, theme, look).to_json()
     return figure
+
+
+def _draw_passing(points: pd.DataFrame, now: Context, choices: MapChoices) -> None:
+    """Say how many sentences the filters leave, and offer to pick them."""
+    passing, shown = choices.passing, choices.look["shown"]
+    if passing is None:
+        return
+    if not shown.any():
+        draw_note("No sentence passes the filters; remove one.")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if 0 < shown.sum() < len(points):
+            left = f"The filters leave {shown.sum():,} of {counted(len(points), 'sentence')}."
+            st.caption(left, width="content")
+        st.button(
+            f"Pick all {len(passing):,}",
+            icon=":material/select_all:",
+            on_click=pick,
+            args=(now.chosen.sha256, passing),
+            help="Every sentence of the set that passes search and filters: accuracy, confusions and predictions of "
+            "just these, and one step to relabel or drop them.",
+        )
 
 
 def _first_look(places: Hashable, look: _Look) -> _Look:
@@ -207,25 +266,12 @@ def _mark(space: Space, name: str, found: Found, places: NDArray[np.float32]) ->
     return maps.Mark(x, y, is_typed, near=around)
 
 
-def _draw_controls() -> tuple[Projection, ColourBy, maps.Drag]:
-    method = choose_one(
-        "Map",
-        list(maps.PROJECTION_NAMES),
-        "explore-method",
-        format_func=maps.PROJECTION_NAMES.__getitem__,
-        help=help_on(Word.MAP),
-        **ADDRESSED,
-    )
-    about = "Eight intents at a time have colours that everybody can tell apart: choose them under Intents."
-    colour_by = choose_one("Colour by", ["intent", "language"], "explore-colour", help=about, **ADDRESSED)
-    drag = choose_one(
-        "Mouse",
-        list(MOUSE),
-        "explore-mouse",
-        help="Click a point for its nearest neighbours, or draw around points to list them. Scroll to zoom. "
-        "On the keyboard, the arrows move from point to point and Enter picks one.",
-    )
-    return Projection(method), cast(ColourBy, colour_by), MOUSE[drag]
+def _chosen(
+    label: str, options: Sequence[str], now: Context, choose: Callable[..., list[str]] = choose_many
+) -> list[str]:
+    """Ask which of a set's languages, intents or splits are shown; none means all."""
+    key = f"explore-{now.chosen.sha256[:12]}-{label.lower()}"
+    return choose(label, options, key, placeholder="All", width=200, **ADDRESSED)
 
 
 def _draw_shape_toggle(points: pd.DataFrame, colour_by: ColourBy) -> bool:
@@ -240,48 +286,6 @@ def _draw_shape_toggle(points: pd.DataFrame, colour_by: ColourBy) -> bool:
         **ADDRESSED,
     )
     return asked and colour_by != "language"
-
-
-def _draw_filters(
-    now: Context, points: pd.DataFrame
-) -> tuple[NDArray[np.bool_], dict[ColourBy, tuple[str, ...]]]:
-    """Draw the filters and the search; return which of N points pass, (N,), and the intents and languages chosen."""
-    labelled, prefix = now.chosen.labelled, f"explore-{now.chosen.sha256[:12]}"
-
-    def chosen(
-        label: str, options: Sequence[str], choose: Callable[..., list[str]] = choose_many
-    ) -> list[str]:
-        key = f"{prefix}-{label.lower()}"
-        width = 210 if Remembered[Any](key, None).get() else 118  # with room for what is chosen
-        return choose(label, options, key, placeholder="All", width=width, **ADDRESSED)
-
-    filters = {
-        "language": chosen("Languages", labelled.languages, choose_languages),
-        "intent": chosen("Intents", labelled.intents),
-    }
-    if labelled.splits:
-        filters["split"] = chosen("Splits", labelled.splits)
-    wanted = st.text_input(
-        "Search", placeholder="Some words", key=f"{prefix}-search", width=118, **ADDRESSED
-    ).strip()
-
-    def passing(frame: pd.DataFrame) -> NDArray[np.bool_]:
-        shown = maps.is_shown(frame, filters)
-        if wanted:
-            shown &= frame["text"].str.contains(wanted, case=False, regex=False).to_numpy()
-        return shown
-
-    if wanted or any(filters.values()):
-        matching = np.flatnonzero(passing(labelled.frame)).tolist()
-        st.button(
-            f"Pick all {len(matching):,}",
-            icon=":material/select_all:",
-            on_click=pick,
-            args=(now.chosen.sha256, matching),
-            help="Every sentence of the set that passes search and filters: accuracy, confusions and predictions of "
-            "just these, and one step to relabel or drop them.",
-        )
-    return passing(points), {"intent": tuple(filters["intent"]), "language": tuple(filters["language"])}
 
 
 def _take_from_chart(data_sha: str) -> None:

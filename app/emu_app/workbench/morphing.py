@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,25 +11,38 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from emu_app.panels import maps
+from emu_app.panels.context import Context
+from emu_app.shell.address import MORPH, choices_of_session, write
 from emu_app.shell.glossary import Word, help_on
-from emu_app.shell.widgets import ADDRESSED, draw_download
-from emu_app.work.cache import computed
-from emu_app.work.vectors import weights_of
-from emu_app.workbench.subject import Space, computed_once
+from emu_app.shell.widgets import draw_download
+from emu_app.workbench.picked_figures import found_for
+from emu_app.workbench.subject import Space, Subject, computed_once
 from emu_core import charts
-from emu_core.data.wording import counted
-from emu_core.evaluation.neighbour_changes import Change, Morph, neighbour_changes
+from emu_core.evaluation.neighbour_changes import Change, Morph
 from emu_core.reports.map_pages import morph_page
+from emu_core.reports.verdict import BEFORE_AND_AFTER
 
-_ASKED = "explore-morph"  # the key of the toggle, and its parameter of the address
+_SCRIPT = Path(maps.__file__).with_name("play.js")
 
 
-def draw_toggle(space: Space) -> bool:
-    """Ask whether A's map turns into B's; False with one encoder."""
+def draw_play(space: Space, now: Context) -> bool:
+    """Offer to turn A's map into B's, or to show both again; return whether it turns, never with one encoder."""
     if len(space.specs) < 2:
         return False
-    about = "A slider moves each sentence from its place on A's map to its place on B's."
-    return bool(st.toggle("Turn A into B", key=_ASKED, help=about, **ADDRESSED))
+    plays = choices_of_session().get(MORPH) == "true"
+    with st.container(key="play", horizontal=True, horizontal_alignment="center"):
+        st.button(
+            "Show both maps"
+            if plays
+            else f"Play {' → '.join(BEFORE_AND_AFTER if now.is_before_and_after else 'AB')}",
+            icon=":material/splitscreen_left:" if plays else ":material/play_circle:",
+            type="secondary" if plays else "primary",
+            key="explore-play",
+            help="Each sentence moves from its place on A's map to its place on B's.",
+            on_click=write,
+            args=(MORPH, "" if plays else "true"),
+        )
+    return plays
 
 
 def draw_morph(
@@ -36,44 +50,48 @@ def draw_morph(
     points: pd.DataFrame,
     panels: Mapping[str, NDArray[np.float32]],
     shown: NDArray[np.bool_],
-    data_sha: str,
+    subject: Subject | None,
     downloads: Any,
 ) -> None:
     """Draw the maps (N, 2) of A and B, by their titles, as one that a slider turns from the first into the second.
 
     `points` are those of the space, with a column `trained` if an encoder was trained on some; `shown` (N,) are those
-    that pass the filters; `downloads` is where the download stands.
+    that pass the filters; `subject` has the sentences that are measured, whose changed neighbours leave a trail;
+    `downloads` is where the download stands.
     """
-    weights = ":".join(map(weights_of, space.specs.values()))
-    label = f"Finding what changed for {counted(len(points), 'sentence')}"
-    key = f"moved:{data_sha}:{len(points)}:{weights}"
-    changes = computed(key, label, neighbour_changes, _named(points), *space.vectors.values())
-    if changes is None:
-        return
+    changes = np.full(len(points), Change.UNCHANGED.value)
+    if subject is not None and subject.is_measured:
+        found = found_for(points, subject)["change"]
+        changes[points.index.get_indexer(found.index)] = found
     about_trained = ""
     if "trained" in points:
         changes = np.where(points["trained"], Change.UNCHANGED.value, changes)
         about_trained = " Those that an encoder was trained on leave no trail."
     first, second = panels
-    places = np.stack([places[shown] for places in panels.values()])
-    moved = Morph(points[shown], (first, second), places, changes[shown])
-    ink = maps.ink()
-    drawn = (key, moved.titles, ink, places.tobytes(), shown.tobytes())
+    places = np.stack(list(panels.values()))
+    moved = Morph(points, (first, second), places, changes, shown)
+    theme = maps.theme()
+    drawn = (
+        space,
+        None if subject is None else subject.key,
+        moved.titles,
+        theme,
+        places.tobytes(),
+        shown.tobytes(),
+    )
     st.plotly_chart(
-        computed_once("morph", drawn, lambda: charts.morph(moved, ink=ink)),
+        computed_once("morph", drawn, lambda: charts.morph(moved, theme=theme)),
         key="explore-morphing",
         config={"displaylogo": False},
         alt=f"{first} turning into {second}.",
     )
+    with st.container(key="autoplay"):
+        st.html(f"<script>{_SCRIPT.read_text('utf-8')}</script>", unsafe_allow_javascript=True)
     st.caption(
         "Green: the nearest sentence had another intent by A, and has the sentence's own by B. Orange: the reverse. "
-        f"It is looked for among the sentences drawn.{about_trained}",
+        f"These are the measured sentences of *Changed neighbours*; others leave no trail.{about_trained}",
         help=help_on(Word.NEIGHBOUR, Word.MAP),
     )
     about = "A page with the slider, without a network."
     made = partial(morph_page, moved)
     draw_download("Download it as HTML", made, "emu-a-into-b.html", container=downloads, help=about)
-
-
-def _named(points: pd.DataFrame) -> pd.DataFrame:
-    return points[["text", "intent", "language", "id"]]

@@ -9,7 +9,7 @@ import streamlit as st
 from emu_app.data.library import add_version
 from emu_app.panels.context import Context, stay
 from emu_app.panels.undo import draw_undo
-from emu_app.shell.address import PICKED, choices_of_session, write
+from emu_app.shell.address import PICKED, choices_of_session, page_file, write
 from emu_app.shell.session import Remembered
 from emu_app.shell.widgets import MAX_TABLE_ROWS, choose, draw_csv_button, errors_shown, say_cut
 from emu_app.workbench.picked_figures import PREDICTIONS, draw_figures, found_for, with_predictions
@@ -18,6 +18,8 @@ from emu_core.data.intent_names import spelt_as
 from emu_core.data.wording import counted
 
 MOST_ADDRESSED = 30  # picked rows in the address
+MOST_OWN = 30  # sentences that are compared with each other
+OWN_SENTENCES = Remembered("own-sentences", "")  # those, one a line: a widget of the page Try
 # Of a set, by its hash: the picked rows, and the one that is selected in their table.
 _PICKED = Remembered[tuple[str, tuple[int, ...]]]("explore-picked", ("", ()))
 _SELECTED = Remembered[tuple[str, int]]("explore-inspected", ("", -1))
@@ -46,6 +48,12 @@ def pick(data_sha: str, rows: Sequence[int]) -> None:
     write(PICKED, _ADDRESS.get())
 
 
+def take(rows: Sequence[int], now: Context) -> None:
+    """Take rows of the set as the sentences that are compared on the page Try."""
+    texts = now.chosen.labelled.frame["text"].iloc[list(rows)[:MOST_OWN]]
+    OWN_SENTENCES.set("\n".join(" ".join(text.split()) for text in texts))
+
+
 def inspected(data_sha: str, rows: tuple[int, ...]) -> int | None:
     """Return the one of the picked rows of a set that is selected in the table, or the only one."""
     of_data, row = _SELECTED.get()
@@ -65,6 +73,10 @@ def draw_picked(rows: tuple[int, ...], subject: Subject | None, now: Context) ->
     if clear.button("Clear", icon=":material/close:", width="stretch"):
         pick(data_sha, ())
         st.rerun(scope="fragment")
+    if len(rows) > 1 and st.button("Compare these sentences", icon=":material/compare:", width="stretch"):
+        take(rows, now)
+        named = {"try": "Compare sentences", OWN_SENTENCES.key: OWN_SENTENCES.get()}
+        st.switch_page(page_file("try"), query_params=choices_of_session() | named)
     with st.popover("Relabel or drop", icon=":material/edit:", width="stretch"):
         _draw_changes(rows, now)
     if len(rows) == 1:

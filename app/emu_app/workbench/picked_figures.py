@@ -37,7 +37,7 @@ def draw_figures(found: pd.DataFrame, picked_count: int, subject: Subject) -> No
     of_these, of_all = _right(found), _right(everything)
     these = "these" if len(found) == picked_count else f"the {len(found):,} of them that are measured"
     st.markdown(
-        f"Right intents of {these}: A **{of_these[0]:.0f} %**, B **{of_these[1]:.0f} %**; of all "
+        f"Nearest neighbours right, of {these}: A **{of_these[0]:.0f} %**, B **{of_these[1]:.0f} %**; of all "
         f"{counted(len(everything), 'sentence')}: A {of_all[0]:.0f} %, B {of_all[1]:.0f} %.",
         help="A sentence is right if the one most like it, among the measured ones of all languages, has its intent.",
     )

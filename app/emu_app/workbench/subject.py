@@ -1,14 +1,12 @@
 """The workbench's subject: the sentences on its maps, and two encoders on the sentences that are measured."""
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import TypeVar
 
-import numpy as np
 import pandas as pd
 
 from emu_app.shell.session import Remembered
-from emu_app.work.cache import encoded
 from emu_core.encoders.base import FloatArray
 from emu_core.evaluation.comparison import Comparison
 
@@ -32,21 +30,6 @@ class Subject:
     comparison: Comparison  # between the two encoders
     is_measured: bool  # whether accuracy, leakage and neighbours can be measured on these sentences
     seen: bool  # whether a run was trained on some of them
-
-    def of_texts(self, texts: Sequence[str]) -> dict[str, FloatArray] | None:
-        """Return both encoders' vectors (len(texts), dim); None while those of typed texts are being computed."""
-        wanted = set(texts)
-        rows = {text: row for row, text in enumerate(self.comparison.sentences["text"]) if text in wanted}
-        typed = sorted(wanted - rows.keys())
-        fresh = encoded(self.specs, "", typed) if typed else {}
-        if fresh is None:
-            return None
-        row_of_text = {text: i for i, text in enumerate(typed)}
-        encoders = zip(self.specs, (self.comparison.base, self.comparison.other), strict=True)
-        return {
-            name: np.stack([vectors[rows[t]] if t in rows else fresh[name][row_of_text[t]] for t in texts])
-            for name, vectors in encoders
-        }
 
 
 _Value = TypeVar("_Value")

@@ -6,7 +6,6 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 import streamlit as st
@@ -21,20 +20,6 @@ from tests.support.small import small_file
 from tests.support.workbench_pages import Trained, drawn, figures, linked, numbers, widths
 
 
-def test_similarity_takes_sentences_of_the_data_and_typed_ones(app: AppTest) -> None:
-    compare(app, "Similarity")
-    box = next(box for box in app.multiselect if box.label.startswith("Sentences: "))
-    assert 3 <= len(box.value) <= 9
-    box.set_value([box.options[0], box.options[5], "Is there a sauna?"]).run()
-    assert not app.exception
-    assert set(app.dataframe[0].value["Text"]) >= {"Is there a sauna?"}
-    cells = drawn(app)[0]["data"][0]["z"]
-    assert np.diag(np.reshape(numbers(cells), (3, 3))).tolist() == pytest.approx([1, 1, 1])
-    box = next(box for box in app.multiselect if box.label.startswith("Sentences: "))
-    box.set_value(box.value[:1]).run()
-    assert app.info[0].value == "Choose two sentences or more."
-
-
 def test_confusions_say_what_is_drawn(app: AppTest) -> None:
     compare(app, "Confused intents")
     assert any("of the sentences of each intent" in caption.value for caption in app.caption)
@@ -43,6 +28,7 @@ def test_confusions_say_what_is_drawn(app: AppTest) -> None:
     assert list(pairs) == ["intent", "neighbour", "base", "other", "difference"] and len(pairs)
 
 
+@pytest.mark.slow
 def test_the_most_confused_pair_comes_first_and_opens_its_sentences(app: AppTest) -> None:
     compare(app, "Confused intents")
     pairs = app.dataframe[0].value
@@ -64,6 +50,7 @@ def test_the_most_confused_pair_comes_first_and_opens_its_sentences(app: AppTest
         assert both.all()
 
 
+@pytest.mark.slow
 def test_changed_neighbours_are_filtered_and_counted(app: AppTest, trained: Trained) -> None:
     compare(app, "Changed neighbours")
     shown = app.dataframe[0].value
@@ -80,6 +67,7 @@ def test_changed_neighbours_are_filtered_and_counted(app: AppTest, trained: Trai
     assert set(app.dataframe[0].value["language"]) == {"ja"}
 
 
+@pytest.mark.slow
 def test_the_curves_of_a_and_b_lie_over_each_other(own_run: Run) -> None:
     another = own_run.folder.parent / "another"
     shutil.copytree(own_run.folder, another)
@@ -98,6 +86,7 @@ def test_the_curves_of_a_and_b_lie_over_each_other(own_run: Run) -> None:
     assert len(drawn(app)) == 1
 
 
+@pytest.mark.slow
 def test_a_run_with_snapshots_is_played_epoch_by_epoch(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, app: AppTest
 ) -> None:
@@ -110,7 +99,7 @@ def test_a_run_with_snapshots_is_played_epoch_by_epoch(
     figure = next(spec for spec in figures(app) if "frames" in spec)
     assert figure["layout"]["sliders"][0]["steps"][0]["label"] == "before training"
     assert len(figure["frames"]) >= 3
-    assert any("Right intents, by language" in caption.value for caption in app.caption)
+    assert any("Similar sentences, by language" in caption.value for caption in app.caption)
 
 
 def test_a_table_goes_out_as_it_was_filtered_and_with_the_page(

@@ -19,6 +19,7 @@ KEPT_PAIRS = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_forgetting_is_measured_in_the_page_on_a_small_set(
     own_run: Run, worker: AtOnce, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -40,6 +41,7 @@ def test_forgetting_is_measured_in_the_page_on_a_small_set(
     assert len(drawn(app)) == 1 and [code.value for code in app.code] == [command]
 
 
+@pytest.mark.slow
 def test_a_fall_that_may_be_chance_is_said_to_be(own_run: Run) -> None:
     maybe = KEPT_PAIRS | {"specialised": 91.5, "difference": -1.5, "low": -3.5, "high": 0.5, "flagged": True}
     surely = {
@@ -53,6 +55,7 @@ def test_a_fall_that_may_be_chance_is_said_to_be(own_run: Run) -> None:
     assert "**Perhaps forgotten" in app.warning[-1].value and "English to German" in app.warning[-1].value
 
 
+@pytest.mark.slow
 def test_what_was_forgotten_is_said_drawn_and_tabled(own_run: Run) -> None:
     found = {
         "sts": {"de": KEPT_STS, "fr": {**KEPT_STS, "difference": 0.0, "low": -0.01, "high": 0.01, "flagged": False}},
@@ -84,6 +87,7 @@ def test_nothing_forgotten_is_good_news(own_run: Run) -> None:
     assert app.dataframe[0].value["Language"].tolist() == ["zh-TW to English"]
 
 
+@pytest.mark.slow
 def test_a_damaged_forgetting_file_is_said(own_run: Run) -> None:
     damaged = ("{", "[]", '{"sts": {}}', '{"sts": {"de": {"base": "x"}}, "translations": {}}')
     app = linked()

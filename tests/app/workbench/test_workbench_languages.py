@@ -28,6 +28,7 @@ def table_of(app: AppTest) -> list[tuple[str, str, list[str]]]:
     return [(code, text, re.findall(r'<td class="(\w+)"', cells)) for code, text, cells in rows]
 
 
+@pytest.mark.slow
 def test_a_typed_sentence_of_the_set_is_asked_in_its_other_languages(app: AppTest, trained: Trained) -> None:
     run, labelled, _ = trained
     frame = labelled.frame
@@ -68,6 +69,7 @@ def test_an_unknown_sentence_offers_the_nearest_one_with_translations(app: AppTe
     assert any(text.rstrip("?.") in label.replace("\\", "") for _, text, _ in table_of(app))
 
 
+@pytest.mark.slow
 def test_translations_that_are_not_drawn_are_asked_too(
     app: AppTest, trained: Trained, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -79,6 +81,7 @@ def test_translations_that_are_not_drawn_are_asked_too(
     assert all(len(mark["spoken"]) == 3 for mark in marks(app))
 
 
+@pytest.mark.slow
 def test_a_picked_sentence_is_asked_and_one_without_translations_says_so(
     app: AppTest, trained: Trained
 ) -> None:

@@ -11,15 +11,14 @@ from emu_app.panels import maps
 from emu_app.panels.maps import is_shown
 from emu_app.work.background import Failed
 from emu_core.charts.scatter import HELD_OUT, TRAINED
-from emu_core.charts.style import PALETTE
+from emu_core.charts.style import LIGHT
 from emu_core.data.sets import LabelledSet
 from emu_core.encoders.registry import load_encoder
 from emu_core.errors import Message
 from emu_core.evaluation.comparison import Comparison
-from emu_core.evaluation.neighbour_changes import neighbour_changes
 from emu_core.evaluation.projection import Projection, aligned, project, trustworthiness
 from emu_core.runs.run import Run
-from tests.support.app_pages import explore, with_frame
+from tests.support.app_pages import explore, press, with_frame
 from tests.support.at_once import AtOnce
 from tests.support.bound_widgets import bound, unkept
 from tests.support.workbench_pages import (
@@ -65,6 +64,7 @@ def shapes_named(app: AppTest) -> list[str]:
     return [name for name in legend if name not in (TRAINED, HELD_OUT)]
 
 
+@pytest.mark.slow
 def test_shapes_show_languages_only_if_asked(app: AppTest, trained: Trained) -> None:
     explore(app)
     assert shapes_named(app) == []
@@ -76,20 +76,27 @@ def test_shapes_show_languages_only_if_asked(app: AppTest, trained: Trained) -> 
     assert shapes.disabled and shapes.value
 
 
-def test_intents_that_are_chosen_get_colours_that_everybody_tells_apart(trained: Trained) -> None:
+@pytest.mark.slow
+def test_intents_that_are_chosen_get_the_colours_that_are_told_apart_best(trained: Trained) -> None:
     frame = trained[1].frame.copy()
     frame["intent"] = [f"intent {number % 30:02}" for number in range(len(frame))]
     app = explore(with_frame(frame))
     next(box for box in app.multiselect if box.label == "Intents").set_value(["intent 29", "intent 10"])
     app.run()
-    colours = {
+    assert set(colours(app)) == {"intent 29", "intent 10"}
+    assert sorted(colours(app).values()) == sorted(LIGHT.palette[:2])
+
+
+def colours(app: AppTest) -> dict[str, str]:
+    """Return the colour of each intent on the maps."""
+    return {
         trace["legendgroup"]: trace["marker"]["color"]
         for trace in figure(app)["data"]
         if "customdata" in trace
     }
-    assert colours == {"intent 10": PALETTE[0], "intent 29": PALETTE[1]}
 
 
+@pytest.mark.slow
 def test_filters_leave_both_maps_the_same_sentences(app: AppTest, trained: Trained) -> None:
     explore(app)
     for label, value in (("Languages", ["ja"]), ("Intents", ["pool", "taxi"]), ("Splits", ["test"])):
@@ -104,6 +111,7 @@ def test_filters_leave_both_maps_the_same_sentences(app: AppTest, trained: Train
     assert any(said in caption.value for caption in app.caption)
 
 
+@pytest.mark.slow
 def test_filters_that_leave_nothing_say_so(trained: Trained, app: AppTest) -> None:
     frame = trained[1].frame
     explore_app = explore(with_frame(frame[~((frame["language"] == "ja") & (frame["intent"] == "pool"))]))
@@ -111,9 +119,12 @@ def test_filters_that_leave_nothing_say_so(trained: Trained, app: AppTest) -> No
         next(box for box in explore_app.multiselect if box.label == label).set_value(value)
     explore_app.run()
     assert any("No sentence passes" in info.value for info in explore_app.info)
-    assert not any(map(is_map, figures(explore_app)))
+    assert any(map(is_map, figures(explore_app))) and not drawn_rows(
+        explore_app, "x"
+    )  # the maps stay, all grey
 
 
+@pytest.mark.slow
 def test_a_large_set_is_drawn_in_part_and_says_so(
     app: AppTest, trained: Trained, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -126,6 +137,7 @@ def test_a_large_set_is_drawn_in_part_and_says_so(
     assert (drawn.groupby(["intent", "language"]).size() == 5).all()  # 18 groups, all of one size: 5 of each
 
 
+@pytest.mark.slow
 def test_picked_sentences_fill_the_table_until_they_are_cleared(app: AppTest, trained: Trained) -> None:
     sha = trained[1].sha256()
     explore(app, **{"explore-picked": (sha, (3, 50, 200))})
@@ -136,6 +148,7 @@ def test_picked_sentences_fill_the_table_until_they_are_cleared(app: AppTest, tr
     assert not app.dataframe
 
 
+@pytest.mark.slow
 def test_accuracy_confusions_and_predictions_of_just_the_picked_sentences(
     app: AppTest, trained: Trained
 ) -> None:
@@ -159,7 +172,7 @@ def test_accuracy_confusions_and_predictions_of_just_the_picked_sentences(
             (part[f"{side}_intent"] == part["intent"]).sum() / len(part) * 100 for part in (of_these, changes)
         ]
     said = (
-        f"Right intents of the {len(rows) - 1} of them that are measured: A **{right[0]:.0f} %**, "
+        f"Nearest neighbours right, of the {len(rows) - 1} of them that are measured: A **{right[0]:.0f} %**, "
         f"B **{right[2]:.0f} %**; of all {len(changes)} sentences: A {right[1]:.0f} %, B {right[3]:.0f} %."
     )
     assert any(line.value == said for line in app.markdown)
@@ -170,6 +183,7 @@ def test_accuracy_confusions_and_predictions_of_just_the_picked_sentences(
     assert confused["By B"].sum() == (of_these["other_intent"] != of_these["intent"]).sum()
 
 
+@pytest.mark.slow
 def test_one_picked_sentence_has_its_neighbours_by_both_encoders(app: AppTest, trained: Trained) -> None:
     run, labelled, _ = trained
     row = 7
@@ -185,12 +199,13 @@ def test_one_picked_sentence_has_its_neighbours_by_both_encoders(app: AppTest, t
         assert table.value["right"].tolist() == same
 
 
+@pytest.mark.slow
 def test_explore_shows_the_first_map_and_how_far_the_refined_one_is(
     app: AppTest, worker: AtOnce, trained: Trained
 ) -> None:
     explore(app)  # leaves the vectors on disk
     worker.never = True
-    explore(app, **{"explore-method": "umap"})
+    explore(app, **{"explore-pca": False, "explore-method": "umap"})
     progress = app.get("progress")[-1].proto
     assert progress.value == 25
     assert progress.text == "Refining A: UMAP, B: UMAP"
@@ -204,10 +219,11 @@ def refining(app: AppTest) -> bool:
     return any(bar.proto.text.startswith("Refining") for bar in app.get("progress"))
 
 
+@pytest.mark.slow
 def test_stopped_maps_stay_as_they_are_until_they_are_refined_again(app: AppTest, worker: AtOnce) -> None:
     explore(app)
     worker.never = True
-    explore(app, **{"explore-method": "umap"})
+    explore(app, **{"explore-pca": False, "explore-method": "umap"})
     next(button for button in app.button if button.label == "Stop").click().run()
     assert worker.stopped[-2:] == [key for key in worker.asked if ":umap:" in key][:2]
     assert not refining(app)
@@ -216,16 +232,18 @@ def test_stopped_maps_stay_as_they_are_until_they_are_refined_again(app: AppTest
     assert refining(app)
 
 
+@pytest.mark.slow
 def test_maps_that_are_no_longer_wanted_are_stopped(app: AppTest, worker: AtOnce) -> None:
     explore(app)
     worker.never = True
-    explore(app, **{"explore-method": "umap"})
+    explore(app, **{"explore-pca": False, "explore-method": "umap"})
     before = set(worker.asked)
-    explore(app, **{"explore-method": "tsne"})
+    explore(app, **{"explore-pca": False, "explore-method": "tsne"})
     assert {key for key in before if ":umap:" in key} <= set(worker.stopped)
     assert not any(":tsne:" in key for key in worker.stopped)
 
 
+@pytest.mark.slow
 def test_maps_say_how_far_they_can_be_trusted(app: AppTest, trained: Trained) -> None:
     explore(app)
     [said] = [caption.value for caption in app.caption if caption.value.startswith("Trust in the maps")]
@@ -233,25 +251,29 @@ def test_maps_say_how_far_they_can_be_trusted(app: AppTest, trained: Trained) ->
     assert f"A: **{trustworthiness(base, project(base, Projection.PCA)):.2f}**" in said
 
 
+@pytest.mark.slow
 def test_one_map_turns_into_the_other_with_trails_of_held_out_sentences(
     app: AppTest, trained: Trained
 ) -> None:
     run, labelled, _ = trained
-    explore(app, **{"explore-morph": True})
+    app.query_params["explore-morph"] = "true"
+    explore(app)
     assert not any(map(is_map, figures(app)))
     morph = next(spec for spec in figures(app) if "frames" in spec)
     frame = labelled.frame
-    changes = neighbour_changes(frame, *vectors(labelled, run))[frame["split"] != "train"]
+    rows = np.flatnonzero(frame["split"] == "test")
+    measured = Comparison(frame.iloc[rows], *(of[rows] for of in vectors(labelled, run)))
+    changes = measured.changes()["change"].to_numpy()  # as the tab of changed neighbours says
     names = [trace["name"] for trace in morph["data"] if trace.get("mode") == "markers"]
     assert names == ["the others", *(f"{kind}: {(changes == kind).sum()}" for kind in ("fixed", "broken"))]
-    assert any("that an encoder was trained on leave no trail" in line.value for line in app.caption)
+    assert any("others leave no trail" in line.value for line in app.caption)
     assert "Download it as HTML" in [button.label for button in app.get("download_button")]
-    next(toggle for toggle in app.toggle if toggle.label == "Turn A into B").set_value(False).run()
+    press(app, "Show both maps")
     assert drawn_rows(app, "x") == frame.index.tolist()
 
 
 def test_what_cannot_be_laid_out_is_said_beside_its_first_map(app: AppTest, worker: AtOnce) -> None:
-    app.session_state["explore-method"] = "pca"
+    app.session_state["explore-pca"] = True
     explore(app)
     for key in list(worker.outcomes):
         if key.startswith("map:"):
@@ -263,6 +285,7 @@ def test_what_cannot_be_laid_out_is_said_beside_its_first_map(app: AppTest, work
     assert drawn_rows(app, "x2")
 
 
+@pytest.mark.slow
 def test_what_people_wrote_is_never_markup(trained: Trained, app: AppTest) -> None:
     evil = "![x](http://evil/x.png) <b>$a$ :red[y]"
     frame = trained[1].frame.copy()
@@ -284,6 +307,7 @@ def test_filters_alone() -> None:
     assert is_shown(frame, {"language": ["de"], "intent": ["a"]}).tolist() == [False, False]
 
 
+@pytest.mark.slow
 def test_neighbours_are_marked_where_they_stand(app: AppTest, trained: Trained) -> None:
     labelled = trained[1]
     explore(app, **{"explore-picked": (labelled.sha256(), (7,))})
@@ -309,7 +333,11 @@ def test_neighbours_are_marked_where_they_stand(app: AppTest, trained: Trained) 
 
 def test_what_the_address_keeps_stays_in_its_place(app: AppTest, trained: Trained) -> None:
     explore(app, **{"try-sentence": trained[1].frame["text"].iloc[0]})
-    assert {"try-sentence", "ask-languages", "explore-morph", "explore-method", "explore-density"} <= bound(
-        app
-    )
+    assert {
+        "try-sentence",
+        "ask-languages",
+        "explore-method",
+        "explore-pca",
+        "explore-density",
+    } <= bound(app)
     assert unkept(app) == set()

@@ -19,6 +19,7 @@ from tests.support.at_once import AtOnce
 from tests.support.workbench_pages import TRIPLE, linked
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["A", "B"])
 def test_an_encoder_is_made_a_zip_beside_the_page_and_downloaded(
     own_run: Run, worker: AtOnce, name: str, tmp_path: Path

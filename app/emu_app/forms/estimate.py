@@ -1,0 +1,93 @@
+"""What a run will take, in memory and time, before it is started."""
+
+from dataclasses import asdict
+from pathlib import Path
+
+import streamlit as st
+
+from emu_app.forms.starting import RunPlan
+from emu_app.shell.state import config_of, facts_of_run, metrics_of, status_of
+from emu_app.shell.users import runs_root
+from emu_app.shell.wording import literal, time_span
+from emu_core.data.wording import counted
+from emu_core.errors import EmuError
+from emu_core.methods.registry import parts_of_run
+from emu_core.runs.config import Plan
+from emu_core.runs.data_facts import DataFacts, LabelledFacts, ParallelFacts
+from emu_core.runs.run import Run, RunState, list_runs
+from emu_core.runs.stored_data import StoredData
+from emu_core.training.memory import forecast
+
+# Of the demo run in the package, which was trained on another machine. (Its module imports torch, which no page does.)
+_PACKED = Path(__file__).parents[1] / "work" / "demo_run" / "metrics.json"
+_STEP = 3  # a training step on a sentence takes as long as it takes to encode three: forwards and backwards
+
+
+def draw_estimate(token: str, plan: RunPlan) -> None:
+    """Draw the memory and the time that a run will take; `token` identifies the plan's data."""
+    st.caption(f"{_memory(token, asdict(plan[0]), plan)}. {time_of(*plan)}.")
+
+
+@st.cache_data(max_entries=4, show_spinner=False)
+def _memory(token: str, values: object, _plan: RunPlan) -> str:
+    config, data = _plan
+    if not isinstance(data, StoredData):
+        return ""
+    unknown = f"{data.size(config)}: memory was not measured for this"
+    try:
+        first, student = (config, None) if config.teacher is None else (config.teacher, config)
+        expected = forecast(parts_of_run(first), data, first, student=student)
+    except EmuError:  # other programs have taken memory since the plan was made: the run reports it
+        return unknown
+    return unknown if expected is None else expected.line
+
+
+def time_of(config: Plan, data: object) -> str:
+    """Return the time in words: from the newest run of the same kind here, or else its order of magnitude."""
+    facts = data.facts(config) if isinstance(data, StoredData) else DataFacts()
+    if (before := _like(config)) is not None and (work := _work(config_of(before), facts_of_run(before))):
+        took = metrics_of(before).seconds
+        expected = time_span(took * _work(config, facts) / work)
+        return f"About {expected}: {literal(before.name)} took {time_span(took)} here"
+    if config.teacher is None and all(part.method.fit_frozen for part in parts_of_run(config)):
+        rows = facts.rows if isinstance(facts, LabelledFacts) else 0
+        return f"Seconds, once {counted(rows, 'sentence')} are encoded, which depends on the encoder"
+    return "Minutes on a CPU, hours for a large set; the page says how many after the first steps"
+
+
+def _like(config: Plan) -> Run | None:
+    """Return the newest finished run of the same method and encoder on the same device of this machine."""
+    return next(
+        (
+            run
+            for run in list_runs(runs_root())
+            if (other := config_of(run)) is not None
+            and _kind(other) == _kind(config)
+            and status_of(run).state is RunState.FINISHED
+            and metrics_of(run).seconds
+            and (run.folder / _PACKED.name).read_bytes() != _PACKED.read_bytes()
+        ),
+        None,
+    )
+
+
+def _kind(config: Plan) -> tuple[object, ...]:
+    teacher = None if config.teacher is None else _kind(config.teacher)
+    return config.method, config.encoder, config.device, config.precision, teacher
+
+
+def _work(config: Plan | None, facts: DataFacts) -> int:
+    """Return how much a run has to do: the sentences that it encodes, before and after training, and in each epoch."""
+    epochs = 0
+    for part in () if config is None else config.by_part():
+        value = part.hyperparameters.get("epochs", 0)
+        epochs += value if isinstance(value, int) else 0
+    if isinstance(facts, LabelledFacts):
+        return 2 * facts.rows + _STEP * epochs * (facts.labelled or facts.rows)
+    if isinstance(facts, ParallelFacts):
+        return (
+            _STEP
+            * max(1, epochs)
+            * (sum(facts.pairs.values()) + facts.dialogues + facts.running_text + facts.nli)
+        )
+    return 0
