@@ -19,15 +19,10 @@ IMAGE_EXTRAS := generate onnx
 TOOLS := .venv-release/bin
 CHROMIUM = { command -v chromium-headless-shell || command -v chromium || command -v google-chrome; } >/dev/null
 
-.PHONY: app demo setup setup-dev test test-all suite slow browser lint types chromium notebooks docs dist lock sbom audit container-check bench gpu cluster torture clean
+.PHONY: app setup setup-dev test test-all suite slow journeys browser lint types chromium notebooks docs dist lock sbom audit container-check bench gpu cluster torture clean
 
 app: setup
-	test -e runs/demo || $(BIN)/emu train demo --out runs/demo  # what the first page shows
 	$(BIN)/emu app --port $(PORT)
-
-demo: setup
-	rm -rf runs/demo
-	$(BIN)/emu train demo --out runs/demo
 
 setup: .venv/installed
 
@@ -37,13 +32,17 @@ setup-dev: .venv/installed-dev
 test: setup-dev chromium lint
 	@$(MAKE) --no-print-directory -j 3 types suite browser
 
-test-all: test slow
+test-all: test slow journeys
 
 suite: setup-dev
-	$(BIN)/python -m pytest -n 3 --dist worksteal -m "not browser and not slow"  # three on two cores: tests of processes wait
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not browser and not slow"  # beside the browser; each worker imports all tests
 
 slow: setup-dev chromium
-	$(BIN)/python -m pytest -n 3 --dist worksteal -m slow
+	$(BIN)/python -m pytest -n 3 --dist worksteal -m "slow and not browser"
+
+# The longer journeys in a real browser.
+journeys: setup-dev chromium
+	$(BIN)/python -m pytest -n 2 --dist loadscope -m "slow and browser" tests/browser  # a served app for each file
 
 browser: setup-dev chromium
 	$(BIN)/python -m pytest -m "browser and not slow" tests/browser

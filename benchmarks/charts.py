@@ -19,8 +19,8 @@ from plotly.subplots import make_subplots
 
 from emu_core import charts
 from emu_core.charts.attention import Bar, TokenKind
+from emu_core.evaluation.changes import Verdict
 from emu_core.evaluation.film import Film
-from emu_core.evaluation.guard import Verdict
 from emu_core.runs.log import Record, RecordKind
 
 PANELS, EPOCHS, STEPS, POINTS = 12, 20, 1_000, 5_000
@@ -83,7 +83,7 @@ def builders() -> dict[str, Callable[[], go.Figure]]:
         "triple_picture": lambda: charts.triple_picture(
             {names[panel]: (0.1, 0.2, 0.3) for panel in many}, ("a", "b", "c")
         ),
-        "guard_intervals": lambda: charts.guard_intervals(guard.assign(verdict=Verdict.GAINS.value)),
+        "change_intervals": lambda: charts.change_intervals(guard.assign(verdict=Verdict.BETTER.value)),
         "class_balance": lambda: charts.class_balance(pd.DataFrame(7, index=names, columns=names[:PANELS])),
         "confusion_matrix": lambda: charts.confusion_matrix(square, "confusions"),
         "accuracy_matrix": lambda: charts.accuracy_matrix(square, "accuracy"),

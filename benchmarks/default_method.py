@@ -28,7 +28,7 @@ from emu_core.api.inputs import labelled_set
 from emu_core.data.demo import load_demo, reference_texts
 from emu_core.encoders.registry import load_encoder
 from emu_core.encoders.specs import parts_of
-from emu_core.evaluation.guard import Verdict, language_change
+from emu_core.evaluation.changes import Verdict, language_change
 from emu_core.methods.head.fit import Examples, fit_head
 from emu_core.methods.head.settings import HeadConfig
 from emu_core.methods.registry import configure
@@ -236,7 +236,7 @@ def commands(home: Labelled, apply: Map) -> dict[str, float]:
         "home mean": 100 * float(np.mean([one.mean() for one in after.values()])),
         "home change": float(np.mean([change.difference for change in changes.values()])),
         "home worst": min(change.difference for change in changes.values()),
-        "home loses": sum(change.verdict == Verdict.LOSES for change in changes.values()),
+        "home loses": sum(change.verdict == Verdict.WORSE for change in changes.values()),
     } | {f"home {other}": change.difference for other, change in changes.items()}
 
 

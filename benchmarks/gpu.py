@@ -331,6 +331,7 @@ def main() -> None:
     options = parser.parse_args()
     folder = Path(tempfile.mkdtemp())
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
+    os.environ.setdefault("EMU_PRECISION", "fp32")  # the CPU's vectors, with which a GPU's are compared
     try:
         tiny = tiny_transformer(folder / "tiny")
         specs = {"use": "use", "e5-small": "e5-small", "tiny hf": f"hf:{tiny}"}

@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 from benchmarks.default_method import QUARTERS, Labelled, Vault, Vectors, unit
 from emu_core import configure, load_encoder, train
 from emu_core.data.sets import LabelledSet
+from emu_core.methods.presets import presets
 
 BASE = "base"
-TEACHER = (("use", "head"), ("e5-small", "emu"))
 ENCODERS, METHODS = ("use", "e5-small"), (BASE, "head", "emu")
 
 
@@ -48,8 +48,10 @@ def main() -> None:
     parser.add_argument("data", type=Path, help="a folder with sib200")
     parser.add_argument("--vectors", type=Path, required=True, help="folder to store vectors in")
     parser.add_argument("--set", choices=["sib", "demo"], default="sib")
-    about = "also train `use` by the default on it joined with Emu on the other, for so many epochs"
+    about = "also train `use` by the default on it joined with a method on the other, for so many epochs"
     parser.add_argument("--distil", type=int, nargs="+", default=[], help=about)
+    about = "the method on the other encoder of that teacher (default: that of the preset fast)"
+    parser.add_argument("--teacher", choices=METHODS[1:], default=presets()["best"].method, help=about)
     about = "also join the default of both encoders with Emu on e5-small, and Emu of two seeds"
     parser.add_argument("--three", action="store_true", help=about)
     options = parser.parse_args()
@@ -89,10 +91,11 @@ def measure(
     if options.three:
         second = ("e5-small", "emu, seed 1")
         trained(second, method="emu", encoder="e5-small", seed=1)
-        default, (_, emu) = ("use", "head"), TEACHER
+        default, emu = ("use", "head"), ("e5-small", "emu")
         three = [(default, ("e5-small", "head"), emu), (default, emu, second), (emu, second), (second,)]
     students = []
-    teacher = "+".join(f"run:{folder / '-'.join(key)}" for key in TEACHER)
+    taught_by = (("use", "head"), ("e5-small", options.teacher))
+    teacher = "+".join(f"run:{folder / '-'.join(key)}" for key in taught_by)
     for (start, spec), epochs in product(
         {"base": "use", "emu": f"run:{folder / 'use-emu'}"}.items(), options.distil
     ):

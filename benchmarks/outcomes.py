@@ -14,7 +14,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from emu_core.evaluation.significance import Difference, paired_bootstrap
+from emu_core.evaluation.significance import BOOTSTRAP_DRAWS, Difference, paired_bootstrap
 
 FOLDER = Path(__file__).parent / "results" / "outcomes"
 Right = Mapping[str, NDArray[np.bool_]]  # whether each query is right, by direction "s-t" or language "s"
@@ -120,10 +120,13 @@ class Outcomes:
             per_part.append([np.mean([way.mean() for way in self.right(one).values()]) for one in seeds])
         return 100 * np.mean(per_part, axis=0)
 
-    def difference(self, one: Measured, other: Measured, parts: Sequence[str]) -> Difference:
+    def difference(
+        self, one: Measured, other: Measured, parts: Sequence[str], confidence: float = 0.95
+    ) -> Difference:
         """Return the points by which one system leads another, with the interval of a bootstrap over sentences.
 
-        A classifier, which has no pool, is compared with answers from a pool in one language by the queries' language.
+        The pool stays as it is, and answers are means over seeds: the interval covers neither other pools nor seeds. A
+        classifier, which has no pool, is compared with answers from a pool in one language by the queries' language.
         """
         differences, sentences = [], []
         for part in parts:
@@ -138,7 +141,8 @@ class Outcomes:
             for way in sorted(ours):
                 differences.append(ours[way] - theirs[way])
                 sentences.append(self.sentences[part, way.partition("-")[0]])
-        return paired_bootstrap(differences, sentences)
+        draws = max(BOOTSTRAP_DRAWS, round(20 / (1 - confidence)))  # some draws beyond each end
+        return paired_bootstrap(differences, sentences, confidence, draws)
 
     def _mean_answers(self, measured: Measured) -> dict[str, NDArray[np.float64]]:
         """Return the mean of each answer over the seeds, by direction."""

@@ -23,7 +23,7 @@ from benchmarks.load import served
 from emu_app.panels.maps import FIRST_POINTS
 from emu_core.cli.doctor import find_browser
 
-PAGES = ("data", "train", "pretrain", "translations", "split", "bench", "encoders")
+PAGES = ("data", "train", "try", "pretrain", "translations", "split", "bench", "encoders")
 WHEN = ("painted", "whole")
 LIGHTEST = "encoders whole"
 PATIENCE_MS = 600_000
@@ -141,11 +141,12 @@ def main() -> None:
             page.locator('input[type="file"]').set_input_files(arguments.data)
             page.get_by_role("heading", name=arguments.data.name, level=2).wait_for()
         start = time.perf_counter()
-        page.get_by_role("link", name="Workbench").click()
+        page.get_by_role("link", name="Compare").click()
         if arguments.all:
             page.get_by_text("sentences, which takes longer").click()
             page.wait_for_function(f"() => {DRAWN} > {2 * FIRST_POINTS}")
-            page.get_by_role("radio", name="PCA", exact=True).click()  # which takes no minutes
+            page.get_by_role("button", name="More").click()
+            page.get_by_text("PCA", exact=True).click()  # which takes no minutes
             page.wait_for_function(f"() => {GRAPH}?._fullLayout?.annotations?.[0].text.endsWith('PCA')")
         page.wait_for_function(f"() => {REFINED}")
         once = {"encoded and laid out, once": time.perf_counter() - start}

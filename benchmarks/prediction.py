@@ -1,15 +1,10 @@
-"""Measure `emu predict`: what the pool chooses, against neighbours alone, on sentences that are not in the pool.
+"""Measure how long the search for the nearest of many labelled sentences takes.
 
-Prints a row for each set: accuracy (the mean of the query languages) by each rule and by the pool's choice; percent of
-the right answers that the threshold rejects; percent of the sentences of left-out intents, and of those with none of
-the intents, that it finds, with the AUROC of its score and of the nearest cosine; and CPU seconds that the choice and
-the calibration take. Of sets without splits, 30 % are asked, translations and repeats together.
+10,000 of the sentences of all sets are encoded, and searched in a pool of the others, filled up with variations.
+Prints CPU milliseconds a sentence of the encoder, the search, and the search with float32 products alone, measured in
+turns, and how many answers both searches share.
 
-    python -m benchmarks.prediction --data DATA --encoder use --out benchmarks/results/prediction.csv
-
-With --search ROWS, it measures instead how long 10,000 of all these sentences take to be encoded, and to be searched in
-a pool of that many, filled up with variations of the others. Prints CPU milliseconds a sentence of the encoder, the
-search, and the search with float32 products alone, measured in turns, and how many answers both searches share.
+    python -m benchmarks.prediction --data DATA --search 100000
 
 DATA is a folder with sib200, home_assistant and native (banking77, clinc150, dialogflow_es, xsid).
 """
@@ -24,20 +19,15 @@ import emu_core  # noqa: F401  - first: it sets how OpenMP threads wait, before 
 
 # isort: split
 import numpy as np
-import pandas as pd
-from numpy.typing import NDArray
-from sklearn.metrics import roc_auc_score
 
 from emu_core.data.demo import load_demo
 from emu_core.data.reading import Reading
-from emu_core.data.repeats import sentence_groups
 from emu_core.data.sets import LabelledSet
-from emu_core.encoders.base import Encoder, FloatArray
+from emu_core.encoders.base import Encoder
 from emu_core.encoders.registry import load_encoder
 from emu_core.evaluation import pool_search
-from emu_core.evaluation.arrays import Encode
-from emu_core.evaluation.vector_classifier import Answers, Rule, VectorClassifier
 from emu_core.formats.labelled import read_labelled
+from emu_core.intents.model import Answers, IntentModel
 
 SETS = {
     "BANKING77": "native/banking77",
@@ -64,63 +54,6 @@ def sets(data: Path) -> Iterator[tuple[str, LabelledSet, LabelledSet]]:
         yield name, whole.select(splits=["train"] if "train" in whole.splits else ["dev"]), held_out
 
 
-def measured(pool: LabelledSet, queries: LabelledSet, encode: Encode) -> dict[str, object]:
-    """Return a row of the table."""
-    vectors, asked, none, strange = (
-        np.asarray(encode(part["text"].tolist())) if len(part) else np.zeros((0, 1), dtype=np.float32)
-        for part in (pool.frame, queries.frame, pool.none_of_these, queries.none_of_these)
-    )
-    truth, languages = queries.frame["intent"].to_numpy(), queries.frame["language"].tolist()
-    groups = sentence_groups(pool.all_rows())
-    started = time.process_time()
-    fitted = VectorClassifier().fit(
-        vectors,
-        pool.frame["intent"].tolist(),
-        groups[: len(pool)],
-        languages=pool.frame["language"].tolist(),
-        none=none,
-        none_ids=groups[len(pool) :],
-    )
-    seconds = time.process_time() - started
-    names = np.array(fitted.intents_, dtype=object)
-
-    def accuracy(labels: NDArray[np.int64]) -> float:
-        return 100 * float(pd.Series(names[labels] == truth).groupby(languages).mean().mean())
-
-    answers = fitted.predict(asked, 1, languages)
-    right = names[answers.labels] == truth
-    row: dict[str, object] = {
-        "pool": len(pool),
-        "queries": len(queries),
-        "intents": len(names),
-        "rule": fitted.rule_.value,
-        "accuracy": accuracy(answers.labels),
-        "rejected": 100 * float((~answers.is_known[right]).mean()),
-        "new_found": fitted.new_found_,
-        "fit_cpu_s": seconds,
-    }
-    rule, votes = fitted.rule_, fitted.votes_
-    for other, count in ((Rule.NEIGHBOURS, 1), (Rule.NEIGHBOURS, 10), (Rule.REGRESSION, 10), (Rule.BOTH, 10)):
-        fitted.rule_, fitted.votes_ = other, count
-        row[f"{other.value}_{count}"] = accuracy(fitted.predict(asked, 1).labels)
-    fitted.rule_, fitted.votes_ = rule, votes
-    if len(strange):
-        row |= _of_none(fitted, asked, strange)
-    return row
-
-
-def _of_none(fitted: VectorClassifier, asked: FloatArray, strange: FloatArray) -> dict[str, object]:
-    """Return how many sentences with none of the intents are found, and how well scores tell them apart."""
-    is_known = np.repeat([True, False], [len(asked), len(strange)])
-    both = np.concatenate([asked, strange])
-    nearest = fitted.predict(both, 1).cosines[:, 0]
-    return {
-        "none_found": 100 * float((~fitted.predict(strange, 1).is_known).mean()),
-        "auroc": float(roc_auc_score(is_known, fitted.scores(both))),
-        "auroc_cosine": float(roc_auc_score(is_known, nearest)),
-    }
-
-
 def search(data: Path, encoder: Encoder, size: int) -> dict[str, object]:
     """Return the cost of a search among `size` sentences, and what rounding changes."""
     intents: dict[str, str] = {}
@@ -139,7 +72,7 @@ def search(data: Path, encoder: Encoder, size: int) -> dict[str, object]:
         pool |= {f"{word} {text}": intents[text] for text in rest}
     rows = list(pool)[:size]
     labels = [pool[text] for text in rows]
-    fitted = VectorClassifier().fit(np.asarray(encoder.encode(rows)), labels, [""] * len(rows))
+    fitted = IntentModel().fit(np.asarray(encoder.encode(rows)), labels, [""] * len(rows))
     vectors, times, least = (
         np.asarray(encoder.encode(queries)),
         np.empty((TURNS, 3)),
@@ -175,27 +108,15 @@ def search(data: Path, encoder: Encoder, size: int) -> dict[str, object]:
 
 
 def main() -> None:
-    """Print a table, and write it."""
+    """Print the times."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--encoder", default="use")
-    parser.add_argument("--only", nargs="*", choices=list(SETS))
-    parser.add_argument("--out", type=Path)
-    parser.add_argument("--search", type=int, metavar="ROWS")
+    parser.add_argument("--search", type=int, metavar="ROWS", default=SEARCHED)
     options = parser.parse_args()
-    encoder, rows = load_encoder(options.encoder), []
-    if options.search:
-        print(json.dumps(search(options.data, encoder, options.search)))
-        return
-    for name, pool, queries in sets(options.data):
-        if options.only and name not in options.only:
-            continue
-        rows.append({"set": name, "encoder": options.encoder, **measured(pool, queries, encoder.encode)})
-        print(pd.DataFrame(rows[-1:]).to_json(orient="records", lines=True).strip(), flush=True)
-    if options.out:
-        pd.DataFrame(rows).round(3).to_csv(options.out, index=False)
+    print(json.dumps(search(options.data, load_encoder(options.encoder), options.search)))
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from typing import Any
 from emu_core import configure
 from emu_core.api.train import plan_training
 from emu_core.encoders.saved import CHECKSUMS
+from emu_core.runs.intents import INTENTS
 from emu_core.runs.run import Run, RunState
 from tests.support.processes import create_and_finish, exit_code, started
 from tests.support.short_plans import Plan, plan
@@ -48,7 +49,7 @@ def torture(method: str, moments: int, draw: random.Random) -> dict[str, Any]:
         exit_code(int)  # starts the process from which the others are forked
         began = time.monotonic()
         exit_code(create_and_finish, str(root / "whole"), *arguments, CHECKPOINT_S)
-        seconds, whole = time.monotonic() - began, (root / "whole" / "encoder" / CHECKSUMS).read_bytes()
+        seconds, whole = time.monotonic() - began, checksums(Run(root / "whole"))
         died = same = renames = 0
         for moment in range(1, moments + 1):
             run = Run(root / str(moment))
@@ -86,13 +87,22 @@ def killed_after(seconds: float, run: Run, arguments: Plan) -> bool:
     return child.exitcode != 0
 
 
-def goes_on(run: Run, arguments: Plan, whole: bytes) -> bool:
+def checksums(run: Run) -> list[bytes]:
+    """Return those of the encoder and, if the run has labels, of the intents."""
+    return [
+        path.read_bytes()
+        for folder in (run.encoder_folder, run.folder / INTENTS)
+        if (path := folder / CHECKSUMS).is_file()
+    ]
+
+
+def goes_on(run: Run, arguments: Plan, whole: list[bytes]) -> bool:
     """Run the command again, and return whether the run is then equal to an uninterrupted one."""
     ended = exit_code(create_and_finish, str(run.folder), *arguments, CHECKPOINT_S) == 0
     if not ended or run.status().state is not RunState.FINISHED:
         return False
     left = [*run.folder.rglob("*.part"), *run.folder.glob("training")]
-    return not left and (run.encoder_folder / CHECKSUMS).read_bytes() == whole
+    return not left and checksums(run) == whole
 
 
 if __name__ == "__main__":

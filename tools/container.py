@@ -189,10 +189,10 @@ def use(container: Container) -> dict[str, Any]:
     facts["doctor"] = {
         check["name"]: check["state"] for check in json.loads(answer("emu", "doctor", "--json"))["checks"]
     }
-    trained = json.loads(answer("emu", "train", "demo", "--out", "/runs/demo", "--json"))
+    trained = json.loads(answer("emu", "train", "demo", "--out", "/runs/trained", "--json"))
     facts["trained"] = bool(trained)
     measured = json.loads(
-        answer("emu", "evaluate", "demo", "--run", "/runs/demo", "--split", "test", "--json")
+        answer("emu", "evaluate", "demo", "--run", "/runs/trained", "--split", "test", "--json")
     )
     facts["mean_accuracy"] = measured["mean"]
     facts["healthy_at_the_end"] = (

@@ -13,7 +13,7 @@ from tools import DOCS
 from tools.pictures import pictures
 
 PAGE, FOLDER = DOCS / "gallery.md", DOCS / "gallery"
-LINE = re.compile(r"^    (.+)\n\n!\[.*\]\(gallery/(.+)\.png\)$", re.MULTILINE)
+LINE = re.compile(r"^```python\n(.+)\n```\n\n!\[.*\]\(gallery/(.+)\.png\)$", re.MULTILINE)
 WIDTH, COLOURS = 900, 64
 
 

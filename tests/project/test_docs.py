@@ -16,7 +16,7 @@ import yaml
 from emu_core.cli import main
 from emu_core.cli.parser import command_parser
 from emu_core.methods.registry import methods
-from tests.support.docs_pages import apply_diff, blocks, differences, pages
+from tests.support.docs_pages import apply_diff, blocks, differences, pages, undefined_names
 from tests.support.paths import DOCS, ROOT
 from tools.settings_page import PAGE, page
 
@@ -51,6 +51,27 @@ def test_examples_run_and_print_what_the_page_says(
         after = found[position + 1] if position + 1 < len(found) else None
         if after is not None and after.language == "text":
             assert not differences(after.text, said), f"{where} printed:\n{said}"
+
+
+@pytest.mark.parametrize("path", [*pages(), ROOT / "README.md"], ids=lambda path: path.name)
+def test_examples_name_only_what_the_page_defines(path: Path) -> None:
+    assert undefined_names(path.read_text("utf-8")) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("```python\nimport a\n\nb = a.c\n```\n\n```python\nprint(b, d)\n```\n", ["7: d"]),
+        ('```python title="setfit"\nprint(texts)\n```\n', ["1: texts"]),
+        ('```python\na = 1\n```\n\n```python title="own.py"\nprint(a)\n```\n', ["5: a"]),
+        ("So:\n\n    comparison.plot(len(a))\n\nthen\n", ["3: comparison", "3: a"]),
+        ("```python\nasync def f(x, *y, **z):\n    return [w for w in x if y or z]\n```\n", []),
+        ("```python\ntry:\n    pass\nexcept OSError as e:\n    print(e)\n```\n", []),
+        ("```sh\necho a\n```\n\n    a line of text\n", []),
+    ],
+)
+def test_a_name_that_nothing_defines_is_found(text: str, names: list[str]) -> None:
+    assert undefined_names(text) == names
 
 
 def _put_files_in_place(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,7 +158,8 @@ def test_the_readmes_example_runs(
     (tmp_path / "example.py").write_text(example, "utf-8")
     runpy.run_path("example.py")
     printed = capsys.readouterr().out
-    assert re.search(r"mean Acc@1 \d+\.\d → \d+\.\d % over 36 directions", printed) and " pool " in printed
+    assert re.search(r"Finds similar sentences better \(\d+ → \d+ of 100\); names the intents", printed)
+    assert "['pool', 'taxi']" in printed
     assert sum(bool(line.strip()) for line in example.splitlines()) <= 10
 
 

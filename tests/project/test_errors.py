@@ -73,7 +73,7 @@ FOLDER = "runs/my run"
             RunError("train it again with ", Fix("snapshots", True)),
             "train it again with snapshots=True",
             "train it again with --snapshots",
-            "train it again with Keep each epoch's vectors",
+            "train it again with Keep sentences in the run",
         ),
         (
             CancelledError("resume it with ", Call("resume", FOLDER)),
@@ -240,6 +240,7 @@ def _calls() -> list[tuple[str, ast.expr, str]]:
 _INSTALLS = re.compile(r"\bpip install|emu encoders download laser$|run emu encoders download laser, or set ")
 
 
+@pytest.mark.slow
 def test_the_library_names_options_only_as_data() -> None:
     command = re.compile(rf"(?<![-\w])--[a-z]|\bemu ({'|'.join(VERBS)})\b|in the command|in Python\b")
     ours = [(path, tree) for path, tree in _trees("emu_core") if path.parts[1] != "cli"]

@@ -154,6 +154,7 @@ def test_a_misplaced_import_is_found(file: str, source: str, is_misplaced: bool)
     assert bool(misplaced(ROOT / file, source)) is is_misplaced
 
 
+@pytest.mark.slow
 def test_what_tests_share_is_in_support() -> None:
     files = [path for folder in ("tests", "benchmarks", "tools") for path in (ROOT / folder).rglob("*.py")]
     found = {str(path.relative_to(ROOT)): misplaced(path, path.read_text("utf-8")) for path in files}

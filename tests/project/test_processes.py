@@ -34,7 +34,13 @@ def commands(data: Path, out: Path) -> list[list[str]]:
         ["train", str(data), "--method", method, "--out", str(out / method), *own[method], *TRAIN]
         for method in METHODS
     ]
-    return [*trained, ["embed", str(data), "--out", str(out / "v.parquet"), "--device", "cpu", "--json"]]
+    few = data.with_name("few.txt")
+    few.write_text("Where is the pool?\nWo ist der Pool?\nI need a cab\n", "utf-8")
+    embedded = [
+        ["embed", str(data), "--out", str(out / "v.parquet")],
+        ["embed", str(few), "--out", str(out / "e5.parquet"), "--encoder", "e5-small"],
+    ]
+    return [*trained, *([*command, "--device", "cpu", "--json"] for command in embedded)]
 
 
 def in_two_processes(given: list[list[str]]) -> list[str]:
@@ -67,7 +73,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def one(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What the commands leave that one process runs: this one."""
     out = tmp_path_factory.mktemp("one")
-    assert [main(command) for command in commands(data, out)] == [0, 0, 0, 0]
+    assert [main(command) for command in commands(data, out)] == [0, 0, 0, 0, 0]
     return out
 
 
@@ -76,9 +82,11 @@ def two(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What two processes leave."""
     out = tmp_path_factory.mktemp("two")
     lines = in_two_processes(commands(data, out))
-    *trained, embedded = [json.loads(line) for line in lines if line.startswith("{")]  # one of them speaks
+    *trained, embedded, few = [
+        json.loads(line) for line in lines if line.startswith("{")
+    ]  # one of them speaks
     assert {output["run"] for output in trained} == {str(out / method) for method in METHODS}
-    assert embedded["sentences"] == 324
+    assert (embedded["sentences"], few["sentences"]) == (324, 3)
     return out
 
 
@@ -100,9 +108,11 @@ def test_two_processes_train_as_one_does(method: str, one: Path, two: Path) -> N
     assert together.metrics().base == alone.metrics().base
 
 
+@pytest.mark.slow
 def test_two_processes_embed_as_one_does(one: Path, two: Path) -> None:
-    assert pq.read_table(two / "v.parquet").equals(pq.read_table(one / "v.parquet"))
-    assert {path.name for path in two.iterdir()} == {*METHODS, "v.parquet"}
+    for name in ("v.parquet", "e5.parquet"):
+        assert pq.read_table(two / name).equals(pq.read_table(one / name))
+    assert {path.name for path in two.iterdir()} == {*METHODS, "v.parquet", "e5.parquet"}
 
 
 def test_no_command_is_started_after_one_that_failed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import emu_core
+from emu_core import errors
 from tests.support.docs_pages import blocks, pages
 from tests.support.paths import DOCS, ROOT
 
@@ -58,13 +59,24 @@ def test_every_public_name_is_documented_and_completed_by_editors() -> None:
     short = {entry.rpartition(".")[2] for entry in ENTRIES}
     modules = {name: getattr(emu_core, name).__module__ for name in emu_core.__all__}
     assert [name for name in modules if name not in short and modules[name] not in ENTRIES] == []
-    assert set(emu_core.__all__) <= set(dir(emu_core))
+    assert {name for name in dir(emu_core) if not name.startswith("__")} == set(emu_core.__all__)
+    assert "__version__" in dir(emu_core)
     tree = ast.parse((ROOT / "emu_core" / "__init__.py").read_text("utf-8"))
     (typed,) = [node for node in tree.body if isinstance(node, ast.If)]
     imports = [node for node in typed.body if isinstance(node, ast.ImportFrom)]
     homes = {alias.name: str(node.module) for node in imports for alias in node.names}
     assert set(homes) == set(emu_core.__all__)
     assert all(getattr(import_module(home), name) is getattr(emu_core, name) for name, home in homes.items())
+
+
+def test_every_error_is_public() -> None:
+    kinds = {errors.EmuError}
+    while more := {kind for base in kinds for kind in base.__subclasses__()} - kinds:
+        kinds |= more
+    public = {kind for kind in kinds if kind.__module__ == "emu_core.errors"}
+    assert all(getattr(emu_core, kind.__name__) is kind for kind in public)
+    assert {kind.__name__ for kind in public} <= {*emu_core.__all__}
+    assert all(kind.__name__.startswith("_") for kind in kinds - public)
 
 
 def deep_imports(source: str) -> list[str]:

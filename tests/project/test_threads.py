@@ -37,6 +37,7 @@ def blas_threads() -> set[int]:
     return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "fits"),
     [(LogisticRegression, head), (LogisticRegression, leakage), (LogisticRegression, peer)],

@@ -1,0 +1,250 @@
+"""Right intents by number of labels: the README's table and figure, from the committed outcomes.
+
+    python -m benchmarks.named
+
+draws docs/labels.png; `benchmarks.tables` has the table. `benchmarks.intents DATA --vectors FOLDER --answers` measures
+what they show, and `benchmarks.fine_tuned` what trains the encoder with all labels. No setting of the intent model was
+chosen on these sets.
+
+An interval is that of a bootstrap in which sentences are drawn, each with its translations, and the draws of the labels
+too, so that it also extends to other draws; with five or three of them, it is a little too narrow.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from benchmarks.outcomes import FOLDER, Measured, Outcomes, outcomes_of
+
+PICTURE = FOLDER.parents[2] / "docs" / "labels.png"
+COUNTS = ("0", "1", "2", "4", "8", "all")
+LEADS = ("1", "8", "all")  # numbers of labels at which the others are compared
+SETS = {
+    "xsid": "xSID: en da de it ja tr, 15 intents, 300 labels",
+    "faq": "FAQ: de fr, 64 intents, 284 labels",
+    "lu": "`.lu`: de es fr it zh, 18 intents, 459 labels",
+    "clinc150": "CLINC150 (small): en, 150 intents, 7,499 labels",
+    "banking77": "BANKING77: en, 77 intents, 9,993 labels",
+}
+BOTH = "use+e5-small"
+ENCODERS = {"use": "`use`", BOTH: "both"}
+OURS = "intent_model"
+FROZEN = {"regression": "regression", "lda": "LDA", "class_means": "class means"}
+TRAINED = {
+    "st-softmax": "softmax classifier",
+    "st-multiple-negatives": "MultipleNegativesRanking",
+    "setfit": "SetFit",
+}
+DRAWS, AT_ONCE = 6_000, 500  # of the bootstrap
+Answers = NDArray[np.float64]  # of a language's sentences: 0 or 1, or means over seeds
+
+
+class Asked(NamedTuple):
+    """The answers of a system, by draw of the labels and language."""
+
+    name: str
+    answers: tuple[dict[str, Answers], ...]
+    sentences: tuple[dict[str, NDArray[np.int32]], ...]
+
+    @property
+    def mean(self) -> float:
+        """Right intents in percent, the mean of the languages and of the draws."""
+        return 100 * float(np.mean([of.mean() for draw in self.answers for of in draw.values()]))
+
+
+def parts_with(outcomes: Outcomes, count: str) -> list[str]:
+    """Return the parts that have so many labels, a draw each."""
+    return outcomes.parts(f"named {count} ")
+
+
+def named(data: str, encoder: str, count: str, system: str, label: str = "") -> Asked | None:
+    """Return a system's answers; None if it was not measured on every draw."""
+    outcomes = outcomes_of(data)
+    measured = [Measured(part, encoder, system, measure="classifier") for part in parts_with(outcomes, count)]
+    if not measured or not all(one in outcomes.bits for one in measured):
+        return None
+    answers = [{code: of.astype(float) for code, of in outcomes.right(one).items()} for one in measured]
+    return Asked(label or system, tuple(answers), tuple(sentences_of(outcomes, one.part) for one in measured))
+
+
+def sentences_of(outcomes: Outcomes, part: str) -> dict[str, NDArray[np.int32]]:
+    """Return the numbers of a part's sentences by language."""
+    return {code: numbers for (name, code), numbers in outcomes.sentences.items() if name == part}
+
+
+def trained(data: str, encoders: Sequence[str]) -> Iterator[Asked]:
+    """Yield what trains an encoder with all labels, as a classifier or by its nearest labelled sentence.
+
+    They were asked all sentences, of which those of intents without a label are left out.
+    """
+    outcomes = outcomes_of(data)
+    [part] = parts_with(outcomes, "all")
+    asked, whole = sentences_of(outcomes, part), sentences_of(outcomes, "all")
+    kept = {code: np.isin(whole[code], numbers) for code, numbers in asked.items()}
+    kinds = {
+        one._replace(seed=0) for one in outcomes.bits if one.system in TRAINED and one.encoder in encoders
+    }
+    for kind in sorted(kinds):
+        seeds = [outcomes.right(one) for one in outcomes.seeds(kind)]
+        by_code = {
+            way.partition("-")[0]: np.mean([right[way] for right in seeds], axis=0) for way in seeds[0]
+        }
+        answers = {code: by_code[code][kept[code]] for code in asked}
+        encoder = f" on `{kind.encoder}`" if len(encoders) > 1 else ""
+        yield Asked(f"{TRAINED[kind.system]}{encoder}", (answers,), (asked,))
+
+
+@cache
+def best_other(data: str, encoder: str, count: str) -> Asked | None:
+    """Return the best of what can be had without the intent model; with all labels also of what trains an encoder."""
+    others = [named(data, encoder, count, system, label) for system, label in FROZEN.items()]
+    found = [one for one in others if one is not None]
+    if found and count == "all":
+        found += trained(data, encoder.split("+"))
+    return max(found, key=lambda one: one.mean, default=None)
+
+
+class Interval(NamedTuple):
+    """A mean, or a difference of two, in points, and the draws of its bootstrap."""
+
+    points: float
+    drawn: NDArray[np.float64]
+
+    def ends(self, confidence: float = 0.95) -> tuple[float, float]:
+        """Return the ends of the interval."""
+        low, high = np.quantile(self.drawn, [(1 - confidence) / 2, (1 + confidence) / 2])
+        return float(low), float(high)
+
+    def __str__(self) -> str:
+        low, high = self.ends()
+        return f"{self.points:+.1f} ({low:+.1f} to {high:+.1f})"
+
+
+def interval(one: Asked, other: Asked | None = None, draws: int = DRAWS) -> Interval:
+    """Return the mean of a system, or its lead over another, with a bootstrap over sentences and draws of labels."""
+    differences = [
+        {code: of - (other.answers[draw][code] if other else 0.0) for code, of in answers.items()}
+        for draw, answers in enumerate(one.answers)
+    ]
+    numbers = np.unique(np.concatenate([of for draw in one.sentences for of in draw.values()]))
+    codes = list(differences[0])
+    rng = np.random.default_rng(0)
+    n, d = len(numbers), len(differences)
+    sums, counts = np.zeros((n, d, len(codes))), np.zeros((n, d, len(codes)))
+    for draw, by_code in enumerate(differences):
+        for at, code in enumerate(codes):
+            rows = np.searchsorted(numbers, one.sentences[draw][code])
+            sums[:, draw, at] = np.bincount(rows, by_code[code], n)
+            counts[:, draw, at] = np.bincount(rows, minlength=n)
+    whole = sums.sum(axis=0) / counts.sum(axis=0)  # (d, languages)
+    drawn = []
+    for _ in range(draws // AT_ONCE):
+        weights = rng.multinomial(n, np.full(n, 1 / n), size=AT_ONCE).astype(np.float64)
+        asked = np.tensordot(weights, counts, 1)
+        means = np.where(asked > 0, np.tensordot(weights, sums, 1) / np.maximum(asked, 1), whole)
+        labels = rng.multinomial(d, np.full(d, 1 / d), size=AT_ONCE) / d
+        drawn.append((means.mean(axis=2) * labels).sum(axis=1))
+    return Interval(100 * float(whole.mean()), 100 * np.concatenate(drawn))
+
+
+def rows() -> list[tuple[str, str]]:
+    """Return the rows of the table: set and encoder."""
+    return [(data, encoder) for data in SETS for encoder in ENCODERS]
+
+
+def table() -> list[str]:
+    """Return the table: the intent model, and its lead over the best other one.
+
+    A lead, of either side, is bold if its interval excludes 0 at a confidence of 95 % for all leads of the table
+    together (Bonferroni).
+    """
+    leads = len(rows()) * len(LEADS)
+    lines = []
+    for data, encoder in rows():
+        cells = [SETS[data] if encoder == "use" else "", ENCODERS[encoder]]
+        for count in COUNTS:
+            found = named(data, encoder, count, OURS)
+            cells.append("" if found is None else f"{found.mean:.1f}")
+        for count in LEADS:
+            ours, other = named(data, encoder, count, OURS), best_other(data, encoder, count)
+            if ours is None or other is None:
+                cells.append("")
+                continue
+            lead = interval(ours, other)
+            low, high = lead.ends(1 - 0.05 / leads)
+            text = f"**{lead}**" if low > 0 or high < 0 else str(lead)
+            cells.append(f"{text} {other.name}")
+        lines.append(" ".join(f"| {' | '.join(cells)} |".split()))
+    return lines
+
+
+@cache
+def figures() -> pd.DataFrame:
+    """Return the figures of the intent model that `benchmarks.intents --keep` wrote, with all labels."""
+    kept = pd.read_csv(FOLDER.parent / "intents.csv", dtype={"labels": str}, keep_default_na=False)
+    return kept[(kept["labels"] == "all") & (kept["encoder"] == "use")]
+
+
+def known_table() -> list[str]:
+    """Return what is named right and known, what is found of others, whether confidence is right, and the time."""
+    lines = []
+    for data, title in SETS.items():
+        of = figures()[figures()["set"] == data].set_index("measure")["value"]
+        if of.empty:
+            continue
+        cells = [f"{of[name]:.1f}" if name in of else "" for name in (OURS, "known_and_right", "none_found")]
+        cells.append(f"{of['auroc']:.2f}" if "auroc" in of else "")
+        codes = sorted(name.removeprefix("ece_") for name in of.index if re.fullmatch("ece_[a-z]{2}", name))
+        cells += [f"{of['ece']:.1f}", ", ".join(f"{code} {of[f'ece_{code}']:.1f}" for code in codes)]
+        cells.append(f"{of['fit_cpu_s']:.1f}" if "fit_cpu_s" in of else "")
+        lines.append(" ".join(f"| {' | '.join([title.partition(':')[0], *cells])} |".split()))
+    return lines
+
+
+def draw() -> None:
+    """Draw right intents against the number of labels."""
+    import matplotlib
+
+    matplotlib.use("agg")
+    from matplotlib import pyplot
+
+    figure, panels = pyplot.subplots(1, len(SETS), figsize=(13, 3.6), sharey=True, layout="constrained")
+    for axes, (data, title) in zip(panels, SETS.items(), strict=True):
+        for encoder, colour in (("use", "#0072b2"), (BOTH, "#d55e00")):
+            of = "use" if encoder == "use" else "both encoders"
+            for label, style, systems in (
+                (f"intent model, {of}", "-", [named(data, encoder, count, OURS) for count in COUNTS]),
+                (
+                    f"best other, {of}",
+                    ":",
+                    [None, *(best_other(data, encoder, count) for count in COUNTS[1:])],
+                ),
+            ):
+                found = [(at, one) for at, one in enumerate(systems) if one is not None]
+                if not found:
+                    continue
+                at = [place for place, _ in found]
+                means = [one.mean for _, one in found]
+                ends = np.array([interval(one, draws=2000).ends() for _, one in found])
+                axes.plot(at, means, style, color=colour, marker="o", markersize=3.5, label=label)
+                axes.fill_between(at, ends[:, 0], ends[:, 1], color=colour, alpha=0.13, linewidth=0)
+        axes.set_title(title.partition(":")[0].strip("`"), fontsize=11)
+        axes.set_xticks(range(len(COUNTS)), COUNTS)
+        axes.grid(axis="y", color="#ddd", linewidth=0.6)
+        axes.spines[["top", "right"]].set_visible(False)
+    panels[0].set_title("xSID", fontsize=11)
+    panels[2].set_title(".lu files", fontsize=11)
+    panels[0].set_ylabel("right intents, %")
+    figure.supxlabel("English labels an intent (0: the names of the intents alone)", fontsize=10)
+    handles, labels = panels[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper center", ncols=4, frameon=False)
+    figure.savefig(PICTURE, dpi=110)
+
+
+if __name__ == "__main__":
+    draw()
