@@ -61,6 +61,11 @@ main > :first-child { padding: 0.4rem 1.5rem 2rem; }
 [class*="st-key-fields-"] { display: grid; grid-template-columns: repeat(auto-fill, minmax(11rem, 1fr)); }
 .st-key-examples button { text-align: left; min-height: 1.75rem; }
 .st-key-bar { padding-right: 2.5rem; row-gap: 0.25rem; }
+@media (min-width: 1100px) {  /* one line, for which the choosers become narrower */
+  .st-key-bar { flex-wrap: nowrap; }
+  .st-key-bar > * { flex-shrink: 0; }
+  .st-key-bar > :is(.st-key-choose-data, .st-key-choose-a, .st-key-choose-b) { flex-shrink: 1; min-width: 6.5rem; }
+}
 @media (max-width: 640px) {
   main > :first-child { padding: 0.4rem 0.6rem 2rem; }
   :root .st-key-headline h2 { font-size: 1.5rem; }

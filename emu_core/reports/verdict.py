@@ -167,6 +167,11 @@ class RunVerdict:
         return tuple(measure for measure in (self.intents, self.similar) if measure.changes is not None)
 
     @property
+    def told(self) -> tuple[Measure, ...]:
+        """The measures that were taken, in the order of the sentence: what is clear comes before what is not."""
+        return _as_told(*self.measures)
+
+    @property
     def cards(self) -> list[tuple[str, str, str]]:
         """The measures and the costs: of each a title, a number in large letters, and more about it."""
         cards = []
@@ -330,10 +335,8 @@ def _verdict(
     is_worse = finds_fewer or Verdict.WORSE in (*verdicts, *in_a_language)
     kind = "worse" if is_worse else "better" if Verdict.BETTER in verdicts else "note"
     if not sentence:
-        ordered = [intents, similar]
-        if intents.changes is not None and intents.changes.overall.verdict is Verdict.NOT_CLEAR:
-            ordered.sort(key=lambda m: m.changes is None or m.changes.overall.verdict is Verdict.NOT_CLEAR)
-        sentence = "; ".join(filter(None, [*(measure.clause for measure in ordered), clause]))
+        clauses = [measure.clause for measure in _as_told(intents, similar)]
+        sentence = "; ".join(filter(None, [*clauses, clause]))
         subject = "" if intents.names == BEFORE_AND_AFTER else f"{shown(intents.names[1], 40)} "
         sentence = f"{subject}{sentence}." if subject else f"{sentence[0].upper()}{sentence[1:]}."
     return RunVerdict(
@@ -347,6 +350,15 @@ def _verdict(
         other_tasks,
         tuple(trained.warnings),
     )
+
+
+def _as_told(*measures: Measure) -> tuple[Measure, ...]:
+    """Return measures in the order in which they are told: those that are clearly better or worse first."""
+
+    def is_unclear(measure: Measure) -> bool:
+        return measure.changes is None or measure.changes.overall.verdict is Verdict.NOT_CLEAR
+
+    return tuple(sorted(measures, key=is_unclear))
 
 
 def _intents(

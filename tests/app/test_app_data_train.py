@@ -654,7 +654,7 @@ def test_a_finished_run_shows_the_verdict_that_every_face_shows(root: Path, kind
             assert line.text in shown
     html = [html.proto.body for html in app.get("html") if "emu-bars" in html.proto.body]
     assert len(html) == len(verdict.measures)
-    for measure, bars in zip(verdict.measures, html, strict=True):
+    for measure, bars in zip(verdict.told, html, strict=True):
         assert measure.changes is not None
         for code in measure.changes.by_language:
             assert f'<th scope="row">{language_name(code)}</th>' in bars

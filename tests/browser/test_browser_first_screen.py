@@ -60,6 +60,25 @@ def test_what_was_trained_on_what_and_whether_it_helps_is_on_the_first_screen(
     assert unseen <= {"was"}  # "Trained on", not "was trained on"
 
 
+def test_the_bar_is_one_line_and_what_changed_is_left_of_what_did_not(
+    page: Page, app_url: str, small: Small, runs_folder: Path
+) -> None:
+    page.set_viewport_size({"width": 1300, "height": 900})
+    visit(page, app_url, data=small.data)
+    for label in ("Data", "A", "B", "Measured on"):
+        expect(page.get_by_role("combobox", name=label, exact=True)).to_be_in_viewport()
+    page.wait_for_function(
+        "new Set([...document.querySelectorAll('.st-key-bar [role=combobox]')]"
+        ".map(box => Math.round(box.getBoundingClientRect().top))).size === 1"
+    )
+    measures = run_verdict(Run(runs_folder / small.run).metrics()).told
+    bars = page.get_by_role("table", name=re.compile("of 100, by language"))
+    expect(bars).to_have_count(len(measures))
+    for number, measure in enumerate(measures):
+        expect(bars.nth(number)).to_contain_text(measure.title)
+        expect(bars.nth(number)).to_be_in_viewport()
+
+
 @pytest.mark.slow
 def test_an_example_opens_on_the_maps(page: Page, app_url: str, small: Small) -> None:
     visit(page, app_url, data=small.data)

@@ -24,7 +24,14 @@ from emu_core.notebook.comparison import RunComparison
 from emu_core.reports.card import model_card
 from emu_core.reports.cells import comparison_cell, run_cell
 from emu_core.reports.comparison_page import comparison_page
-from emu_core.reports.verdict import RunVerdict, changes_table, comparison_verdict, run_verdict
+from emu_core.reports.verdict import (
+    RIGHT_INTENTS,
+    SIMILAR_SENTENCES,
+    RunVerdict,
+    changes_table,
+    comparison_verdict,
+    run_verdict,
+)
 from emu_core.reports.views import comparison_records
 from emu_core.runs.run import RunState, Status
 from tests.support.fake_runs import past
@@ -94,6 +101,25 @@ def test_the_verdict_is_a_sentence(
 ) -> None:
     made = verdict(intents(named), found)
     assert (made.sentence, made.kind) == (sentence, kind)
+
+
+@pytest.mark.parametrize(
+    ("named", "found", "first"),
+    [
+        (change(59, 60, clear=False), change(26, 44), SIMILAR_SENTENCES),
+        (change(59, 60, clear=False), change(26, 28, clear=False), RIGHT_INTENTS),
+        (change(52, 59), change(26, 44), RIGHT_INTENTS),
+        (change(52, 59), change(26, 28, clear=False), RIGHT_INTENTS),
+    ],
+)
+def test_the_measures_are_told_in_the_order_of_the_sentence(
+    named: PairedChange, found: PairedChange, first: str
+) -> None:
+    told = verdict(intents(named), found)
+    assert [measure.title for measure in told.measures] == [RIGHT_INTENTS, SIMILAR_SENTENCES]
+    assert told.told[0].title == first and len(told.told) == len(told.measures)
+    places = [told.sentence.casefold().index(measure.clause) for measure in told.told]
+    assert places == sorted(places)
 
 
 def test_two_encoders_are_called_by_their_names() -> None:

@@ -295,7 +295,7 @@ def _draw_figures(run: Run) -> None:
             "Hold out a share of the sentences on the Data page before you train, or measure on other data on the "
             "page Compare."
         )
-    draw_measures(verdict)
+    draw_measures(verdict, "bars")
     if is_scratch:
         encoder = f"{RUN_PREFIX}{run.name}"
         draw_link("translations", "Look at what it finds", ":material/g_translate:", encoder=encoder)

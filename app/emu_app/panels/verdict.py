@@ -14,6 +14,7 @@ from emu_core.reports.headline import language_bars
 from emu_core.reports.verdict import COSTS, RIGHT_INTENTS, SIMILAR_SENTENCES, Measure, RunVerdict
 
 _TALLEST, _HEIGHT_PX = 9, 300  # languages whose bars need no scrolling; the height of more
+_LEAST_BARS_PX = 260  # the width of a measure's bars
 _DRAW = {
     "worse": (st.error, ":material/trending_down:"),
     "better": (st.success, ":material/trending_up:"),
@@ -65,14 +66,16 @@ def draw_captions(texts: Sequence[str], about: str | None = None) -> None:
         st.caption("  \n".join(map(literal, texts)), help=about)
 
 
-def draw_measures(verdict: RunVerdict, *, seen: bool = False) -> None:
-    """Draw bars for each language, in a tab for each measure; `seen` tells of sentences that were trained on."""
-    measures = verdict.measures
-    if not measures:
-        return
-    for tab, measure in zip(st.tabs([measure.title for measure in measures]), measures, strict=True):
+def draw_measures(verdict: RunVerdict, key: str, *, seen: bool = False) -> None:
+    """Draw bars for each language, of each measure beside the other; `seen` tells of sentences that were trained on.
+
+    They are in the order of the sentence, so that the first bars show what changed.
+    """
+    measures = verdict.told
+    columns = roomy_columns(len(measures), _LEAST_BARS_PX, key) if measures else ()
+    for column, measure in zip(columns, measures, strict=True):
         is_tall = measure.changes is not None and len(measure.changes.by_language) > _TALLEST
-        with tab, st.container(height=_HEIGHT_PX if is_tall else "content", border=False):
+        with column, st.container(height=_HEIGHT_PX if is_tall else "content", border=False):
             st.html(language_bars(measure, seen=seen))
 
 

@@ -212,8 +212,8 @@ def _draw_training(lesson: Lesson) -> None:
         draw_note("Nothing was trained on these sentences yet. Train a run, and come back.")
     elif expected is not None:
         st.markdown(f"You expected: **{expected.lower()}**. {literal(verdict.sentence)}")
-        draw_captions([measure.languages for measure in verdict.measures])
-        draw_measures(verdict)
+        draw_captions([measure.languages for measure in verdict.told])
+        draw_measures(verdict, "bars")
     draw_link("train", "Train your own, and watch the map", ":material/model_training:")
 
 

@@ -35,6 +35,7 @@ _HEIGHT_PX = 300  # of the places that wait for bars and sentences
 _PURPOSE = (
     "**Emu** specialises sentence encoders on your labels, and shows what that changes in each language."
 )
+_SHARES = (7, 6)  # of the page's width, that of the bars first
 _EXAMPLE = 70  # characters of a sentence
 
 
@@ -64,7 +65,7 @@ def draw_trained(part: LabelledSet, now: Context, *, is_awaited: bool) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown("Measuring what it does with sentences that were held out.", width="content")
         _draw_own_file(now)
-    bars, sentences = st.columns([5, 7], gap="large")
+    bars, sentences = st.columns(_SHARES, gap="large")
     bars.container(height=_HEIGHT_PX, border=True, key="bars-to-come").caption(
         "A bar for each language appears here."
     )
@@ -75,7 +76,7 @@ def _draw_verdict(verdict: RunVerdict, noun: str, now: Context, *, seen: bool = 
     """Draw a verdict with a bar for each language; return the place for sentences beside the bars."""
     _draw_headline(f"{_trained(now, noun)} {verdict.sentence}".strip())
     with st.container(horizontal=True, vertical_alignment="center"):
-        languages = " ".join(measure.languages for measure in verdict.measures).strip()
+        languages = " ".join(measure.languages for measure in verdict.told).strip()
         st.markdown(
             f"**{literal(languages)}**" if languages else literal(verdict.intents.missing),
             width="content",
@@ -84,9 +85,9 @@ def _draw_verdict(verdict: RunVerdict, noun: str, now: Context, *, seen: bool = 
         _draw_own_file(now)
     below = verdict.unknown or ([verdict.intents.missing] if languages else [])
     draw_captions(below, help_on(Word.NONE_OF_THESE))
-    bars, sentences = st.columns([5, 7], gap="large")
+    bars, sentences = st.columns(_SHARES, gap="large")
     with bars:
-        draw_measures(verdict, seen=seen)
+        draw_measures(verdict, "bars", seen=seen)
     return sentences
 
 
