@@ -41,6 +41,7 @@ def export_on_full_disk(folder: str, out: str, format: str) -> None:
         os._exit(2 if out in str(error) and error.fix == Fix("out") else 3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", ["sentence-transformers", "onnx"])
 def test_an_export_to_a_full_disk_is_one_sentence_and_no_folder(
     format: str, run: Run, tmp_path: Path

@@ -67,6 +67,7 @@ def test_a_set_against_itself_as_pool_is_not_right_by_heart() -> None:
     assert not any("are in the pool" in note for note in apart["notes"])
 
 
+@pytest.mark.slow
 def test_a_pool_with_repeats_still_finds_new_intents() -> None:
     pools = (ONCE, with_repeats(ONCE, disguised=False))
     once, twice = (IntentClassifier().fit(pool).facts for pool in pools)

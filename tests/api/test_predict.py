@@ -74,6 +74,7 @@ def test_nothing_has_no_answers(empty: Any) -> None:
     assert len(none) == 0 and list(none.columns) == list(predict(["a taxi"], **asked).columns)
 
 
+@pytest.mark.slow
 def test_rows_that_a_run_was_trained_on_calibrate_nothing(tmp_path: Path) -> None:
     run, labelled, _ = small_run(tmp_path / "runs")
     spec = f"run:{run.folder}"

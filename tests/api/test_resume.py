@@ -66,12 +66,12 @@ def assert_same_weights(run: Run, whole: Run) -> None:
 @pytest.mark.parametrize(
     ("method", "step", "every"),
     [
-        ("emu", 1, 2),  # before the first checkpoint
+        pytest.param("emu", 1, 2, marks=pytest.mark.slow),  # before the first checkpoint
         ("emu", 4, 2),  # within the first epoch
-        ("emu", 6, 5),  # just after an epoch's end
-        ("emu", 15, 4),  # at the very last step
-        ("distil", 1, 2),
-        ("distil", 7, 5),  # just after an epoch's end
+        pytest.param("emu", 6, 5, marks=pytest.mark.slow),  # just after an epoch's end
+        pytest.param("emu", 15, 4, marks=pytest.mark.slow),  # at the very last step
+        pytest.param("distil", 1, 2, marks=pytest.mark.slow),
+        pytest.param("distil", 7, 5, marks=pytest.mark.slow),  # just after an epoch's end
         ("fmda", 5, 2),
         ("meaning-language", 5, 2),
         ("dual-encoder", 5, 2),
@@ -177,6 +177,7 @@ def test_a_damaged_checkpoint_says_how_to_go_on(plans: Callable[[str], Plan], tm
         resume(run.folder)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["emu", "fmda", "bicvm"])
 def test_snapshots_change_nothing(
     method: str, plans: Callable[[str], Plan], wholes: Callable[[str], Run], tmp_path: Path

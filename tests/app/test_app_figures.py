@@ -92,6 +92,7 @@ def finished(root: Path, values: Mapping[str, Any]) -> Run:
     return past(root, "grown", Status(state=RunState.FINISHED, started_at=1.0), dict(values))
 
 
+@pytest.mark.slow
 def test_a_new_figure_is_everywhere(
     both: tuple[HeldOut, HeldOut],
     root: Path,

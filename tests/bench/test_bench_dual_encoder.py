@@ -187,6 +187,7 @@ class Small(DualExperiment):
         return replace(found, config=small)
 
 
+@pytest.mark.slow
 def test_a_model_of_all_tasks_is_trained_and_measured(tmp_path: Path) -> None:
     made = planned(
         "dual-encoder", test=parallel(*PAIRS, count=12, seed=9), sts=sts_folder(tmp_path / "sts"), epochs=4,

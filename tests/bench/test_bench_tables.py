@@ -241,6 +241,7 @@ def test_tables_3_and_4_are_relative_to_the_base() -> None:
     assert fourth.texts[0][4] == "n/a"
 
 
+@pytest.mark.slow
 def test_table_5_is_the_difference_of_means_with_a_wilcoxon_test() -> None:
     names = ("emu", "emu-without-ld", "emu-without-ld-cl")
     cells = {

@@ -42,6 +42,7 @@ def test_the_numbers_are_those_of_the_protocols(tmp_path: Path) -> None:
     assert scores["main_score"].tolist() == [*scores["accuracy"][:2], scores["f1"].iloc[2]]
 
 
+@pytest.mark.slow
 def test_the_command_prints_them_for_a_spec_and_parallel_text(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -246,6 +246,7 @@ def test_any_number_of_runs_and_encoders_is_compared(file: Path, runs: list[Run]
     assert referred.names == ("use", "first", "second")
 
 
+@pytest.mark.slow
 def test_the_command_compares_any_number_of_runs(
     file: Path, runs: list[Run], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

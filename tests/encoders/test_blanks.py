@@ -56,6 +56,7 @@ def test_the_vector_is_that_of_the_sentence(encoder: Encoder) -> None:
         assert {tuple(row) for row in features["input_ids"].tolist()} == {tuple(encoder.ids_of([TEXT])[0])}
 
 
+@pytest.mark.slow
 def test_sentences_of_files_are_read_without_blanks(tmp_path: Path) -> None:
     texts = [TEXT, f"{TEXT} \u200e", f"{TEXT}\t", "\u200b\u2066", "Bye"]
     table, vectors, predicted = (tmp_path / name for name in ("t.csv", "v.parquet", "p.parquet"))

@@ -73,6 +73,7 @@ def test_the_sentences_are_500_in_seven_scripts_and_more() -> None:
         assert sentences_with[SCRIPTS.index(script)] >= 4, script
 
 
+@pytest.mark.slow
 def test_equal_to_the_package_on_500_sentences(encoder: UseEncoder, package: USE) -> None:
     ours, theirs = encoder.encode(SENTENCES), package.encode(SENTENCES)
     assert ours.shape == (len(SENTENCES), encoder.dim) == theirs.shape
@@ -236,6 +237,7 @@ def test_another_table_is_refused(saved: tuple[Path, FloatArray], tmp_path: Path
         UseEncoder.open(tmp_path)
 
 
+@pytest.mark.slow
 def test_a_trained_table_that_is_gone_is_not_the_packages(tmp_path: Path) -> None:
     encoder = UseEncoder.load()
     encoder.embeddings()

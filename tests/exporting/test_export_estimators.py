@@ -51,6 +51,7 @@ def opened(folder: Path) -> SentenceTransformer:
     return SentenceTransformer(str(folder), trust_remote_code=True, device="cpu", local_files_only=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["specialised", "encoder", "joined", "classifier of a name", "classifier of a transformer"]
 )
@@ -70,6 +71,7 @@ def test_an_estimator_and_its_folder_are_exported(
     assert f"# {type(estimator).__name__}\n" in (tmp_path / "out-0" / "README.md").read_text("utf-8")
 
 
+@pytest.mark.slow
 def test_the_export_of_an_estimator_has_its_base_and_licence(
     fitted: dict[str, Estimator], tmp_path: Path
 ) -> None:
@@ -77,6 +79,7 @@ def test_the_export_of_an_estimator_has_its_base_and_licence(
     assert "\nlicense: apache-2.0\n" in (out / "README.md").read_text("utf-8")
 
 
+@pytest.mark.slow
 def test_training_the_live_model_leaves_the_estimator_as_it_was(fitted: dict[str, Estimator]) -> None:
     estimator = fitted["specialised"]
     before = expected(estimator)
@@ -133,6 +136,7 @@ class Dense:
         return np.asarray(self.inner.transform(X).todense(), np.float32)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", ["changed", "version", "elsewhere", "list"])
 def test_a_damaged_folder_is_not_exported(damage: str, fitted: dict[str, Estimator], tmp_path: Path) -> None:
     folder = fitted["joined"].save(tmp_path / "saved")

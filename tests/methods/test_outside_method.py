@@ -116,6 +116,7 @@ def test_it_is_compared_embedded_evaluated_and_exported(
     np.testing.assert_allclose(vectors, load_encoder(f"run:{run.folder}").encode(TEXTS), atol=1e-5)
 
 
+@pytest.mark.slow
 def test_without_the_package_its_run_says_what_is_missing(
     outside: None,
     data: str,

@@ -79,6 +79,7 @@ def test_too_few_sentences_are_a_sentence_and_no_traceback() -> None:
     assert "leave-one-out needs two" in repr(one) and "leave-one-out needs two" in one._repr_html_()
 
 
+@pytest.mark.slow
 def test_figures_hold_the_tables(comparison: RunComparison) -> None:
     accuracy = heats(comparison.plot.accuracy())
     for trace, column in zip(accuracy, ("base", "other", "difference"), strict=True):

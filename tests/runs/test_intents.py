@@ -396,6 +396,7 @@ def die_with_intents(folder: str, is_written: bool) -> None:
     resume(folder)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_written", [False, True])
 def test_a_run_killed_while_it_writes_its_intents_ends_with_the_same_bytes(
     is_written: bool, labelled_plan: Plan, whole: Run, tmp_path: Path

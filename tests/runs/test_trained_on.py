@@ -107,6 +107,7 @@ def test_an_intent_model_on_a_head_has_learnt_what_its_base_has(tmp_path: Path) 
     assert joined.facts["accuracy"] is not None and not any("trained on" in note for note in joined.notes_)
 
 
+@pytest.mark.slow
 def test_where_nothing_is_known_it_is_said(trained: Trained, tmp_path: Path) -> None:
     run, labelled = trained
     shutil.copytree(run.encoder_folder, tmp_path / "old" / "encoder")

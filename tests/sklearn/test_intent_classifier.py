@@ -132,6 +132,7 @@ def test_what_is_no_language_is_refused_everywhere(languages: Any, fitted: Inten
             estimator.fit(ASKED, ["a", "b", "b"], languages=languages)
 
 
+@pytest.mark.slow
 def test_labelled_sentences_of_an_unknown_language_are_not_taken_for_english(labelled: pd.DataFrame) -> None:
     for languages in ("", "und", None):
         fitted = IntentClassifier(ENCODER).fit(labelled["text"], labelled["intent"], languages=languages)

@@ -231,6 +231,7 @@ def snapshots(run: Run) -> dict[str, np.ndarray[Any, Any]]:
     return {path.name: load_file(path)["vectors"].astype(np.float32) for path in paths}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "changes"), [("head", {}), ("emu", SETTINGS)])
 def test_a_run_killed_at_any_renaming_ends_with_the_same_weights(
     method: str, changes: dict[str, Any], specs: tuple[str, str], tmp_path: Path
