@@ -12,6 +12,7 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from emu_core.api.embed import in_parts, sentence_rows, writing
@@ -121,6 +122,7 @@ class IntentClassifier(ClassifierMixin, BaseEstimator):
         intents: DescribedIntents | None = None,
         languages: str | Sequence[str] | None = None,
         groups: Sequence[Any] | None = None,
+        sample_weight: Sequence[float] | None = None,
     ) -> Self:
         """Take labelled sentences; choose what decides, and calibrate it, on those that are held out.
 
@@ -131,6 +133,8 @@ class IntentClassifier(ClassifierMixin, BaseEstimator):
                 a labelled sentence. A dict, or a table with the columns intent and description.
             languages: the language of all sentences or, with `y`, of each, by which answers are then calibrated.
             groups: with `y`, the same value for translations of each other, which are held out together.
+            sample_weight: with `y`, P numbers, how much each sentence counts in the regression; 0 leaves it out. Its
+                density, its neighbours, and what is measured count each sentence once.
 
         Raises:
             DataError: the sentences can't be read or fitted, or a parameter is out of range; a ValueError for what
@@ -141,6 +145,8 @@ class IntentClassifier(ClassifierMixin, BaseEstimator):
         if y is None:
             if are_sentences(X):
                 raise InputError(WITHOUT_INTENTS)
+            if sample_weight is not None:
+                raise InputError("sample_weight goes with y; give the sentences and their intents apart")
             if groups is not None or not isinstance(languages, str | None):
                 raise InputError(
                     "groups, and languages of each sentence, go with y; put them into columns of X"
@@ -148,8 +154,10 @@ class IntentClassifier(ClassifierMixin, BaseEstimator):
             return self.fit_labelled(labelled_set(X, Reading(language=languages))[0], intents=intents)
         self._check_parameters()
         rejected = [] if self.reject_option is None else [str(self.reject_option)]
-        given = labelled_texts(X, y, languages=languages, groups=groups, no_intents=rejected)
-        self._fit(given.labelled, intents)
+        given = labelled_texts(
+            X, y, languages=languages, groups=groups, no_intents=rejected, sample_weight=sample_weight
+        )
+        self._fit(given.labelled, intents, sample_weight=given.weights)
         self.pool_rows_ = given.rows
         self._name_classes(given.classes, given.class_of)
         if self._rejection == _NO_NUMBER and _NO_NUMBER in self.classes_:
@@ -217,6 +225,7 @@ class IntentClassifier(ClassifierMixin, BaseEstimator):
         vectors: Vectors | None = None,
         none_vectors: Vectors | None = None,
         asked: NDArray[np.intp] | None = None,
+        sample_weight: NDArray[np.float64] | None = None,
     ) -> None:
         self.pool_ = labelled = labelled.described(self._described(descriptions))
         self._moves = (
@@ -224,7 +233,7 @@ class IntentClassifier(ClassifierMixin, BaseEstimator):
         )  # whether sentences are encoded with the head, as these vectors were
         frame, of_none = labelled.frame, labelled.none_of_these
         if not isinstance(self.encoder, str):
-            self.encoder_ = _fitted(self.encoder, labelled)
+            self.encoder_ = _fitted(self.encoder, labelled, sample_weight)
         seen, unknown = self._trained_rows()
         if asked is None:
             asked = np.flatnonzero(~seen)
@@ -242,6 +251,7 @@ class IntentClassifier(ClassifierMixin, BaseEstimator):
             threshold=self.threshold,
             dims=() if encoder is None else encoder.part_dims,
             languages=() if encoder is None else encoder.languages,
+            sample_weight=sample_weight,
         )
         del vectors, none_vectors
         give_memory_back()
@@ -696,13 +706,26 @@ def _as_classes(intents: Sequence[str], classes: NDArray[Any]) -> NDArray[Any]:
         ) from None
 
 
-def _fitted(encoder: Any, labelled: LabelledSet) -> Any:
-    """Return a clone of a transformer, fitted on the sentences of a labelled set that have an intent."""
+def _fitted(encoder: Any, labelled: LabelledSet, sample_weight: NDArray[np.float64] | None) -> Any:
+    """Return a clone of a transformer, fitted on the sentences of a labelled set that have an intent.
+
+    Raises InputError if it learns, and takes no weights.
+    """
     frame = labelled.frame
+    takes_weights = has_fit_parameter(encoder, "sample_weight")
+    if sample_weight is not None and not takes_weights and get_tags(encoder).requires_fit:
+        raise InputError(
+            f"the encoder {type(encoder).__name__} takes no sample_weight; leave it out, or train a run and give the "
+            f"classifier its encoder: {RUN_SPEC}DIR"
+        )
     of_sentences = {"languages": _known_languages(frame["language"]), "groups": frame["id"].tolist()}
     if not any(of_sentences["languages"]):
         del of_sentences["languages"]
-    options = {name: values for name, values in of_sentences.items() if has_fit_parameter(encoder, name)}
+    options: dict[str, Any] = {
+        name: values for name, values in of_sentences.items() if has_fit_parameter(encoder, name)
+    }
+    if sample_weight is not None and takes_weights:
+        options["sample_weight"] = sample_weight
     return clone(encoder).fit(frame["text"].tolist(), frame["intent"].to_numpy(dtype=object), **options)
 
 

@@ -30,12 +30,14 @@ class LabelledTexts:
         rows: (P,) the position, among those passed, of each of its sentences that have an intent.
         classes: (k,) the intents as they were passed, sorted.
         class_of: the position in `classes` of each intent of the labelled set.
+        weights: (P,) how much each of these sentences counts; None if none were passed.
     """
 
     labelled: LabelledSet
     rows: NDArray[np.intp]
     classes: NDArray[Any]
     class_of: dict[str, int]
+    weights: NDArray[np.float64] | None = None
 
 
 def labelled_texts(
@@ -45,10 +47,12 @@ def labelled_texts(
     languages: str | Sequence[str] | None = None,
     groups: Sequence[Any] | None = None,
     no_intents: Sequence[str] = (),
+    sample_weight: Sequence[float] | None = None,
 ) -> LabelledTexts:
     """Audit sentences and their intents as those of a file, and make a labelled set of them.
 
-    Exact repeats and empty sentences are left out, and intents such as "out_of_scope" stand for "none of these".
+    Exact repeats, empty sentences and those with a weight of 0 are left out, and intents such as "out_of_scope" stand
+    for "none of these".
 
     Args:
         X: N sentences.
@@ -56,9 +60,10 @@ def labelled_texts(
         languages: the language of all sentences, or of each; None for unknown ones.
         groups: the same value for translations of each other; None or "" for none.
         no_intents: those of them that stand for "none of these".
+        sample_weight: N numbers, how much each sentence counts; None for all alike.
 
     Raises:
-        InputError: these are no sentences, or no intents for them, or there are less than two intents.
+        InputError: these are no sentences, no intents or weights for them, or there are less than two intents.
     """
     from sklearn.utils.multiclass import check_classification_targets
     from sklearn.utils.validation import column_or_1d
@@ -79,14 +84,16 @@ def labelled_texts(
     if groups is not None:
         check_as_many(groups, texts, "groups")
         rows["id"] = ["" if pd.isna(group) else str(group) for group in groups]
+    weights = None if sample_weight is None else _weights(sample_weight, texts)
+    counting = np.arange(len(texts)) if weights is None else np.flatnonzero(weights)
     usable, audit = audit_rows(
-        located(rows, _NAME),
+        located(rows, _NAME).iloc[counting].reset_index(drop=True),
         reading=Reading(no_intents=[name for name in no_intents if name in names]),
     )
     if not codes:
         usable = usable.assign(language=UNDETERMINED)
     labelled = LabelledSet.divided(usable, _NAME, audit.none_of_these)
-    kept = np.setdiff1d(np.arange(len(texts)), audit.dropped["row"].to_numpy(dtype=np.intp) - 1)
+    kept = np.setdiff1d(counting, audit.dropped["row"].to_numpy(dtype=np.intp) - 1)
     has_intent = ~usable["intent"].isin(audit.none_of_these).to_numpy(dtype=bool)
     positions = kept[has_intent]
     if len(labelled.intents) < 2:
@@ -98,7 +105,27 @@ def labelled_texts(
     first_rows = pd.Series(positions).groupby(labelled.frame["intent"].to_numpy()).first()
     classes = np.unique(labels[first_rows.to_numpy()])
     class_of = dict(zip(first_rows.index, np.searchsorted(classes, labels[first_rows]).tolist(), strict=True))
-    return LabelledTexts(labelled, positions, classes, class_of)
+    return LabelledTexts(
+        labelled, positions, classes, class_of, None if weights is None else weights[positions]
+    )
+
+
+def _weights(sample_weight: Sequence[float], texts: Sequence[str]) -> NDArray[np.float64]:
+    """Return the weights of sentences, (N,). Raises InputError unless they are numbers of which one is above 0."""
+    try:
+        weights = np.array(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError("sample_weight has no numbers; give one for each sentence, 0 or more") from error
+    if weights.ndim != 1:
+        raise InputError(f"sample_weight has {weights.ndim} dimensions; give one number for each sentence")
+    check_as_many(weights.tolist(), texts, "weights")
+    if len(bad := np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))):
+        raise InputError(
+            f"the weight of sentence {bad[0] + 1:,} is {weights[bad[0]]:g}; give 0 to leave it out, or more"
+        )
+    if not weights.any():
+        raise InputError("all weights in sample_weight are zero; give some sentences a higher one")
+    return weights
 
 
 def _codes(languages: str | Sequence[str] | None, texts: Sequence[str]) -> list[str]:

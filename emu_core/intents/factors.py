@@ -44,13 +44,19 @@ class Regression:
     bias: NDArray[np.float32]
 
     @classmethod
-    def fit(cls, x: NDArray[np.float32], labels: NDArray[np.int64], prior: Matrix) -> "Regression":
-        """Fit it on unit vectors (N, d) with their intents (N,), given a prior (k, d)."""
+    def fit(
+        cls,
+        x: NDArray[np.float32],
+        labels: NDArray[np.int64],
+        prior: Matrix,
+        sample_weight: NDArray[np.float64] | None = None,
+    ) -> "Regression":
+        """Fit it on unit vectors (N, d) with their intents (N,) and how much each counts, given a prior (k, d)."""
         weight, bias = np.zeros(prior.shape, dtype=np.float32), np.full(len(prior), -np.inf, dtype=np.float32)
         present, classes = np.unique(labels, return_inverse=True)
         if len(present) > 1:
             weight[present], bias[present] = weights_with_prior(
-                x, classes, prior[present], INVERSE_PENALTY, TOLERANCE
+                x, classes, prior[present], INVERSE_PENALTY, TOLERANCE, sample_weight
             )
         else:
             bias[present] = 0

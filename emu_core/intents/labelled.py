@@ -35,6 +35,7 @@ def fit_intents(
     unseen: LabelledSet | None = None,
     unseen_vectors: Vectors | None = None,
     compact: bool = False,
+    sample_weight: NDArray[np.float64] | None = None,
 ) -> IntentModel:
     """Fit an intent model on a labelled set, and on the names or descriptions of its intents.
 
@@ -51,6 +52,7 @@ def fit_intents(
             of which the labelled ones have a repeat or a translation.
         unseen_vectors: (Q, d), theirs.
         compact: see `IntentModel.fit`.
+        sample_weight: see `IntentModel.fit`.
 
     Raises:
         DataError: a vector is zero or not finite.
@@ -84,6 +86,7 @@ def fit_intents(
         if unseen is None or unseen_vectors is None
         else _unseen(unseen.frame, unseen_vectors, _is_new(labelled, unseen)),
         compact=compact,
+        sample_weight=sample_weight,
     )
 
 

@@ -230,6 +230,7 @@ class IntentModel:
         reference: Mapping[str, Vectors] | None = None,
         unseen: Unseen | None = None,
         compact: bool = False,
+        sample_weight: NDArray[np.float64] | None = None,
     ) -> "IntentModel":
         """Store the labelled sentences, choose what decides, and calibrate.
 
@@ -247,6 +248,8 @@ class IntentModel:
             reference: by language, vectors of the same sentences, see `SentenceSpace`.
             unseen: sentences to calibrate on where fewer than `LEAST_ASKED` of the pool may be asked.
             compact: whether to round vectors to two bytes a number, in which they are then stored.
+            sample_weight: (P,), how much each sentence counts in the regression, above 0; None for 1. The density,
+                and all that is measured, count each once.
 
         Raises:
             DataError: a vector is zero or not finite, or the lengths differ.
@@ -265,6 +268,7 @@ class IntentModel:
         self._order = np.lexsort((*self._units.T[:_SORTED_BY], np.asarray(intents, dtype=object).astype(str)))
         self._units, may_be_asked = self._units[self._order], may_be_asked[self._order]
         intents, ids, languages = ([of[row] for row in self._order] for of in (intents, ids, languages))
+        self._sample_weight = None if sample_weight is None else sample_weight[self._order]
         self.intents_ = tuple(dict.fromkeys([*intents, *names]))
         self._labels = codes(intents, size, "intents")
         self._name_labels = np.array([self.intents_.index(name) for name in names], dtype=np.int64)
@@ -331,6 +335,7 @@ class IntentModel:
             self.threshold_ = float(expit(self.threshold_))
         self.languages_ = tuple(sorted(filter(None, self._calibrations)))
         del self._x, self._name_x  # of use to `_fitted` alone, and as large as the vectors
+        self._sample_weight = None
 
     def _fitted(
         self,
@@ -360,6 +365,7 @@ class IntentModel:
         if len(names):
             prior[name_labels] = strength * (names - names.mean(axis=0))
         x, labels = np.concatenate([self._x[rows], names]), np.concatenate([self._labels[rows], name_labels])
+        weights = None if self._sample_weight is None else self._sample_weight[sample]
         # A name is no repeat of any sentence.
         groups = np.concatenate([self._keys[rows], len(self._keys) + np.arange(len(names))])
         with one_thread_for_small_products():
@@ -368,10 +374,11 @@ class IntentModel:
                 np.concatenate([self._x[sample], names]),  # freed before the kernel takes as much
                 np.concatenate([self._labels[sample], name_labels]),
                 prior,
+                None if weights is None else np.concatenate([weights, np.ones(len(names))]),
             )
             bare = regression
             if with_bare and len(names):
-                bare = Regression.fit(self._x[sample], self._labels[sample], np.zeros((k, d)))
+                bare = Regression.fit(self._x[sample], self._labels[sample], np.zeros((k, d)), weights)
         x = space.evened(x)
         return Factors(space, regression, Kernel.of(x, labels, k), bare)
 

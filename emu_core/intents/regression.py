@@ -74,12 +74,17 @@ MOST_STEPS = 300  # of the search for weights with a prior
 
 
 def weights_with_prior(
-    x: Vectors, classes: Classes, prior: Matrix, inverse_penalty: float, tolerance: float = TOLERANCE
+    x: Vectors,
+    classes: Classes,
+    prior: Matrix,
+    inverse_penalty: float,
+    tolerance: float = TOLERANCE,
+    sample_weight: Matrix | None = None,
 ) -> tuple[Matrix, Matrix]:
     """Return weights W (k, d) and biases b (k,) of a regression whose ridge pulls towards a prior instead of 0.
 
-    They minimise sum over i of -log softmax(W x_i + b)[c_i] + ||W - prior||^2 / (2 C), after the visual classifier of
-    LP++ (Huang et al. 2024), which blends in the vectors of the classes' names. Of many intents, random groups are
+    They minimise sum over i of -s_i log softmax(W x_i + b)[c_i] + ||W - prior||^2 / (2 C), after the visual classifier
+    of LP++ (Huang et al. 2024), which blends in the vectors of the classes' names. Of many intents, random groups are
     fitted as in `weights_of_all`.
 
     Args:
@@ -88,6 +93,7 @@ def weights_with_prior(
         prior: (k, d); zeros for none.
         inverse_penalty: C.
         tolerance: of the largest number in the gradient, divided by N.
+        sample_weight: s (N,), how much each sentence counts; None for 1.
     """
     k, x = len(prior), np.asarray(x, dtype=np.float32)
     groups = [np.arange(k)]
@@ -98,14 +104,23 @@ def weights_with_prior(
         rows = np.flatnonzero(np.isin(classes, group))
         if len(rows):
             number = np.searchsorted(group, classes[rows])
-            weight[group], bias[group] = _fit(x[rows], number, weight[group], inverse_penalty, tolerance)
+            counts = None if sample_weight is None else sample_weight[rows]
+            weight[group], bias[group] = _fit(
+                x[rows], number, weight[group], inverse_penalty, tolerance, counts
+            )
     return weight, bias
 
 
 def _fit(
-    x: NDArray[np.float32], classes: Classes, prior: Matrix, inverse_penalty: float, tolerance: float
+    x: NDArray[np.float32],
+    classes: Classes,
+    prior: Matrix,
+    inverse_penalty: float,
+    tolerance: float,
+    sample_weight: Matrix | None,
 ) -> tuple[Matrix, Matrix]:
     (n, d), k = x.shape, len(prior)
+    counts = None if sample_weight is None else sample_weight.astype(np.float32)
     start = x @ prior.T.astype(np.float32)  # (N, k)
     is_class = np.zeros((n, k), dtype=np.float32)
     is_class[np.arange(n), classes] = 1
@@ -114,9 +129,12 @@ def _fit(
         change, bias = parameters[: k * d].reshape(k, d), parameters[k * d :]
         logits = start + x @ change.T.astype(np.float32) + bias.astype(np.float32)
         total = logsumexp(logits, axis=1, keepdims=True)
-        value = float((total[:, 0] - logits[np.arange(n), classes]).sum(dtype=np.float64))
+        losses = total[:, 0] - logits[np.arange(n), classes]
+        value = float((losses if counts is None else counts * losses).sum(dtype=np.float64))
         value += float(np.square(change).sum()) / (2 * inverse_penalty)
         slope = np.exp(logits - total) - is_class  # (N, k)
+        if counts is not None:
+            slope *= counts[:, None]
         gradient = np.concatenate([(slope.T @ x + change / inverse_penalty).ravel(), slope.sum(axis=0)])
         return value / n, gradient / n
 

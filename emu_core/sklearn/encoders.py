@@ -184,6 +184,7 @@ class SpecialisedEncoder(SentenceTransformer):
         languages: str | Sequence[str] | None = None,
         groups: Sequence[Any] | None = None,
         unlabelled: Sources | None = None,
+        **others: Any,
     ) -> Self:
         """Specialise the encoder.
 
@@ -195,10 +196,17 @@ class SpecialisedEncoder(SentenceTransformer):
             unlabelled: sentences without labels with their languages, in other languages as a rule, for a method that
                 learns from such: files, or a DataFrame with the columns text and language, and id if `groups` has ids
                 of the same sentences.
+            **others: refused: no method takes the weights of sentences.
 
         Raises:
             EmuError: the sentences can't be read or trained on; a ValueError where `X`, `y` or a parameter is wrong.
         """
+        if others:
+            name = next(iter(others))
+            raise InputError(
+                f"fit of {type(self).__name__} takes no {name}; leave it out, or give it to the next step of a "
+                f"pipeline: fit(X, y, logisticregression__{name}=...)"
+            )
         given = labelled_texts(X, y, languages=languages, groups=groups)
         config = self._config(languages is not None, is_given(unlabelled))
         if is_given(unlabelled):

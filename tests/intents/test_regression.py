@@ -34,6 +34,17 @@ def test_without_a_prior_it_is_scikit_learns(
     np.testing.assert_allclose(bias - bias.mean(), other.intercept_ - other.intercept_.mean(), atol=1e-3)
 
 
+def test_sentences_count_as_scikit_learns_sample_weight_says(
+    sentences: tuple[NDArray[np.float32], NDArray[np.int64]],
+) -> None:
+    x, classes = sentences
+    counts = np.random.default_rng(2).uniform(0.1, 9, len(x))
+    weight, bias = weights_with_prior(x, classes, np.zeros((K, DIM)), 3.0, sample_weight=counts)
+    other = LogisticRegression(C=3.0, tol=1e-8, max_iter=5000).fit(x, classes, sample_weight=counts)
+    np.testing.assert_allclose(weight, other.coef_, atol=2e-3)
+    np.testing.assert_allclose(bias - bias.mean(), other.intercept_ - other.intercept_.mean(), atol=2e-3)
+
+
 @pytest.mark.parametrize("inverse_penalty", [0.3, 30.0])
 def test_with_a_prior_the_gradient_is_zero(
     inverse_penalty: float, sentences: tuple[NDArray[np.float32], NDArray[np.int64]]

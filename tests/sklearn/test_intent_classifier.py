@@ -259,6 +259,53 @@ def test_neighbours_are_positions_in_what_was_given(labelled: pd.DataFrame) -> N
     np.testing.assert_array_equal(fitted.kneighbors(labelled["text"], 1, return_distance=False), rows[:, :1])
 
 
+@pytest.mark.slow
+def test_a_sentence_of_weight_0_is_left_out(labelled: pd.DataFrame) -> None:
+    texts, intents = labelled["text"].to_numpy(), labelled["intent"].to_numpy()
+    weights = np.arange(len(labelled)) % 3 != 1
+    rows = np.flatnonzero(weights)
+    weighted = IntentClassifier(ENCODER).fit(texts, intents, sample_weight=weights, languages="en")
+    others = IntentClassifier(ENCODER).fit(texts[rows], intents[rows], languages="en")
+    np.testing.assert_array_equal(weighted.predict_proba(ASKED), others.predict_proba(ASKED))
+    np.testing.assert_array_equal(weighted.kneighbors(ASKED, 2)[1], rows[others.kneighbors(ASKED, 2)[1]])
+
+
+@pytest.mark.slow
+def test_a_sentence_counts_by_its_weight(labelled: pd.DataFrame) -> None:
+    texts, intents = labelled["text"], labelled["intent"].to_numpy()
+    is_first = intents == np.unique(intents)[0]
+    probability = {
+        weight: IntentClassifier(ENCODER)
+        .fit(texts, intents, sample_weight=np.where(is_first, weight, 1.0))
+        .classifier_.probabilities(ENCODER.transform(ASKED))
+        for weight in (0.1, 1.0, 10.0)
+    }
+    first = IntentClassifier(ENCODER).fit(texts, intents).classifier_.intents_.index(np.unique(intents)[0])
+    assert (probability[0.1][:, first] < probability[1.0][:, first]).all()
+    assert (probability[1.0][:, first] < probability[10.0][:, first]).all()
+
+
+@pytest.mark.parametrize(
+    "weights",
+    [[1.0, 2.0], [[1.0]] * 4, [0.0] * 4, [1, 1, 1, -1], [1, 1, 1, float("nan")], ["a"] * 4],
+    ids=["too few", "a column", "zeros", "negative", "missing", "words"],
+)
+def test_weights_that_are_none_are_refused(weights: Any) -> None:
+    with pytest.raises(InputError, match="weight"):
+        IntentClassifier(ENCODER).fit(
+            ["a b", "c d", "e f", "g h"], ["x", "x", "y", "y"], sample_weight=weights
+        )
+
+
+def test_what_takes_no_weights_says_so(labelled: pd.DataFrame) -> None:
+    weights = np.ones(len(labelled))
+    for estimator in (SpecialisedEncoder("use"), IntentClassifier(SpecialisedEncoder("use"))):
+        with pytest.raises(InputError, match="SpecialisedEncoder takes no sample_weight"):
+            estimator.fit(labelled["text"], labelled["intent"], sample_weight=weights)
+    with pytest.raises(InputError, match="y"):
+        IntentClassifier(ENCODER).fit(labelled, sample_weight=weights)
+
+
 def test_a_classifier_of_vectors_is_its_state(labelled: pd.DataFrame) -> None:
     vectors = ENCODER.transform(labelled["text"])
     fitted = IntentModel().fit(vectors, labelled["intent"].tolist(), [""] * len(labelled))

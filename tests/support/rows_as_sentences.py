@@ -90,10 +90,10 @@ class _OfRows:
         tags.input_tags.string, tags.input_tags.two_d_array = False, True
         return tags
 
-    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: N803
+    def fit(self, X: Any, y: Any = None, **others: Any) -> Self:  # noqa: N803
         self._columns = None
         sentences = self._sentences(X)
-        return super().fit(sentences, y)  # type: ignore[misc, no-any-return]
+        return super().fit(sentences, y, **others)  # type: ignore[misc, no-any-return]
 
     def _sentences(self, X: Any) -> Any:  # noqa: N803
         rows = X.to_numpy() if isinstance(X, pd.DataFrame) else np.asarray(X)
@@ -124,6 +124,9 @@ class RowsSpecialisedEncoder(_TransformerOfRows, SpecialisedEncoder):
 
 class RowsIntentClassifier(_OfRows, IntentClassifier):
     """Classifies rows of numbers."""
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: N803
+        return super().fit(X, y, sample_weight=sample_weight)
 
     def predict(self, X: Any) -> Any:  # noqa: N803
         return super().predict(self._sentences(X))
