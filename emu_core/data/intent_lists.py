@@ -1,7 +1,7 @@
 """Intents in a cell that is no plain label: a list of them, an object with a name, or what several annotators say.
 
-A list of one intent is that intent; with several, a row belongs to none alone. An object is never a label: it has a
-name, or is refused.
+A list of one intent is that intent; with several, a row belongs to none alone, unless repeats are votes. An object is
+never a label: it has a name, or is refused.
 """
 
 import ast
@@ -55,7 +55,7 @@ def single_intents(intents: "pd.Series[str]") -> tuple["pd.Series[str]", "pd.Ser
         if not text.startswith(_STARTS):
             continue
         if (items := listed_intents(text)) is not None:
-            names, reason = items, SEVERAL_INTENTS if len(items) > 1 else ""
+            names, reason = intent_of(items)
         elif (decoded := _decoded(text)) is not None:
             try:
                 names, reason = named_intents(decoded)
@@ -73,7 +73,7 @@ def single_intents(intents: "pd.Series[str]") -> tuple["pd.Series[str]", "pd.Ser
 
 
 def listed_intents(value: str) -> list[str] | None:
-    """Return the distinct intents of a list in JSON, or as Python writes it; None if the text is no list of texts."""
+    """Return the intents of a list in JSON, or as Python writes it; None if the text is no list of texts."""
     text = value.strip()
     try:
         items = json.loads(text)
@@ -81,7 +81,14 @@ def listed_intents(value: str) -> list[str] | None:
         items = _quoted_items(text)
     if not isinstance(items, list) or any(isinstance(item, list | dict) for item in items):
         return None
-    return [item for item in dict.fromkeys(cell_text(item).strip() for item in items) if item]
+    return [item for item in (cell_text(item).strip() for item in items) if item]
+
+
+def intent_of(items: Sequence[str]) -> tuple[list[str], str]:
+    """Return the intents of a list, and why they are none alone, or "". Where one is there twice, they are votes."""
+    if len(set(items)) < len(items):
+        return majority_of([item] for item in items)
+    return list(items), SEVERAL_INTENTS if len(items) > 1 else ""
 
 
 def named_intents(value: Mapping[str, Any] | Sequence[Any]) -> tuple[list[str], str]:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from pathlib import PurePosixPath
 
 from emu_core.data.languages import checked_language, is_known, stated_code
@@ -140,7 +141,7 @@ def _split_in(words: Iterable[str]) -> str:
     return splits.pop() if len(splits) == 1 else ""
 
 
-def statements(paths: Sequence[str], around: Sequence[str]) -> list[Statement]:
+def statements(paths: Sequence[str], around: Sequence[str], within: Sequence[str] = ()) -> list[Statement]:
     """Return what the names of files that are read together state.
 
     A split counts only where the files state two or more: `test.csv` alone is no test set, but a set. Beside those of
@@ -150,12 +151,14 @@ def statements(paths: Sequence[str], around: Sequence[str]) -> list[Statement]:
     Args:
         paths: of the files that hold data, with the folders within what was named.
         around: the folder around each file that was named, or that was named itself; "" if it is unknown.
+        within: the split that a name within each file states, which is believed rather than that of its path; none
+            for files without such names.
     """
     splits, endings = [], []
-    for path in paths:
+    for path, inner in zip_longest(paths, within):
         parts = PurePosixPath(path).parts
         words = (_WORD.findall(without_endings(part).casefold()) for part in reversed(parts))
-        splits.append(next(filter(None, map(_split_in, words)), ""))
+        splits.append(inner or next(filter(None, map(_split_in, words)), ""))
         endings.append(_ending_of(path))
     if len(set(splits) - {""}) < 2:
         splits = [""] * len(paths)

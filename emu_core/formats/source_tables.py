@@ -57,6 +57,7 @@ class SourceTable:
         left_out: the numbers of its sentences that were left out, by reason.
         files: the path and the number of rows of each file.
         is_held: whether Python held it, and no file did.
+        split: what a name within the file says of all its rows, see `Cells`.
     """
 
     path: str
@@ -71,6 +72,7 @@ class SourceTable:
     left_out: Mapping[str, int] = field(default_factory=dict)
     files: tuple[tuple[str, int], ...] = ()
     is_held: bool = False
+    split: str = ""
 
     def __post_init__(self) -> None:
         if not self.files:
@@ -261,7 +263,11 @@ def _tables(found: Sequence[tuple[SourceFile, _Part | SourceTable]]) -> list[Sou
     """Return a table for each file or, of exports whose files can be joined, for each export."""
     tables: list[SourceTable] = []
     exports: dict[tuple[object, ...], list[_Part]] = {}
-    stated = statements([_stating_path(file) for file, _ in found], [file.around for file, _ in found])
+    stated = statements(
+        [_stating_path(file) for file, _ in found],
+        [file.around for file, _ in found],
+        [content.split if isinstance(content, SourceTable) else "" for _, content in found],
+    )
     for (_, content), states in zip(found, stated, strict=True):
         if isinstance(content, SourceTable):
             tables.append(replace(content, states=states))
@@ -275,7 +281,7 @@ def _tables(found: Sequence[tuple[SourceFile, _Part | SourceTable]]) -> list[Sou
 def _stating(tables: Sequence[SourceTable]) -> list[SourceTable]:
     """Return tables with what the names of their files alone state; a joined one has nothing of the kind."""
     paths = [_stating_path(table) if len(table.files) == 1 else "" for table in tables]
-    stated = statements(paths, [table.around for table in tables])
+    stated = statements(paths, [table.around for table in tables], [table.split for table in tables])
     return [
         replace(table, states=replace(states, project=table.states.project))
         if len(table.files) == 1
@@ -319,7 +325,8 @@ def _in_table(document: Document, plain: bool) -> SourceTable | None:
         raise _unknown(document)
     frame = read_table(document.payload, unpacked_name(file.path), _shaped, document.json)
     notes = (*frame.attrs.get("notes", ()), *encoding_notes(file.path, frame.attrs.get("encoding", "utf-8")))
-    return SourceTable(*about, frame, str(frame.attrs.get("recognised", "")), notes=notes)
+    recognised, split = (str(frame.attrs.get(name, "")) for name in ("recognised", "split"))
+    return SourceTable(*about, frame, recognised, notes=notes, split=split)
 
 
 def _held(file: SourceFile, cells: Cells) -> SourceTable:
@@ -392,7 +399,9 @@ def _notes(tables: Sequence[SourceTable], left: Sequence[str]) -> list[str]:
         ("Split", {table.path: table.states.split for table in tables if "split" not in table.frame}),
     ):
         if stated := [f"{value} ({path})" for path, value in by_path.items() if value]:
-            notes.append(f"{what} by the names of files: {listed(stated, 4)}.")
+            is_within = what == "Split" and any(table.split for table in tables)
+            where = "names within files" if is_within else "the names of files"
+            notes.append(f"{what} by {where}: {listed(stated, 4)}.")
     if left:
         notes.append(f"Not read, since they hold no labelled sentences: {listed(map(_end_of, left), 6)}.")
     return notes

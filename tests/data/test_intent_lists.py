@@ -18,6 +18,7 @@ from emu_core.data.intent_lists import (
 )
 from emu_core.data.reading import ColumnMapping, Reading
 from emu_core.errors import DataError
+from emu_core.formats.collections.rows import Rows
 from emu_core.formats.labelled import read_labelled
 from tests.support.tables import ENDINGS, WRITERS
 
@@ -28,6 +29,26 @@ ROWS = [
     ("book it", ["book"]),
     ("no", ["deny", "deny"]),
 ]
+
+
+@pytest.mark.parametrize(
+    ("labels", "intent", "reason"),
+    [
+        (["pay", "pay", "lost"], "pay", ""),
+        (["lost", "pay", "pay", "lost", "pay"], "pay", ""),
+        (["pay", "pay"], "pay", ""),
+        (["pay", "lost", "pay", "lost"], "", ANNOTATORS_DISAGREE),
+        (["pay", "lost"], "", SEVERAL_INTENTS),
+    ],
+)
+def test_a_list_with_repeats_is_votes(labels: list[str], intent: str, reason: str) -> None:
+    for cell in (json.dumps(labels), str(labels), str(np.array(labels))):
+        [single], [why] = single_intents(pd.Series([cell], dtype="str"))
+        assert (single if not why else "", why) == (intent, reason)
+    rows = Rows("x.jsonl")
+    rows.add("a sentence", labels)
+    assert (rows.frame()["intent"].tolist() if len(rows) else []) == [intent] * (not reason)
+    assert rows.left_out == ({reason: 1} if reason else {})
 
 
 @pytest.mark.parametrize("ending", [".csv", ".tsv", ".jsonl", ".parquet"])

@@ -214,9 +214,9 @@ def test_objects_of_intents_with_single_sentences() -> None:
 
 
 def test_answers_are_no_sentences_beside_lists_at_other_names() -> None:
-    greet = {"training": HI, "answers": ["what is up", "good day"]}
+    greet = {"teaching": HI, "answers": ["what is up", "good day"]}
     with pytest.raises(DataError, match="no rows of sentences"):
-        rows({"greet": greet, "part": {"training": BYE, "answers": HI}})
+        rows({"greet": greet, "part": {"teaching": BYE, "answers": HI}})
     table = read_table(json.dumps({"greet": greet, "part": {"phrases": BYE}}).encode(), "x.json")
     assert list(zip(table["text"], table["intent"], strict=True)) == PART
     assert "not read, since no sentences are at a usual name: greet" in table.attrs["notes"][0]

@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 
 from emu_core.formats.collections.document import Document
 from emu_core.formats.collections.rows import Rows
-from emu_core.formats.collections.values import listing, mapping, text_of
+from emu_core.formats.collections.values import mapping, sentences, text_of
 from emu_core.formats.tables.formats import unpacked_name, without_endings
 
 _START = re.compile(r"^[\"']?trainingPhrases[\"']?[ \t]*:", re.MULTILINE)
@@ -38,7 +38,7 @@ def read_intent(document: Document, rows: Rows) -> None:
 
 
 def _phrases(document: Document) -> list[object]:
-    return listing(mapping(document.yaml).get("trainingPhrases"))
+    return sentences(mapping(document.yaml).get("trainingPhrases"))
 
 
 def _language(document: Document) -> str:

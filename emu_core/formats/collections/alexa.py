@@ -8,13 +8,13 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from emu_core.data.cleaning import cleaned
-from emu_core.formats.collections.document import Document
+from emu_core.formats.collections.document import LEAST_TELLING, Document
 from emu_core.formats.collections.rows import Rows
-from emu_core.formats.collections.values import listing, mapping, objects, text_of
+from emu_core.formats.collections.values import listing, mapping, objects, sentences, text_of
 from emu_core.formats.lines import BLANK
 from emu_core.formats.tables.formats import unpacked_name
 
-_SCHEMA = "IntentSchema.json"
+_SCHEMAS = ("IntentSchema.json", "intentSchema.json", "intent_schema.json", "intents.json")
 _NAMED = re.compile(r"sample[-_ ]?utterances", re.IGNORECASE)
 _LINE = re.compile(rf"(?P<intent>[A-Za-z_][\w.]*){BLANK}+(?P<sample>.*\S.*)")
 _FILLED = re.compile(r"\{(?P<value>[^{}|]+)\|(?P<name>[^{}|]+)\}")
@@ -31,7 +31,7 @@ def read_model(document: Document, rows: Rows) -> None:
     Those of a slot answer a question of the skill, and belong to no intent.
     """
     for intent in _intents(document):
-        for sample in listing(intent.get("samples")):
+        for sample in sentences(intent.get("samples")):
             rows.add(text_of(sample), text_of(intent.get("name")))
         samples = (listing(slot.get("samples")) for slot in objects(intent.get("slots")))
         rows.leave_out("answers that fill a slot", sum(map(len, samples)))
@@ -40,14 +40,17 @@ def read_model(document: Document, rows: Rows) -> None:
 def is_lines(document: Document) -> bool:
     """Return whether its lines are an intent and a sample, by its name or by the intents of the schema beside it."""
     name = PurePosixPath(unpacked_name(document.path)).name
-    if document.json is not None or not document.is_mostly(_LINE.fullmatch):
+    if document.json is not None:
         return False
     if _NAMED.search(name):
-        return True
-    schema = document.beside(_SCHEMA) if name.lower().endswith(".txt") else None
+        return document.is_mostly(_LINE.fullmatch, LEAST_TELLING)
+    beside = map(document.beside, _SCHEMAS) if name.lower().endswith(".txt") else ()
+    schema = next(filter(None, beside), None)
     known = [] if schema is None else objects(mapping(schema.json).get("intents"))
     intents = {text_of(intent.get("intent")) for intent in known}
-    return document.is_mostly(lambda line: line.split(maxsplit=1)[0] in intents)
+    return document.is_mostly(
+        lambda line: _LINE.fullmatch(line) and line.split(maxsplit=1)[0] in intents, LEAST_TELLING
+    )
 
 
 def read_lines(document: Document, rows: Rows) -> None:

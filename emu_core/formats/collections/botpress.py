@@ -12,8 +12,9 @@ from emu_core.data.cleaning import cleaned
 from emu_core.formats.collections.document import Document
 from emu_core.formats.collections.rasa import entity_parts
 from emu_core.formats.collections.rows import Rows
-from emu_core.formats.collections.values import listing, mapping, objects, text_of
+from emu_core.formats.collections.values import mapping, objects, sentences, text_of
 from emu_core.formats.tables.formats import unpacked_name
+from emu_core.formats.tables.json_keys import is_language_key
 
 _OF_INTENT = {"contexts", "slots"}  # one of these is beside an intent's utterances
 _LINES = ".utterances.txt"
@@ -21,7 +22,7 @@ _OF_QUESTION = "__qna__"  # before the name of the intent that Botpress makes of
 
 
 def is_intent(document: Document) -> bool:
-    """Return whether it is an intent with its contexts, or a list of intents."""
+    """Return whether it is an intent with its contexts or with utterances by language, or a list of intents."""
     return any(True for _ in _intents(document))
 
 
@@ -35,10 +36,12 @@ def read_intent(document: Document, rows: Rows) -> None:
 
 def _intents(document: Document) -> Iterator[dict[str, Any]]:
     content = mapping(document.json)
-    for intent in (content, *objects(content.get("intents"))):
-        is_whole = {"name", "utterances"} <= intent.keys() and _OF_INTENT & intent.keys()
-        if is_whole and isinstance(intent["utterances"], dict | list):
-            yield intent
+    for intent in (content, *objects(content.get("intents")), *document.records):
+        if {"name", "utterances"} <= intent.keys():
+            utterances = intent["utterances"]
+            is_usual = bool(_OF_INTENT & intent.keys()) and isinstance(utterances, dict | list)
+            if is_usual or (mapping(utterances) and all(map(is_language_key, utterances))):
+                yield intent
 
 
 def is_lines(document: Document) -> bool:
@@ -94,4 +97,4 @@ def _by_language(texts: object, document: Document) -> Iterator[tuple[str, str]]
         config = document.beside("bot.config.json")
         texts = {text_of(mapping(config.json).get("defaultLanguage")) if config else "": texts}
     for language, values in mapping(texts).items():
-        yield from ((language, text_of(text)) for text in listing(values))
+        yield from ((language, text_of(text)) for text in sentences(values))

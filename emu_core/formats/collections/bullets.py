@@ -14,6 +14,12 @@ def bullet(line: str) -> str:
     return line[1:].strip(BLANKS) if line.startswith(_BULLETS) and not is_ruler(line) else ""
 
 
+def is_underlined(line: str, below: str) -> bool:
+    """Return whether a line is a heading by the line below it, which is `---` or `===`."""
+    is_text = bool(line) and not line.startswith(("#", *_BULLETS))
+    return is_text and len(below) > 1 and below in ("-" * len(below), "=" * len(below))
+
+
 def is_ruler(line: str) -> bool:
     """Return whether there is nothing in a line but marks of bullets: a ruler, or a bullet without a text."""
     return not line.strip(f"{''.join(_BULLETS)}{BLANKS}")

@@ -8,8 +8,10 @@ from typing import Any
 
 from emu_core.formats.collections.document import Document
 from emu_core.formats.collections.rows import Rows
-from emu_core.formats.collections.values import listing, mapping, text_of
+from emu_core.formats.collections.values import listing, mapping, sentences, text_of
 
+# Folders of its corpora whose names are not those of languages elsewhere.
+_LANGUAGES = {"bangla": "bn", "oriya": "or", "tchinese": "zh", "traditionalchinese": "zh"}
 _START = re.compile(r"^[\"']?conversations[\"']?[ \t]*:", re.MULTILINE)
 
 
@@ -28,13 +30,14 @@ def read_corpus(document: Document, rows: Rows) -> None:
     """Read the first turn of every conversation, with the first category as its intent; answers are no sentences."""
     content = _content(document)
     category, conversations = _of_category(document) or (
-        next(map(text_of, listing(content.get("categories"))), ""),
+        next(map(text_of, sentences(content.get("categories"))), ""),
         listing(content.get("conversations")),
     )
-    for turns in map(listing, conversations):
+    language = next(filter(None, map(_LANGUAGES.get, reversed(document.file.folders))), "")
+    for turns in map(sentences, conversations):
         said = [text_of(turn["text"] if "text" in mapping(turn) else turn) for turn in turns]
         for text in said[:1]:
-            rows.add(text, category)
+            rows.add(text, category, language=language)
         rows.leave_out("answers", len(said[1:]))
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from statistics import mode
 
-from emu_core.data.cleaning import cleaned
+from emu_core.data.cleaning import BLANKS, cleaned
 from emu_core.data.splits import SPLIT_NAMES
 from emu_core.formats.collections.document import Document
 from emu_core.formats.collections.rows import Rows, marked_text, slot_spans
@@ -91,19 +91,28 @@ def _sentences(lines: Iterable[str]) -> Iterator[_Sentence]:
     tokens: list[list[str]] = []
     have_tabs = False
     for line in chain(lines, [""]):
-        is_comment = line.startswith("#") and "\t" not in line and (not tokens or have_tabs)
-        comment = _COMMENT.match(line) if is_comment else None
+        key, value = _commented(line) if not tokens or have_tabs else ("", "")
+        is_comment = bool(key) or (line.startswith("#") and "\t" not in line and (not tokens or have_tabs))
         # Where no blank line is before a sentence, its comments begin it.
-        begins = bool(tokens) and comment is not None and comment[1] in (*comments, *_OF_SENTENCE)
+        begins = bool(tokens and key) and key in (*comments, *_OF_SENTENCE)
         if begins or not cleaned(line):
             if tokens or any(key in comments for key in _OF_SENTENCE):
                 yield _Sentence(comments, tokens)
             comments, tokens = {}, []
-        if comment and not tokens:
-            comments.setdefault(comment[1], comment[2].strip())
+        if key and not tokens:
+            comments.setdefault(key, value)
         elif cleaned(line) and not is_comment:
             have_tabs = "\t" in line
             tokens.append(line.split("\t") if have_tabs else line.split())
+
+
+def _commented(line: str) -> tuple[str, str]:
+    """Return the key and the value of a comment, which tabs may be around; of a token's line and any other, ""."""
+    seen = line.strip(BLANKS)
+    if not (comment := _COMMENT.match(seen)):
+        return "", ""
+    key = comment[1].casefold()
+    return (key, comment[2].strip()) if "\t" not in seen or key in _OF_SENTENCE else ("", "")
 
 
 def _layout(sample: Sequence[_Sentence]) -> _Layout:

@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from itertools import islice
 from typing import Any
 
-from emu_core.data.cleaning import cleaned
+from emu_core.data.cleaning import BLANKS, cleaned
 from emu_core.data.column_names import role_of_name
 from emu_core.data.intent_lists import named_intents
 from emu_core.formats.collections.annotators import Span, labels_of, spans_of, stated
-from emu_core.formats.collections.document import Document
+from emu_core.formats.collections.document import LEAST_TELLING, Document
 from emu_core.formats.collections.rows import Rows, marked_text
 from emu_core.formats.collections.values import listing, mapping, objects, position, text_of
 from emu_core.formats.tables import delimited
@@ -111,7 +111,9 @@ def read_csv(document: Document, rows: Rows) -> None:
 
 def is_fasttext(document: Document) -> bool:
     """Return whether its lines have labels such as `__label__greet`."""
-    return document.is_mostly(_FASTTEXT_LABEL.search)
+    return document.is_mostly(_FASTTEXT_LABEL.search) or document.is_mostly(
+        lambda line: _FASTTEXT_LABEL.match(line.strip(BLANKS)), LEAST_TELLING
+    )
 
 
 def read_fasttext(document: Document, rows: Rows) -> None:

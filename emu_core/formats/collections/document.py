@@ -23,6 +23,8 @@ _BEGINNING = 100_000
 _MAX_DEPTH = 50
 _SAMPLE_LINES, _SAMPLE_CHARACTERS = 50, 50_000
 _LEAST_FITTING = 0.8
+LEAST_TELLING = 0.5
+"""The share of lines that suffices where a line of the format is like no other."""
 _BROKEN = (ValueError, RecursionError, yaml.YAMLError)
 
 
@@ -191,10 +193,10 @@ class Document:
             lines.pop()  # it is cut
         return list(filter(cleaned, lines))[:_SAMPLE_LINES]
 
-    def is_mostly(self, is_line: Callable[[str], object]) -> bool:
-        """Return whether the first lines, but for a fifth that may be broken, are as a format has them."""
+    def is_mostly(self, is_line: Callable[[str], object], least: float = _LEAST_FITTING) -> bool:
+        """Return whether so many of the first lines, of which some may be broken, are as a format has them."""
         fitting = sum(bool(is_line(line)) for line in self.first_lines)
-        return fitting > 0 and fitting >= _LEAST_FITTING * len(self.first_lines)
+        return fitting > 0 and fitting >= least * len(self.first_lines)
 
     def lines(self) -> list[str]:
         """Return the lines of the text, as `lines_of` does."""

@@ -5,23 +5,23 @@ from typing import Any
 
 from emu_core.formats.collections.document import Document
 from emu_core.formats.collections.rows import Rows
-from emu_core.formats.collections.values import listing, mapping, objects, text_of
+from emu_core.formats.collections.values import listing, mapping, objects, sentences, text_of
 
 _VERSION = "4"
 
 
 def is_model(document: Document) -> bool:
-    """Return whether it has an invocation, or Jovo's version, and intents with phrases."""
+    """Return whether it has an invocation, Jovo's version or inputs of intents, and intents with phrases."""
     content = mapping(document.json)
     is_jovo = "invocation" in content or text_of(content.get("version")).startswith(_VERSION)
-    return is_jovo and any("phrases" in intent for _, intent in _intents(content))
+    return any("phrases" in intent and (is_jovo or "inputs" in intent) for _, intent in _intents(content))
 
 
 def read_model(document: Document, rows: Rows) -> None:
     """Read the phrases of every intent as they are, with `{entity}` where a value stands."""
     content = document.json
     for name, intent in _intents(content):
-        for phrase in listing(intent.get("phrases")):
+        for phrase in sentences(intent.get("phrases")):
             rows.add(text_of(phrase), name)
     rows.leave_out("phrases of one platform alone", len(_of_platforms(content)))
 

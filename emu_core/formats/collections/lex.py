@@ -6,7 +6,7 @@ from typing import Any
 from emu_core.data.none_of_these import as_fallback
 from emu_core.formats.collections.document import Document
 from emu_core.formats.collections.rows import Rows
-from emu_core.formats.collections.values import listing, mapping, objects, text_of
+from emu_core.formats.collections.values import mapping, objects, sentences, text_of
 
 _FALLBACK = "AMAZON.FallbackIntent"
 
@@ -23,7 +23,7 @@ def read_intent(document: Document, rows: Rows) -> None:
         name = text_of(intent.get("name"))
         if text_of(intent.get("parentIntentSignature")) == _FALLBACK:
             name = as_fallback(name)
-        for sample in listing(intent.get("sampleUtterances")):
+        for sample in sentences(intent.get("sampleUtterances")):
             text = mapping(sample).get("utterance") if isinstance(sample, dict) else sample
             rows.add(text_of(text), name, language=language)
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from emu_core.formats.collections.document import Document
 from emu_core.formats.collections.rows import Rows
-from emu_core.formats.collections.values import listing, mapping, objects, text_of
+from emu_core.formats.collections.values import listing, mapping, objects, sentences, text_of
 
 
 def _intent(item: dict[str, Any]) -> str | None:
@@ -30,5 +30,5 @@ def read_corpus(document: Document, rows: Rows) -> None:
     for item in items:
         intent = _intent(item) or ""
         for key, split in (("utterances", train), ("tests", "test")):
-            for text in listing(item.get(key)):
+            for text in sentences(item.get(key)):
                 rows.add(text_of(text), intent, language=language, split=split)

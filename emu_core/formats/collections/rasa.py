@@ -5,20 +5,21 @@ from collections.abc import Iterator
 from typing import Any
 
 from emu_core.data.cleaning import BLANKS
-from emu_core.formats.collections.bullets import NO_BULLET, NO_INTENT, bullet, is_ruler
+from emu_core.formats.collections.bullets import NO_BULLET, NO_INTENT, bullet, is_ruler, is_underlined
 from emu_core.formats.collections.document import Document
 from emu_core.formats.collections.rows import Rows, marked_text
 from emu_core.formats.collections.values import listing, mapping, objects, position, text_of
 from emu_core.formats.lines import BLANK, seen_lines_of, without_comments
+from emu_core.formats.tables.formats import unpacked_name
 
 # [tomorrow](date), [tomorrow](date:value), [tomorrow]{"entity": "date", "role": "start"}, [tomorrow][{...}, {...}]
 _ENTITY = re.compile(r"\[([^\[\]]*)\](?:\(([^():]*)(?::[^()]*)?\)|\{([^{}]*)\}|\[(\{[^\[\]]*\})\])")
 _ENTITY_KEY = re.compile(r"""["']?entity["']?[ \t]*:[ \t]*["']?([^"',{}]*)""")
 _YAML_START = re.compile(r"^(?:[ \t]*-)?[ \t]*[\"']?(?:nlu|intent)[\"']?[ \t]*:", re.MULTILINE)
 _YAML_NLU = re.compile(r"^nlu[ \t]*:", re.MULTILINE)
-_MARKDOWN_INTENT = re.compile(rf"^{BLANK}*##+{BLANK}*intent{BLANK}*:(.*)", re.IGNORECASE | re.MULTILINE)
+_MARKDOWN_INTENT = re.compile(rf"^{BLANK}*#+{BLANK}*intent{BLANK}*:(.*)", re.IGNORECASE | re.MULTILINE)
 _CLOSED = re.compile(rf"{BLANK}#+{BLANK}*$")  # a heading may end as it begins
-_MARKDOWN_OTHER = re.compile(rf"##+{BLANK}*(?:synonym|regex|lookup){BLANK}*:", re.IGNORECASE)
+_MARKDOWN_OTHER = re.compile(rf"#+{BLANK}*(?:synonym|regex|lookup){BLANK}*:", re.IGNORECASE)
 
 
 def is_yaml(document: Document) -> bool:
@@ -72,7 +73,10 @@ def _bullets(block: str, rows: Rows) -> Iterator[str]:
 
 def is_markdown(document: Document) -> bool:
     """Return whether it is `nlu.md`, with headings such as `## intent:greet`."""
-    return bool(_MARKDOWN_INTENT.search(document.beginning))
+    heading = _MARKDOWN_INTENT.search(document.beginning)
+    is_named = unpacked_name(document.path).lower().endswith(".md")
+    # One sign begins a comment elsewhere, such as in CoNLL.
+    return heading is not None and (is_named or "##" in heading[0])
 
 
 def read_markdown(document: Document, rows: Rows) -> None:
@@ -82,8 +86,11 @@ def read_markdown(document: Document, rows: Rows) -> None:
     """
     intent, rows.project = "", _project_language(document)
     has_sentences = True
-    for line in seen_lines_of(without_comments(document.text)):
-        if line.startswith("#"):
+    lines = seen_lines_of(without_comments(document.text))
+    for line, below in zip(lines, [*lines[1:], ""], strict=True):
+        if is_underlined(line, below):
+            intent, has_sentences = "", True
+        elif line.startswith("#"):
             heading = _MARKDOWN_INTENT.match(line)
             intent = _CLOSED.sub("", heading[1]).strip(BLANKS) if heading else ""
             has_sentences = not _MARKDOWN_OTHER.match(line)

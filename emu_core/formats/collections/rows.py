@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import pandas as pd
 
 from emu_core.data.cleaning import cell_text
-from emu_core.data.intent_lists import SEVERAL_INTENTS
+from emu_core.data.intent_lists import intent_of
 from emu_core.data.sets import LABELLED_COLUMNS
 from emu_core.formats.collections.values import text_of
 from emu_core.formats.limits import build_table, check_rows
@@ -50,11 +50,9 @@ class Rows:
     ) -> None:
         """Add a sentence; "" stands for what is unknown. A list of one intent is that intent, of several none."""
         if isinstance(intent, Sequence) and not isinstance(intent, str):
-            intents = [item for item in dict.fromkeys(map(cell_text, intent)) if item]
-            if len(intents) > 1:
-                self.add_uncertain(
-                    SEVERAL_INTENTS, text, language=language, split=split, id=id, annotated=annotated
-                )
+            intents, reason = intent_of([item for item in map(cell_text, intent) if item])
+            if reason:
+                self.add_uncertain(reason, text, language=language, split=split, id=id, annotated=annotated)
                 return
             intent = "".join(intents)
         values = (id, text, intent, language, split, annotated)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from emu_core.data.cleaning import cleaned
 from emu_core.data.wording import counted, shown
 from emu_core.errors import DataError
-from emu_core.formats.collections.document import Document
+from emu_core.formats.collections.document import LEAST_TELLING, Document
 from emu_core.formats.collections.rows import Rows, marked_text, slot_spans
 
 _SLOT = re.compile(r"O|[BIESLU]-.+")
@@ -20,7 +20,9 @@ Line = tuple[list[str], list[str], str]
 
 def is_iob(document: Document) -> bool:
     """Return whether its lines are as in `BOS to Rome EOS<tab>O O B-city travel`."""
-    return document.is_mostly(lambda line: line.startswith(f"{_BEGIN} ") and _has_slots(iob_line(line)))
+    return document.is_mostly(
+        lambda line: line.startswith(f"{_BEGIN} ") and _has_slots(iob_line(line)), LEAST_TELLING
+    )
 
 
 def read_iob(document: Document, rows: Rows) -> None:
@@ -40,7 +42,7 @@ def iob_line(line: str) -> Line | None:
 
 def is_joint(document: Document) -> bool:
     """Return whether its lines are as in `to:O Rome:B-city <=> travel`."""
-    return document.is_mostly(lambda line: _has_slots(_joint_line(line)))
+    return document.is_mostly(lambda line: _has_slots(_joint_line(line)), LEAST_TELLING)
 
 
 def read_joint(document: Document, rows: Rows) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from emu_core.formats.collections.document import Document
 from emu_core.formats.collections.rows import Rows
-from emu_core.formats.collections.values import listing, mapping, objects, text_of
+from emu_core.formats.collections.values import listing, mapping, objects, sentences, text_of
 
 _YAML_START = re.compile(r"^type[ \t]*:[ \t]*[\"']?intent\b", re.MULTILINE)
 _SLOT = re.compile(r"\[([^\[\]:()]*)(?::[^\[\]()]*)?\]\(([^()]*)\)")  # [room:room_name](kitchen)
@@ -56,7 +56,7 @@ def read_yaml(document: Document, rows: Rows) -> None:
         DataError: it is not valid YAML.
     """
     for intent in _intents(document.checked_yaml()):
-        for utterance in listing(intent.get("utterances")):
+        for utterance in sentences(intent.get("utterances")):
             rows.add_parts(_parts(text_of(utterance)), text_of(intent.get("name")))
 
 

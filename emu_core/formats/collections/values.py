@@ -13,6 +13,11 @@ def listing(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
+def sentences(value: object) -> list[Any]:
+    """Return a list, and a single text as a list of one; [] for anything else."""
+    return [value] if isinstance(value, str) else listing(value)
+
+
 def objects(value: object) -> list[dict[str, Any]]:
     """Return the objects in a list."""
     return [item for item in listing(value) if isinstance(item, dict)]

@@ -11,7 +11,7 @@ from emu_core.data.wording import shown
 from emu_core.errors import DataError
 from emu_core.formats.collections.document import Document
 from emu_core.formats.collections.rows import Rows, marked_text
-from emu_core.formats.collections.values import listing, mapping, objects, position, text_of
+from emu_core.formats.collections.values import listing, mapping, objects, position, sentences, text_of
 
 _INTENT = re.compile(r"[\w.-]{1,128}")  # as Watson allows them
 _IRRELEVANT = "irrelevant"
@@ -32,7 +32,7 @@ def read_workspace(document: Document, rows: Rows) -> None:
     for workspace in _workspaces(document):
         language = text_of(workspace.get("language"))
         for intent in objects(workspace.get("intents")):
-            for example in listing(intent.get("examples")):
+            for example in sentences(intent.get("examples")):
                 text = text_of(example["text"] if "text" in mapping(example) else example)
                 spans = map(_span, objects(mapping(example).get("mentions")))
                 rows.add(

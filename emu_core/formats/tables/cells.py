@@ -20,6 +20,7 @@ class Cells:
         is_first_row: whether the header is the first row of the file, which may hold data instead of names.
         recognised: the shape of the table, as the audit states it; "" for an ordinary one.
         notes: sentences for the audit.
+        split: what a name around the rows says of all of them, which counts as the name of a file does; "" for nothing.
     """
 
     header: Sequence[str]
@@ -27,14 +28,15 @@ class Cells:
     is_first_row: bool = False
     recognised: str = ""
     notes: tuple[str, ...] = ()
+    split: str = ""
 
     def __len__(self) -> int:
         return len(self.columns[0]) if self.columns else 0
 
     def frame(self, name: str) -> pd.DataFrame:
-        """Return the table as a frame whose attrs hold `recognised` and `notes`; errors are those of `build_table`."""
+        """Return the table as a frame; `recognised`, `notes` and `split` are in its attrs. Raises as `build_table`."""
         frame = build_table(self.header, self.columns, name)
-        frame.attrs |= {"recognised": self.recognised, "notes": self.notes}
+        frame.attrs |= {"recognised": self.recognised, "notes": self.notes, "split": self.split}
         return frame
 
 

@@ -16,13 +16,14 @@ ROW_LISTS = ("data", "rows", "examples", "items", "records", "results", "instanc
 # Folded names of lists of sentences, within the object of an intent and beside its name.
 _SENTENCE_LISTS = (
     *("text", "utterances", "phrases", "trainingphrases", "patterns"),
-    *("examples", "samples", "sampleutterances"),
+    *("examples", "samples", "sampleutterances", "trainingexamples", "trainingutterances", "usersays"),
 )
 # The same, but beside other lists of sentences they may also be names of intents.
 _ALSO_INTENTS = ("texts", "sentences", "queries", "questions", "variations")
 # What is in the object of an intent beside its sentences.
 _NO_SENTENCES = (
     *("answer", "answers", "response", "responses", "reply", "replies", "output", "outputs"),
+    *("botsays", "botresponse", "botresponses", "botutterances", "botreplies"),
     *("entities", "slots", "parameters", "inputs", "context", "contexts", "metadata", "settings"),
 )
 _ANSWERS = ("answers", "responses", "replies", "outputs")
@@ -46,9 +47,14 @@ def is_language_key(key: str) -> bool:
 def level_of(parts: Record) -> str:
     """Return what the keys of an object are: split, language or intent."""
     words = [_WORD.findall(key.casefold()) for key in parts]
-    if all(key and key[-1] in SPLIT_NAMES for key in words) and any(len(key) == 1 for key in words):
+    if words and all(key and key[-1] in SPLIT_NAMES for key in words) and any(len(key) == 1 for key in words):
         return "split"
     return "language" if all(map(is_language_key, parts)) else "intent"
+
+
+def names_split(key: str) -> bool:
+    """Return whether a key is the usual name of a split."""
+    return key.casefold() in SPLIT_NAMES
 
 
 def names_sentences(key: str) -> bool:
@@ -74,7 +80,10 @@ def keys_of_intent(value: Record) -> list[str]:
         holds(inner, str) and folded_name(key) not in _NO_SENTENCES for key, inner in value.items()
     ):
         return []
-    return [key for key in value if names_sentences(key) and _may_be_sentences(value[key])]
+    named = [key for key in value if names_sentences(key) and _may_be_sentences(value[key])]
+    if not named and has_answers(value):
+        return [key for key in value if names_split(key) and holds(value[key], str)]
+    return named
 
 
 def is_intent(value: Any) -> TypeGuard[Record]:
@@ -147,8 +156,11 @@ def only_part(parts: Record) -> str | None:
 def keys_of_sentences(records: Sequence[Record]) -> list[str]:
     """Return the keys at which records, one or more, hold lists of sentences, and not of the words of one."""
     keys = []
+    is_of_intent = all(
+        has_role(record, "intent") and not has_role(record, "text") for record in records[:_SAMPLE_ROWS]
+    )
     for key in dict.fromkeys(key for record in islice(records, _SAMPLE_ROWS) for key in record):
-        if not names_sentences(key):
+        if not (names_sentences(key) or (is_of_intent and names_split(key))):
             continue
         having = islice((record for record in records if isinstance(record.get(key), list)), _SAMPLE_ROWS)
         lists = [record[key] for record in having]
@@ -156,7 +168,11 @@ def keys_of_sentences(records: Sequence[Record]) -> list[str]:
         if not values or not all(isinstance(value, str | dict) for value in values):
             continue
         is_spaced = any(" " in value for value in values if isinstance(value, str))
-        if is_spaced or (folded_name(key) in _NEVER_WORDS and not _are_words(key, records)):
+        if (
+            is_spaced
+            or names_split(key)
+            or (folded_name(key) in _NEVER_WORDS and not _are_words(key, records))
+        ):
             keys.append(key)
     return keys
 

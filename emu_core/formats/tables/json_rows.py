@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from emu_core.data.column_names import has_role, role_of_name
+from emu_core.data.column_names import folded_name, has_role, role_of_name
 from emu_core.data.wording import counted, shown
 from emu_core.errors import DataError
 from emu_core.formats.tables.cells import numbered
@@ -36,6 +36,7 @@ from emu_core.formats.tables.json_keys import (
     keys_of_translations,
     level_of,
     names_sentences,
+    names_split,
     only_part,
 )
 
@@ -45,21 +46,29 @@ _MAX_DEPTH = 6
 
 @dataclass(frozen=True)
 class _Walk:
-    """The walk through a value: the file's name, for messages, and the names below which there are no sentences."""
+    """A walk through a value.
+
+    Attributes:
+        name: the file's name, for messages.
+        unread: the names below which there are no sentences, as keys.
+        splits: the names around rows that are taken for splits, as keys.
+    """
 
     name: str
     unread: dict[str, None]
+    splits: dict[str, None]
 
 
-def rows_of_json(value: Any, name: str, unread: dict[str, None]) -> Iterator[Record]:
+def rows_of_json(value: Any, name: str, unread: dict[str, None], splits: dict[str, None]) -> Iterator[Record]:
     """Yield the rows in a decoded value. Raises DataError for values that are no rows.
 
     Args:
         value: lists, objects and texts.
         name: the file's name, for messages.
         unread: gets the names beside those of intents below which no sentence is read, as keys.
+        splits: gets the names around rows that are taken for their splits, as keys.
     """
-    return _rows(value, {}, _Walk(name, unread), _MAX_DEPTH)
+    return _rows(value, {}, _Walk(name, unread, splits), _MAX_DEPTH)
 
 
 def _rows(value: Any, around: Record, walk: _Walk, depth: int) -> Iterator[Record]:
@@ -133,10 +142,18 @@ def _rows_of_record(record: Record, keys: Sequence[str], walk: _Walk, depth: int
         rest = _without_id(rest)
     if text:
         yield rest
-    for values in lists.values():
-        for row in _rows(values, rest, walk, depth - 1):
+    for key, values in lists.items():
+        for row in _rows(values, {**rest, **_split_at(key, walk)}, walk, depth - 1):
             is_plain = text is not None and set(row) - set(rest) == {"text"}
             yield {**rest, text: row["text"]} if text and is_plain else row
+
+
+def _split_at(key: str, walk: _Walk) -> Record:
+    """Return what a key of sentences states, if it is the name of a split."""
+    if not names_split(key):
+        return {}
+    walk.splits[key] = None
+    return {"split": key}
 
 
 def _as_list(value: Any) -> list[Any]:
@@ -180,6 +197,7 @@ def _rows_of_intent(intent: Record, around: Record, walk: _Walk, depth: int) -> 
         by_language = intent[key] if isinstance(intent[key], dict) else {"": intent[key] or []}
         for language, texts in by_language.items():
             stated = {"language": language} if language else {}
+            stated |= _split_at(key, walk)
             yield from _rows(_as_list(texts), {**around, **beside, **stated}, walk, depth - 1)
 
 
@@ -247,7 +265,9 @@ def _rows_of_parts(value: Record, around: Record, walk: _Walk, depth: int) -> It
         yield from _rows_of_intents(parts, {**around, **stated}, walk, depth)
     elif has_lists_of_answers(value) and "intent" in around:
         walk.unread[str(around["intent"])] = None
-    elif len(parts) + len(stated) < sum(inner not in (None, [], {}) for inner in value.values()):
+    elif level_of(parts) != "split" and len(parts) + len(stated) < sum(
+        inner not in (None, [], {}) for inner in value.values()
+    ):
         # Numbers and texts beside the lists: settings or results, and no sentences.
         raise DataError(
             f"{shown(walk.name)} has a text beside its lists of sentences; write it as a list of one, or take it out"
@@ -257,6 +277,8 @@ def _rows_of_parts(value: Record, around: Record, walk: _Walk, depth: int) -> It
         )
     else:
         level = level_of(parts)
+        if level == "split":
+            walk.splits.update(dict.fromkeys(parts))
         for key, inner in parts.items():
             yield from _rows(inner, {**around, **stated, level: _path(key, level, around)}, walk, depth - 1)
 
@@ -265,10 +287,19 @@ def _rows_of_only_part(key: str, value: Any, around: Record, walk: _Walk, depth:
     """Yield the rows of the value that holds all of them."""
     if are_intents(value, key):
         yield from _rows_of_intents(value, around, walk, depth)
+    elif folded_name(key) == "intents" and holds(value, dict) and _are_named(value):
+        yield from _rows([{**intent, "intent": intent["name"]} for intent in value], around, walk, depth)
     elif isinstance(value, dict) and role_of_name(key) == "intent":
         yield from _rows(dict(_with_lists(value)), around, walk, depth)
     else:
         yield from _rows(value, around, walk, depth)
+
+
+def _are_named(intents: Sequence[Record]) -> bool:
+    """Return whether objects of intents with sentences have a name, and nothing else that says which intent it is."""
+    return all(
+        isinstance(intent.get("name"), str) and not has_role(intent, "intent") for intent in intents
+    ) and any(map(keys_of_intent, intents))
 
 
 def _rows_of_plain(value: Record, around: Record, walk: _Walk) -> Iterator[Record]:
@@ -316,6 +347,8 @@ def _rows_of_objects(value: Mapping[str, Record]) -> list[Record] | None:
         index = dict.fromkeys(key for column in value.values() for key in column)
         return [{label: column.get(key) for label, column in value.items()} for key in index]
     are_rows = _are_numbers(value) and not _are_numbers(inner_keys)
+    if not are_rows and any(holds(row[key], str) for row in value.values() for key in keys_of_intent(row)):
+        return None  # intents with lists of sentences
     texts = [key for key in inner_keys if role_of_name(key) == "text"]
     are_lists = any(isinstance(row.get(key), list | dict) for row in value.values() for key in texts)
     if are_lists or not (are_rows or texts):

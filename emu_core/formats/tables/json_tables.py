@@ -5,6 +5,7 @@ import re
 from typing import Any
 
 from emu_core.data.cleaning import cell_text
+from emu_core.data.splits import split_code
 from emu_core.data.wording import listed, shown
 from emu_core.errors import DataError
 from emu_core.formats.limits import MAX_COLUMNS, check_rows
@@ -79,7 +80,8 @@ def cells_of_json(value: Any, name: str) -> Cells:
     records: list[Record] = []
     keys: dict[str, None] = {}
     unread: dict[str, None] = {}
-    for record in rows_of_json(value, name, unread):
+    splits: dict[str, None] = {}
+    for record in rows_of_json(value, name, unread, splits):
         records.append(record)
         keys.update(dict.fromkeys(record))
         check_rows(len(records), name)
@@ -90,5 +92,9 @@ def cells_of_json(value: Any, name: str) -> Cells:
     notes = (
         f"{shown(name)}, not read, since no sentences are at a usual name: {listed(map(shown, unread), 4)}.",
     )
+    split = ""
+    if splits and len(codes := {split_code(cell_text(record.get("split"))) for record in records}) == 1:
+        split = codes.pop()
+        del keys["split"]
     columns = [[cell_text(record.get(key)) for record in records] for key in keys]
-    return Cells(list(keys), columns, notes=notes if unread else ())
+    return Cells(list(keys), columns, notes=notes if unread else (), split=split)

@@ -9,6 +9,7 @@ import re
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from xml.parsers import expat
 
 from python_calamine import CalamineSheet, CalamineWorkbook, SheetTypeEnum, SheetVisibleEnum, load_workbook
@@ -39,12 +40,21 @@ class _Sheet:
     name: str
     header: list[str]
     rows: Iterator[tuple[int, list[str]]]  # their numbers, and their cells
-    states: Mapping[str, str] = field(default_factory=dict)  # language and split by its name; "" for none
+    states: Mapping[str, str] = field(
+        default_factory=lambda: {"language": "", "split": ""}
+    )  # language and split by its name; "" for none
 
     @property
     def columns(self) -> list[str]:
         """The folded names of the columns, sorted."""
         return sorted(map(folded_name, self.header))
+
+    def has_rows(self) -> bool:
+        """Return whether there is a row below the header."""
+        first = next(self.rows, None)
+        if first is not None:
+            object.__setattr__(self, "rows", chain([first], self.rows))
+        return first is not None
 
     def body(self, where: str) -> list[list[str]]:
         """Return the rows below the header. Raises a DataError for a cell beside them."""
@@ -110,7 +120,8 @@ def _sheets(workbook: CalamineWorkbook, name: str) -> list[_Sheet]:
             sheets.append(_Sheet(title, header, rows))
     if not sheets:
         raise DataError(f"{shown(name)} has an empty first sheet; put the table there")
-    return [_stating(sheet, sheets) for sheet in sheets]
+    filled = [*filter(_Sheet.has_rows, sheets)]
+    return [_stating(sheet, filled) if sheet in filled else sheet for sheet in sheets]
 
 
 def _stating(sheet: _Sheet, sheets: Sequence[_Sheet]) -> _Sheet:
