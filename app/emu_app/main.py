@@ -10,7 +10,7 @@ from emu_app.panels.context import Chooser, draw_bar, draw_problems
 from emu_app.shell.address import draw_link, page_file
 from emu_app.shell.first_run import until_placed
 from emu_app.shell.state import BROWSER, browser
-from emu_app.shell.users import draw_account, draw_sign_in
+from emu_app.shell.users import draw_account, draw_sign_in, runs_root
 from emu_app.shell.widgets import errors_shown
 from emu_app.work.cache import start_helpers, wait_anew
 
@@ -85,9 +85,16 @@ def main() -> None:
     st.set_page_config(page_title="Emu", page_icon=ICON, layout="wide", initial_sidebar_state="collapsed")
     if not draw_sign_in():
         return
-    start_helpers()
-    until_placed()
+    until_placed(runs_root())
     wait_anew()
+    try:
+        _draw()
+    finally:
+        start_helpers()  # after the page: their imports would delay it
+
+
+def _draw() -> None:
+    """Draw the bar and the page for somebody who may see it."""
     # The default page is at the address of the app; `shell/served.py` leads others there.
     places = [
         st.Page(page_file("data"), title="Data", icon=":material/table:"),

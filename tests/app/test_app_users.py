@@ -43,6 +43,7 @@ def sign_in(tmp_path: Path, queue: JobManager, monkeypatch: pytest.MonkeyPatch) 
     """Be somebody, as the claims say, on a server where people sign in."""
     file = write_server(tmp_path, 'sign_in = "secrets.toml"\npeople = ["example.org", "Eve@example.com"]\n')
     monkeypatch.setenv("EMU_SETTINGS", str(file))
+    monkeypatch.setattr(users, "place_where_empty", lambda *_: None)
 
     def signed_in(sub: object = "1", **claims: object) -> None:
         known = {"is_logged_in": True, "iss": "https://id.example", "sub": sub, "email_verified": True}
@@ -95,6 +96,21 @@ def test_users_share_a_queue_and_see_nothing_of_each_others_runs(
     press(train_page(), "Cancel")  # in another session, but hers
     assert queue.wait(run, PATIENCE_S).state is RunState.CANCELLED
     assert {path.name for path in (tmp_path / "runs").iterdir()} == {users.USERS}
+
+
+def test_each_who_signs_in_gets_a_demo_run_once(
+    sign_in: SignIn, queue: JobManager, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    placed: list[tuple[Path, Path]] = []
+    monkeypatch.setattr(users, "place_where_empty", lambda *folders: placed.append(folders))
+    sign_in("anna")
+    roots = [users.runs_root()]
+    train_page()
+    train_page()
+    sign_in("ben")
+    roots.append(users.runs_root())
+    train_page()
+    assert placed == [(root, tmp_path / "runs") for root in roots]
 
 
 @pytest.mark.parametrize("sub", ["../../etc", "/root", "a\0b", "é" * 5000, "\ud800"])

@@ -10,12 +10,13 @@ from streamlit.testing.v1 import AppTest
 
 from emu_app.shell import first_run
 from emu_app.work import cache, demo_run
-from emu_app.work.demo_run import PACKED_RUN, PACKED_VECTORS
+from emu_app.work.demo_run import PACKED_MAPS, PACKED_RUN, PACKED_VECTORS, vectors_of
 from emu_app.work.vectors import vectors_path, weights_of
 from emu_core import load_demo, load_encoder
 from emu_core.api.train import plan_training
 from emu_core.encoders.saved import check_files
 from emu_core.errors import EncoderError
+from emu_core.evaluation.projection import trustworthiness
 from emu_core.reports.verdict import run_verdict
 from emu_core.runs.run import Run
 from tests.support.app_pages import PATIENCE_S
@@ -51,7 +52,7 @@ def words(text: str) -> set[str]:
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of runs in which the demo run is placed; nobody writes there."""
     folder = tmp_path_factory.mktemp("first") / "runs"
-    demo_run.main(str(folder))
+    demo_run.main(str(folder), str(folder))
     return folder
 
 
@@ -73,6 +74,11 @@ def test_it_is_whole_and_its_vectors_are_those_of_its_encoders(runs: Path) -> No
         np.testing.assert_allclose(
             stored[::150], load_encoder(spec).encode(texts[::150]), atol=1e-3, err_msg=STALE
         )
+    with np.load(PACKED_MAPS) as maps:
+        assert maps["places"].shape == (2, len(texts), 2), STALE
+        both = zip(vectors_of(f"run:{run.folder}"), maps["places"], maps["trust"], strict=True)
+        for vectors, places, trust in both:
+            assert trustworthiness(vectors, places) == pytest.approx(trust, abs=1e-3), STALE
     assert run.predict(["Wo ist das Schwimmbad?"]) == ["pool"]
 
 
@@ -89,6 +95,9 @@ def test_the_app_opens_on_it_before_anything_is_computed(runs: Path, monkeypatch
     assert bars(app).count('<th scope="row">') == len(labelled.languages)
     assert f"{verdict.similar.title} of 100" in bars(app)  # what changed, and so the sentence begins with it
     assert drawn_rows(app, "x") == drawn_rows(app, "x2") == list(range(len(labelled)))
+    # Its maps are in the package, too: they are not laid out, and not those that wait for that.
+    assert not [key for key in worker.asked if key.startswith("map:")]
+    assert any("Trust in the maps" in caption.value for caption in app.caption)
     shown = " ".join([*(text for text, _ in texts(app)), headline(app), bars(app)])
     shown += " ".join(link.proto.label for link in app.get("page_link"))
     for sentence in SAID_AFTER_TEN_SECONDS:
@@ -111,8 +120,9 @@ def test_only_an_empty_folder_of_runs_gets_it(tmp_path: Path, monkeypatch: pytes
     (tmp_path / "empty").mkdir()
     for name in ("used", "empty", "new"):
         first_run.place_where_empty(tmp_path / name)
-    first_run.until_placed()
-    assert [Path(command[-1]).name for command in started] == ["empty", "new"]
+        first_run.until_placed(tmp_path / name)
+    first_run.place_where_empty(tmp_path / "new")  # as another session of the same person would
+    assert [Path(command[-2]).name for command in started] == ["empty", "new"]
 
 
 def test_without_its_encoder_the_app_starts_without_it(
@@ -122,15 +132,15 @@ def test_without_its_encoder_the_app_starts_without_it(
         raise EncoderError(f"the encoder {spec} needs a package")
 
     monkeypatch.setattr(demo_run, "load_encoder", missing)
-    demo_run.main(str(tmp_path / "runs"))
+    demo_run.main(str(tmp_path / "runs"), str(tmp_path))
     assert not (tmp_path / "runs" / "demo").exists()
     assert "without the demo run" in capsys.readouterr().err
 
 
 @pytest.mark.slow
 def test_made_again_it_is_the_same(tmp_path: Path) -> None:
-    run, vectors = tmp_path / "run", tmp_path / "vectors.npy"
-    make(run, vectors)
+    run, vectors, maps = tmp_path / "run", tmp_path / "vectors.npy", tmp_path / "maps.npz"
+    make(run, vectors, maps)
     assert {path.relative_to(run) for path in run.rglob("*")} == {
         path.relative_to(PACKED_RUN) for path in PACKED_RUN.rglob("*")
     }, STALE
@@ -139,3 +149,5 @@ def test_made_again_it_is_the_same(tmp_path: Path) -> None:
     own, packed = (json.loads((folder / "metrics.json").read_text("utf-8")) for folder in (run, PACKED_RUN))
     assert own.keys() == packed.keys() and own["specialised"] == pytest.approx(packed["specialised"]), STALE
     np.testing.assert_allclose(np.load(vectors), np.load(PACKED_VECTORS), atol=1e-3, err_msg=STALE)
+    with np.load(maps) as own_maps, np.load(PACKED_MAPS) as packed_maps:
+        np.testing.assert_allclose(own_maps["trust"], packed_maps["trust"], atol=0.02, err_msg=STALE)

@@ -1,23 +1,26 @@
 """What is served: a large download goes out in pieces, and whatever else is answered as it was."""
 
 import asyncio
+import re
 from collections.abc import MutableMapping
+from pathlib import Path
 from typing import Any
 
+import streamlit
 from streamlit.testing.v1 import AppTest
 
-from emu_app.shell.served import PIECE, InPieces, app
+from emu_app.shell.served import PIECE, InPieces, MapsPreloaded, app
 from tests.support.paths import ROOT
 
 Message = MutableMapping[str, Any]
 
 
-def sent(body: object) -> list[Message]:
-    """What goes out where an application answers with a body."""
+def answered(middleware: Any, scope: Message, body: object) -> list[Message]:
+    """What goes out where an application in this middleware answers with a body."""
     messages: list[Message] = []
 
     async def answer(scope: Message, receive: object, send: Any) -> None:
-        await send({"type": "http.response.start", "status": 200})
+        await send({"type": "http.response.start", "status": 200, "headers": []})
         await send({"type": "http.response.body", "body": body})
 
     async def take(message: Message) -> None:
@@ -26,9 +29,13 @@ def sent(body: object) -> list[Message]:
     async def nothing() -> Message:
         return {}
 
-    asyncio.run(InPieces(answer)({"type": "http"}, nothing, take))
-    assert messages[0] == {"type": "http.response.start", "status": 200}
-    return messages[1:]
+    asyncio.run(middleware(answer)(scope, nothing, take))
+    assert messages[0]["type"] == "http.response.start"
+    return messages
+
+
+def sent(body: object) -> list[Message]:
+    return answered(InPieces, {"type": "http"}, body)[1:]
 
 
 def test_a_view_of_a_file_goes_out_in_pieces() -> None:
@@ -43,6 +50,16 @@ def test_a_view_of_a_file_goes_out_in_pieces() -> None:
 def test_all_else_is_sent_as_it_was() -> None:
     assert sent(b"page") == [{"type": "http.response.body", "body": b"page"}]
     assert app.script_path.name == "main.py" and app.script_path.is_file()
+
+
+def test_the_start_has_the_script_of_charts_fetched_and_all_else_has_not() -> None:
+    for path, count in (("/", 1), ("/emu/", 1), ("/_stcore/health", 0)):
+        messages = answered(MapsPreloaded, {"type": "http", "path": path}, b"page")
+        links = [value.decode() for name, value in messages[0]["headers"] if name == b"link"]
+        assert len(links) == count, path
+        for link in links:
+            script = re.fullmatch(r"<\./(static/.+\.js)>; rel=modulepreload", link)
+            assert script and (Path(streamlit.__file__).parent / "static" / script[1]).is_file()
 
 
 def test_the_script_beside_the_package_draws_the_same_app() -> None:

@@ -108,6 +108,9 @@ def laid_out(
 def _as_it_stands(key: str, vectors: FloatArray, method: Projection) -> Layout:
     if (stopped := _STOPPED.get().get(key)) is not None:
         return stopped
+    if (stored := cache.stored_map(key)) is not None:
+        places, trust = stored
+        return Layout(key, places, method, progress=1.0, over=True, trust=trust)
     outcome = cache.mapper().run(key, lay_out, vectors, method, asker=_session())
     if isinstance(outcome, Done):
         places, trust = outcome.value

@@ -1,21 +1,24 @@
 """The app as it is served: ready before the first request, and with large downloads sent in pieces from the disk."""
 
-import threading
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import streamlit
 from starlette.middleware import Middleware
 from starlette.responses import RedirectResponse
+from streamlit.runtime import Runtime
 from streamlit.starlette import App
 
 from emu_app.shell.first_run import place_where_empty
-from emu_app.shell.users import all_runs_root
+from emu_app.shell.users import all_runs_root, server
+from emu_core.errors import EmuError
 
 PIECE = 2**18  # bytes
-# What the first page imports, which takes seconds. Only once the server runs: Streamlit's caches belong to it.
+# What the first page imports, which takes seconds.
 _FIRST_PAGE = ("emu_app.main", "emu_app.workbench.drawer", "emu_app.workbench.maps")
 _Message = MutableMapping[str, Any]
 Send = Callable[[_Message], Awaitable[None]]
@@ -65,21 +68,51 @@ class StartByName:
         await RedirectResponse(f"{up}/{query and '?'}{query}")(scope, receive, send)
 
 
+class MapsPreloaded:
+    """Has the browser fetch and compile the script that draws charts while it starts, and not when the first one comes.
+
+    It is the largest of Streamlit's scripts.
+    """
+
+    def __init__(self, app: Callable[..., Awaitable[None]]) -> None:
+        """Wrap the application that answers."""
+        self._app = app
+        scripts = Path(streamlit.__file__).parent.glob("static/static/js/PlotlyChart.*.js")
+        self._links = [
+            (b"link", f"<./static/js/{path.name}>; rel=modulepreload".encode()) for path in scripts
+        ]
+
+    async def __call__(self, scope: _Message, receive: Callable[[], Awaitable[_Message]], send: Send) -> None:
+        """Answer a request."""
+
+        async def send_with_links(message: _Message) -> None:
+            if message["type"] == "http.response.start":
+                message = {**message, "headers": [*message.get("headers", ()), *self._links]}
+            await send(message)
+
+        is_start = scope["type"] == "http" and scope["path"].endswith("/")
+        await self._app(scope, receive, send_with_links if is_start else send)
+
+
 @asynccontextmanager
 async def ready(_app: App) -> AsyncIterator[None]:
-    """Begin to place the demo run and to import what the first page needs; the server listens meanwhile."""
+    """Place the demo run, import what the first page needs before the server listens, and draw it once meanwhile.
 
-    def import_first_page() -> None:
-        for module in _FIRST_PAGE:
-            import_module(module)
-
-    place_where_empty(all_runs_root())
-    threading.Thread(target=import_first_page, daemon=True).start()
+    Who signs in gets the demo run then. The imports are not before this, since Streamlit's caches belong to its
+    runtime. What is drawn once is in these caches when somebody's browser, which takes a second to start, asks for it.
+    """
+    with suppress(EmuError):  # settings that can't be read, which the page says
+        if not server().sign_in:
+            place_where_empty(all_runs_root())
+    for module in _FIRST_PAGE:
+        import_module(module)
+    drawing = asyncio.create_task(Runtime.instance().does_script_run_without_error())
     yield
+    drawing.cancel()
 
 
 app = App(
     Path(__file__).parents[1] / "main.py",
     lifespan=ready,
-    middleware=[Middleware(StartByName), Middleware(InPieces)],
+    middleware=[Middleware(StartByName), Middleware(MapsPreloaded), Middleware(InPieces)],
 )

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from emu_app.shell.first_run import place_where_empty
 from emu_app.shell.wording import literal, sentence
 from emu_core.cli.server import ServerSettings, read_server_settings
 from emu_core.data.wording import shown
@@ -65,6 +66,7 @@ def draw_sign_in() -> bool:
         root, email = runs_root(), st.user.get("email")
         if settings.admits(email, verified=st.user.get("email_verified") is True):
             if not (root / OWNER).exists():  # tells the administrator whose folder it is
+                place_where_empty(root, all_runs_root())
                 root.mkdir(parents=True, exist_ok=True)
                 write_json(root / OWNER, {key: st.user.get(key) for key in ("iss", "sub", "email", "name")})
             return True

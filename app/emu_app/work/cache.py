@@ -5,10 +5,12 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Timer
 from typing import Any
 
 import numpy as np
 import streamlit as st
+from numpy.typing import NDArray
 
 from emu_app.shell.model_name import HF, must_be_fetched, plain_name
 from emu_app.shell.session import Remembered
@@ -18,13 +20,14 @@ from emu_app.work.background import Background, Done, Failed, Pending, TaskOutco
 from emu_app.work.jobs import NICENESS, job_manager
 from emu_app.work.mapping import warm_up
 from emu_app.work.tasks import encode_to_file, fetch, forget_encoders, parts_to_file
-from emu_app.work.vectors import vectors_path, weights_of
+from emu_app.work.vectors import map_path, vectors_path, weights_of
 from emu_core.data.wording import counted
 from emu_core.encoders.base import FloatArray
 from emu_core.encoders.specs import is_run
 from emu_core.errors import DataError, EmuError, EncoderError
 
 _POLL_S = 0.5
+CALM_S = 5.0  # after the first page; a task starts its worker at once
 WAITED_S = 0.3  # how long a run of the page waits, for all its tasks together, before it draws a bar
 _WAITS_UNTIL = Remembered("waits-until", 0.0)  # until when the running script waits, of `time.monotonic`
 _LONG = Remembered[frozenset[str]](
@@ -57,11 +60,23 @@ def upload_reader() -> Background:
 
 
 def start_helpers() -> None:
-    """Start the workers, so that they are warm in time, and the queue that an earlier server left."""
-    background().start()
-    mapper().start()
-    upload_reader().start()
+    """Start the queue that an earlier server left, and soon the workers, so that they are warm in time."""
     job_manager()
+    _start_workers()
+
+
+@st.cache_resource(show_spinner=False)
+def _start_workers() -> None:
+    """Start the workers once the first page is drawn: their imports would take the cores from it and its browser."""
+    workers = background(), mapper(), upload_reader()
+
+    def start() -> None:
+        for worker in workers:
+            worker.start()
+
+    starting = Timer(CALM_S, start)
+    starting.daemon = True
+    starting.start()
 
 
 def wait_anew() -> None:
@@ -158,6 +173,15 @@ def stored_vectors(specs: Mapping[str, str], data_sha: str, texts: Sequence[str]
 def vectors_file(encoder_spec: str, data_sha: str, texts: Sequence[str]) -> Path:
     """Return the file in which `embeddings` stores an encoder's vectors of texts."""
     return vectors_path(all_runs_root(), weights_of(encoder_spec), data_sha, texts)
+
+
+def stored_map(key: str) -> tuple[NDArray[np.float32], float] | None:
+    """Return the places (N, 2) of a map that is stored, as that of the demo run is, and its trustworthiness."""
+    path = map_path(all_runs_root(), key)
+    if not path.is_file():
+        return None
+    with np.load(path) as stored:
+        return stored["places"], float(stored["trust"])
 
 
 def embeddings(

@@ -54,6 +54,16 @@ def vectors_path(root: Path, weights: str, data_sha: str, texts: Sequence[str]) 
     return root / FOLDER / f"{digest([weights, data_sha, *texts])}.npy"
 
 
+def map_path(root: Path, key: str) -> Path:
+    """Return the file for a map that is stored: its places and its trustworthiness; `key` is that of its task."""
+    return root / FOLDER / f"{digest([key])}.npz"
+
+
+def map_key(method: str, data_sha: str, points: int, weights: str) -> str:
+    """Return what tells a map of an encoder's vectors of a set, or of a sample of it, from all others."""
+    return f"map:{method}:{data_sha}:{points}:{weights}"
+
+
 def download_path(root: Path, spec: str, format: str) -> Path:
     """Return the zip file for an encoder exported in a format."""
     return root / DOWNLOADS / f"{digest([weights_of(spec), format])}.zip"

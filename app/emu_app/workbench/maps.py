@@ -15,7 +15,7 @@ from emu_app.panels.context import Context
 from emu_app.shell.glossary import Word, help_on
 from emu_app.shell.session import Remembered
 from emu_app.shell.widgets import ADDRESSED, choose_languages, choose_many, choose_one, draw_note
-from emu_app.work.vectors import weights_of
+from emu_app.work.vectors import map_key, weights_of
 from emu_app.workbench.inspector import Found, Inspection
 from emu_app.workbench.languages import Asked, spoken_marks
 from emu_app.workbench.morphing import draw_morph, draw_play
@@ -124,7 +124,7 @@ def draw_space(
     below = st.container(key="below-maps", horizontal=True, vertical_alignment="center")
     said = st.container(key="said-of-maps")
     keys = {
-        name: f"map:{method}:{sha}:{len(points)}:{weights_of(spec)}"  # a sample has a map of its own
+        name: map_key(method, sha, len(points), weights_of(spec))  # a sample has a map of its own
         for name, spec in space.specs.items()
     }
     layouts = maps.laid_out(space.vectors, keys, method)
