@@ -16,8 +16,9 @@ def bullet(line: str) -> str:
 
 def is_underlined(line: str, below: str) -> bool:
     """Return whether a line is a heading by the line below it, which is `---` or `===`."""
-    is_text = bool(line) and not line.startswith(("#", *_BULLETS))
-    return is_text and len(below) > 1 and below in ("-" * len(below), "=" * len(below))
+    if not below.startswith(("--", "==")) or below.strip(below[0]):
+        return False
+    return bool(line) and not line.startswith(("#", *_BULLETS))
 
 
 def is_ruler(line: str) -> bool:

@@ -91,17 +91,20 @@ def _sentences(lines: Iterable[str]) -> Iterator[_Sentence]:
     tokens: list[list[str]] = []
     have_tabs = False
     for line in chain(lines, [""]):
-        key, value = _commented(line) if not tokens or have_tabs else ("", "")
-        is_comment = bool(key) or (line.startswith("#") and "\t" not in line and (not tokens or have_tabs))
+        begins_token = line[:1].isalnum() or line.startswith("#")  # as most lines do
+        is_blank = not (begins_token or cleaned(line))
+        may_be_comment = "#" in line and (not tokens or have_tabs)
+        key, value = _commented(line) if may_be_comment else ("", "")
+        is_comment = bool(key) or (may_be_comment and line.startswith("#") and "\t" not in line)
         # Where no blank line is before a sentence, its comments begin it.
         begins = bool(tokens and key) and key in (*comments, *_OF_SENTENCE)
-        if begins or not cleaned(line):
+        if begins or is_blank:
             if tokens or any(key in comments for key in _OF_SENTENCE):
                 yield _Sentence(comments, tokens)
             comments, tokens = {}, []
         if key and not tokens:
             comments.setdefault(key, value)
-        elif cleaned(line) and not is_comment:
+        elif not (is_blank or is_comment):
             have_tabs = "\t" in line
             tokens.append(line.split("\t") if have_tabs else line.split())
 
