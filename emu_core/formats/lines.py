@@ -52,5 +52,5 @@ def without_blocks(text: str, begin: str, end: str, instead: str = "") -> str:
 
 
 def without_comments(text: str) -> str:
-    """Return a text without the comments of HTML and Markdown, `<!-- ... -->`."""
-    return without_blocks(text, "<!--", "-->")
+    """Return a text without the comments of HTML and Markdown, `<!-- ... -->`, which may also end in `--!>`."""
+    return without_blocks(text.replace("--!>", "-->"), "<!--", "-->")

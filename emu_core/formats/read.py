@@ -162,7 +162,7 @@ def labelled_tables(tables: Sequence[SourceTable], mapping: ColumnMapping | None
     """
     guessed = guess_columns_of([table.frame for table in tables], [mapping] * len(tables))
     whole = [
-        bool(columns.intent) and _has_texts(table, columns.text)
+        _has_texts(table, columns.intent) and _has_texts(table, columns.text)
         for table, columns in zip(tables, guessed, strict=True)
     ]
     if not any(whole):

@@ -152,7 +152,7 @@ def unread(files: Sequence[SourceFile], reason: DataError | None = None) -> Data
         files: one or more.
         reason: what the first that might be data lacks.
     """
-    if reason and len(files) == 1:
+    if reason and len(files) == 1 and files[0].is_named:
         return reason
     named = listed((_end_of(file.path) for file in files), 4)
     fix = "name the files to read, or save the data as CSV"

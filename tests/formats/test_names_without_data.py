@@ -42,6 +42,7 @@ def splits_of(folder: Path, files: Mapping[str, object]) -> dict[str, str]:
         {"dev/nothing.yml": STORIES},
         {"README_train.md": "text\n"},
         {"train.csv": "text,intent,language\n,a,en\n ,,\n"},
+        {"train.csv": "text,intent,language\nnobody labelled this,,en\n"},
     ],
 )
 def test_what_holds_no_data_makes_no_split(files: dict[str, object], tmp_path: Path) -> None:

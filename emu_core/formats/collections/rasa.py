@@ -24,7 +24,9 @@ _MARKDOWN_OTHER = re.compile(rf"#+{BLANK}*(?:synonym|regex|lookup){BLANK}*:", re
 
 def is_yaml(document: Document) -> bool:
     """Return whether it is `nlu.yml`: a mapping with the key `nlu`, or a list of intents with examples."""
-    if not _YAML_START.search(document.beginning) or document.json is not None:
+    if document.json is not None:  # which is YAML, too
+        return "nlu" in mapping(document.json) and any(_intents(document.json))
+    if not _YAML_START.search(document.beginning):
         return False
     return any(_intents(document.yaml)) or (
         document.is_damaged_yaml and bool(_YAML_NLU.search(document.text))
@@ -38,7 +40,7 @@ def read_yaml(document: Document, rows: Rows) -> None:
         DataError: it is not valid YAML.
     """
     rows.project = _project_language(document)
-    for item in _intents(document.checked_yaml()):
+    for item in _intents(document.checked_yaml() if document.json is None else document.json):
         for example in _examples(item["examples"], rows):
             _add(rows, example, item["intent"])
 

@@ -30,6 +30,13 @@ _ANSWERS = ("answers", "responses", "replies", "outputs")
 _NEVER_WORDS = (*_SENTENCE_LISTS, *_ALSO_INTENTS)  # lists at these names are not the words of one sentence
 _NEVER_INTENTS = ("phrases", "trainingphrases", "patterns", "sampleutterances")
 _OF_INTENTS = (*ROW_LISTS, "intents")
+# What is beside splits and languages, and is neither.
+_SETTINGS = (
+    *("meta", "metadata", "info", "about", "config", "configuration", "settings", "version", "license"),
+    *("labels", "classes", "intents", "languages", "locales", "splits", "columns", "features"),
+    *("label2id", "id2label", "entities", "slots", "synonyms", "regexfeatures", "lookuptables"),
+)
+_NAMES = ("name", "displayname")
 _SAMPLE_ROWS = 50
 _WORD = re.compile(r"[^\W_]+")
 
@@ -49,7 +56,7 @@ def level_of(parts: Record) -> str:
     words = [_WORD.findall(key.casefold()) for key in parts]
     if words and all(key and key[-1] in SPLIT_NAMES for key in words) and any(len(key) == 1 for key in words):
         return "split"
-    return "language" if all(map(is_language_key, parts)) else "intent"
+    return "language" if parts and all(map(is_language_key, parts)) else "intent"
 
 
 def names_split(key: str) -> bool:
@@ -126,6 +133,36 @@ def has_lists_of_answers(value: Record) -> bool:
 def are_intents(value: Any, key: str) -> TypeGuard[dict[str, Any]]:
     """Return whether an object at the key `intents` has intents with sentences at usual names."""
     return folded_name(key) == "intents" and isinstance(value, dict) and any(map(is_intent, value.values()))
+
+
+def keys_of_settings(value: Record) -> list[str]:
+    """Return the keys beside splits, languages or intents that are none of them: settings, or lists of their names."""
+    parts = {key: inner for key, inner in value.items() if isinstance(inner, list | dict) and inner}
+    others = [key for key in parts if folded_name(key) in _SETTINGS]
+    if others and level_of({key: inner for key, inner in parts.items() if key not in others}) != "intent":
+        return others
+    if len(parts) < sum(inner not in (None, [], {}) for inner in value.values()):
+        return []
+    objects = [inner for inner in parts.values() if isinstance(inner, dict)]
+    names = {*parts, *(name for inner in objects for name in inner)}
+    return [
+        key
+        for key in others
+        if len(parts) > 1
+        and holds(parts[key], str)
+        and (all(map(is_language_key, parts[key])) or names.issuperset(parts[key]))
+    ]
+
+
+def key_of_name(records: Sequence[Record], sentences: Sequence[str]) -> str | None:
+    """Return the key of what names the intent of each record, where each has one sentence, so that none is repeated."""
+    lists = [record[key] for record in records for key in sentences if isinstance(record.get(key), list)]
+    if not lists or sum(map(len, lists)) > len(records):
+        return None
+    if any(has_role(record, "intent") or has_role(record, "text") for record in records):
+        return None
+    keys = (key for key in records[0] if folded_name(key) in _NAMES)
+    return next((key for key in keys if all(isinstance(record.get(key), str) for record in records)), None)
 
 
 def _are_by_language(value: Any) -> bool:

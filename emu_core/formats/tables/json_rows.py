@@ -11,7 +11,7 @@ such as `phrases`, there are none elsewhere.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from emu_core.data.column_names import folded_name, has_role, role_of_name
@@ -31,8 +31,10 @@ from emu_core.formats.tables.json_keys import (
     is_intent,
     is_intent_alone,
     is_language_key,
+    key_of_name,
     keys_of_intent,
     keys_of_sentences,
+    keys_of_settings,
     keys_of_translations,
     level_of,
     names_sentences,
@@ -45,33 +47,28 @@ _MAX_DEPTH = 6
 
 
 @dataclass(frozen=True)
-class _Walk:
-    """A walk through a value.
+class Walk:
+    """A walk through a value, and the keys that are noticed on the way.
 
     Attributes:
         name: the file's name, for messages.
-        unread: the names below which there are no sentences, as keys.
-        splits: the names around rows that are taken for splits, as keys.
+        unread: the names below which there are no sentences.
+        splits: the names around rows that are taken for their splits.
+        guessed: the names of columns that are taken for that of intents.
     """
 
     name: str
-    unread: dict[str, None]
-    splits: dict[str, None]
+    unread: dict[str, None] = field(default_factory=dict)
+    splits: dict[str, None] = field(default_factory=dict)
+    guessed: dict[str, None] = field(default_factory=dict)
 
 
-def rows_of_json(value: Any, name: str, unread: dict[str, None], splits: dict[str, None]) -> Iterator[Record]:
-    """Yield the rows in a decoded value. Raises DataError for values that are no rows.
-
-    Args:
-        value: lists, objects and texts.
-        name: the file's name, for messages.
-        unread: gets the names beside those of intents below which no sentence is read, as keys.
-        splits: gets the names around rows that are taken for their splits, as keys.
-    """
-    return _rows(value, {}, _Walk(name, unread, splits), _MAX_DEPTH)
+def rows_of_json(value: Any, walk: Walk) -> Iterator[Record]:
+    """Yield the rows in a decoded value of lists, objects and texts. Raises DataError for values that are no rows."""
+    return _rows(value, {}, walk, _MAX_DEPTH)
 
 
-def _rows(value: Any, around: Record, walk: _Walk, depth: int) -> Iterator[Record]:
+def _rows(value: Any, around: Record, walk: Walk, depth: int) -> Iterator[Record]:
     """Yield the rows in a value; `around` is what the objects around it state about all of them."""
     if isinstance(value, list):
         yield from _rows_of_list(value, around, walk, depth)
@@ -83,7 +80,7 @@ def _rows(value: Any, around: Record, walk: _Walk, depth: int) -> Iterator[Recor
         )
 
 
-def _rows_of_list(values: list[Any], around: Record, walk: _Walk, depth: int) -> Iterator[Record]:
+def _rows_of_list(values: list[Any], around: Record, walk: Walk, depth: int) -> Iterator[Record]:
     kinds = {type(value) for value in values}
     if kinds == {dict} and all(map(is_intent_alone, values)):
         for value in values:
@@ -118,11 +115,15 @@ def _without_keys(rows: Sequence[list[Any]], name: str) -> list[Record]:
     return [dict(zip(header, row, strict=True)) for row in body]
 
 
-def _records(records: Sequence[Record], around: Record, walk: _Walk, depth: int) -> Iterator[Record]:
+def _records(records: Sequence[Record], around: Record, walk: Walk, depth: int) -> Iterator[Record]:
     """Yield records, and one for each sentence of those that hold a list of sentences."""
     sentences, translations = keys_of_sentences(records), keys_of_translations(records)
+    name = key_of_name(records, sentences)
     for record in records:
         row = {**around, **record} if around else record
+        if name:
+            walk.guessed[name] = None
+            row = {**row, "intent": record[name]}
         for key in translations:
             row = _spread(row, key)
         if by_language := next((key for key in translations if isinstance(row.get(key), dict)), None):
@@ -133,7 +134,7 @@ def _records(records: Sequence[Record], around: Record, walk: _Walk, depth: int)
             yield row
 
 
-def _rows_of_record(record: Record, keys: Sequence[str], walk: _Walk, depth: int) -> Iterator[Record]:
+def _rows_of_record(record: Record, keys: Sequence[str], walk: Walk, depth: int) -> Iterator[Record]:
     """Yield a row for each sentence in the lists of a record, and one for a sentence beside them."""
     lists = {key: _as_list(record[key]) for key in keys if isinstance(record.get(key), list | str)}
     rest = {key: value for key, value in record.items() if key not in lists}
@@ -148,7 +149,7 @@ def _rows_of_record(record: Record, keys: Sequence[str], walk: _Walk, depth: int
             yield {**rest, text: row["text"]} if text and is_plain else row
 
 
-def _split_at(key: str, walk: _Walk) -> Record:
+def _split_at(key: str, walk: Walk) -> Record:
     """Return what a key of sentences states, if it is the name of a split."""
     if not names_split(key):
         return {}
@@ -176,7 +177,7 @@ def _spread(record: Record, key: str) -> Record:
     return rest | {f"{kind}_{language}": value for language, value in inner.items()}
 
 
-def _rows_by_language(record: Record, key: str, walk: _Walk, depth: int) -> Iterator[Record]:
+def _rows_by_language(record: Record, key: str, walk: Walk, depth: int) -> Iterator[Record]:
     """Yield a row for each sentence in an object of lists of sentences by language."""
     rest = {other: value for other, value in record.items() if other != key}
     if any(len(_as_list(texts)) > 1 for texts in record[key].values()):
@@ -185,7 +186,7 @@ def _rows_by_language(record: Record, key: str, walk: _Walk, depth: int) -> Iter
         yield from _rows(_as_list(texts), {**rest, "language": language}, walk, depth - 1)
 
 
-def _rows_of_intent(intent: Record, around: Record, walk: _Walk, depth: int) -> Iterator[Record]:
+def _rows_of_intent(intent: Record, around: Record, walk: Walk, depth: int) -> Iterator[Record]:
     """Yield a row for each sentence of the object of an intent, with the texts and numbers beside them."""
     keys = keys_of_intent(intent)
     beside = {
@@ -201,7 +202,7 @@ def _rows_of_intent(intent: Record, around: Record, walk: _Walk, depth: int) -> 
             yield from _rows(_as_list(texts), {**around, **beside, **stated}, walk, depth - 1)
 
 
-def _rows_of_intents(intents: Record, around: Record, walk: _Walk, depth: int) -> Iterator[Record]:
+def _rows_of_intents(intents: Record, around: Record, walk: Walk, depth: int) -> Iterator[Record]:
     """Yield the rows of intents by their names, of which some are objects with sentences at usual names.
 
     Of the others, lists of sentences beside them are intents, too, and objects are groups of intents.
@@ -229,7 +230,7 @@ def _path(key: str, level: str, around: Record) -> str:
     return f"{around[level]}/{key}" if level == "intent" and level in around else key
 
 
-def _rows_of_object(value: Record, around: Record, walk: _Walk, depth: int) -> Iterator[Record]:
+def _rows_of_object(value: Record, around: Record, walk: Walk, depth: int) -> Iterator[Record]:
     if (table := _pandas_rows(value, walk.name)) is not None:
         yield from _records(table, around, walk, depth)
     elif "intent" in around and keys_of_intent(value):
@@ -239,8 +240,11 @@ def _rows_of_object(value: Record, around: Record, walk: _Walk, depth: int) -> I
         yield from _rows_of_parts(_with_lists(value) if by_language else value, around, walk, depth)
 
 
-def _rows_of_parts(value: Record, around: Record, walk: _Walk, depth: int) -> Iterator[Record]:
+def _rows_of_parts(value: Record, around: Record, walk: Walk, depth: int) -> Iterator[Record]:
     """Yield the rows in an object that is neither a table nor that of an intent."""
+    settings = keys_of_settings(value)
+    walk.unread.update(dict.fromkeys(settings))
+    value = {key: inner for key, inner in value.items() if key not in settings}
     parts = {key: inner for key, inner in value.items() if isinstance(inner, list | dict) and inner}
     stated = {
         str(role_of_name(key)): inner
@@ -265,7 +269,7 @@ def _rows_of_parts(value: Record, around: Record, walk: _Walk, depth: int) -> It
         yield from _rows_of_intents(parts, {**around, **stated}, walk, depth)
     elif has_lists_of_answers(value) and "intent" in around:
         walk.unread[str(around["intent"])] = None
-    elif level_of(parts) != "split" and len(parts) + len(stated) < sum(
+    elif level_of(parts) == "intent" and len(parts) + len(stated) < sum(
         inner not in (None, [], {}) for inner in value.values()
     ):
         # Numbers and texts beside the lists: settings or results, and no sentences.
@@ -283,7 +287,7 @@ def _rows_of_parts(value: Record, around: Record, walk: _Walk, depth: int) -> It
             yield from _rows(inner, {**around, **stated, level: _path(key, level, around)}, walk, depth - 1)
 
 
-def _rows_of_only_part(key: str, value: Any, around: Record, walk: _Walk, depth: int) -> Iterator[Record]:
+def _rows_of_only_part(key: str, value: Any, around: Record, walk: Walk, depth: int) -> Iterator[Record]:
     """Yield the rows of the value that holds all of them."""
     if are_intents(value, key):
         yield from _rows_of_intents(value, around, walk, depth)
@@ -302,7 +306,7 @@ def _are_named(intents: Sequence[Record]) -> bool:
     ) and any(map(keys_of_intent, intents))
 
 
-def _rows_of_plain(value: Record, around: Record, walk: _Walk) -> Iterator[Record]:
+def _rows_of_plain(value: Record, around: Record, walk: Walk) -> Iterator[Record]:
     """Yield the rows of an object of texts and numbers: sentences by intent, intents by sentence, or a single row."""
     texts = [text for text in value.values() if isinstance(text, str)]
     is_sentence = sum(" " in key.strip() for key in value) * 2 > len(value)

@@ -10,7 +10,7 @@ from emu_core.data.wording import listed, shown
 from emu_core.errors import DataError
 from emu_core.formats.limits import MAX_COLUMNS, check_rows
 from emu_core.formats.tables.cells import Cells
-from emu_core.formats.tables.json_rows import Record, rows_of_json
+from emu_core.formats.tables.json_rows import Record, Walk, rows_of_json
 
 # NaN and Infinity are not JSON, but pandas and others write them for a missing value.
 _DECODER = json.JSONDecoder(parse_constant=lambda _: None)
@@ -79,9 +79,8 @@ def cells_of_json(value: Any, name: str) -> Cells:
     """
     records: list[Record] = []
     keys: dict[str, None] = {}
-    unread: dict[str, None] = {}
-    splits: dict[str, None] = {}
-    for record in rows_of_json(value, name, unread, splits):
+    walk = Walk(name)
+    for record in rows_of_json(value, walk):
         records.append(record)
         keys.update(dict.fromkeys(record))
         check_rows(len(records), name)
@@ -89,12 +88,13 @@ def cells_of_json(value: Any, name: str) -> Cells:
             raise DataError(f"{shown(name)} has more than {MAX_COLUMNS:,} different keys; {_FIX}")
     if not keys:
         raise DataError(f"{shown(name)} is JSON with no rows of sentences in it; {_FIX}")
-    notes = (
-        f"{shown(name)}, not read, since no sentences are at a usual name: {listed(map(shown, unread), 4)}.",
-    )
+    notes = [f"{shown(name)}, guessed: intent is column '{shown(column)}'." for column in walk.guessed]
+    if walk.unread:
+        unread = listed(map(shown, walk.unread), 4)
+        notes.append(f"{shown(name)}, not read, since no sentences are at a usual name: {unread}.")
     split = ""
-    if splits and len(codes := {split_code(cell_text(record.get("split"))) for record in records}) == 1:
+    if walk.splits and len(codes := {split_code(cell_text(record.get("split"))) for record in records}) == 1:
         split = codes.pop()
         del keys["split"]
     columns = [[cell_text(record.get(key)) for record in records] for key in keys]
-    return Cells(list(keys), columns, notes=notes if unread else (), split=split)
+    return Cells(list(keys), columns, notes=tuple(notes), split=split)
