@@ -22,7 +22,7 @@ _OF_QUESTION = "__qna__"  # before the name of the intent that Botpress makes of
 
 
 def is_intent(document: Document) -> bool:
-    """Return whether it is an intent with its contexts or with utterances by language, or a list of intents."""
+    """Return whether it is an intent by its contexts, languages or name, or a list of intents."""
     return any(True for _ in _intents(document))
 
 
@@ -40,14 +40,17 @@ def _intents(document: Document) -> Iterator[dict[str, Any]]:
         if {"name", "utterances"} <= intent.keys():
             utterances = intent["utterances"]
             is_usual = bool(_OF_INTENT & intent.keys()) and isinstance(utterances, dict | list)
-            if is_usual or (mapping(utterances) and all(map(is_language_key, utterances))):
+            is_by_language = bool(mapping(utterances)) and all(map(is_language_key, utterances))
+            is_named = isinstance(utterances, list) and document.file.name == f"{intent['name']}.json"
+            if is_usual or is_by_language or is_named:
                 yield intent
 
 
 def is_lines(document: Document) -> bool:
     """Return whether it is the text beside an intent of version 10."""
     name = _named(document)
-    return bool(name and document.text) and document.beside(f"{name}.json") is not None
+    beside = document.beside(f"{name}.json") if name and document.text else None
+    return beside is not None and "utterances" not in mapping(beside.json)
 
 
 def read_lines(document: Document, rows: Rows) -> None:

@@ -16,14 +16,15 @@ _START = re.compile(r"^[\"']?conversations[\"']?[ \t]*:", re.MULTILINE)
 
 
 def is_corpus(document: Document) -> bool:
-    """Return whether it has categories, and conversations in lists."""
+    """Return whether it has conversations in lists, and categories, or nothing else."""
     if document.json is None and not _START.search(document.beginning):
         return False
     if _of_category(document):
         return True
     content = _content(document)
     conversations = listing(content.get("conversations"))
-    return "categories" in content and any(isinstance(turns, list) and turns for turns in conversations)
+    is_whole = "categories" in content or content.keys() == {"conversations"}
+    return is_whole and any(isinstance(turns, list) and turns for turns in conversations)
 
 
 def read_corpus(document: Document, rows: Rows) -> None:

@@ -8,6 +8,8 @@ from emu_core.formats.collections.rows import Rows
 from emu_core.formats.collections.values import listing, mapping, objects, sentences, text_of
 
 _VERSION = "4"
+_PLATFORMS = ("alexa", "dialogflow", "googleAssistant", "lex", "rasa")
+_LISTS = ("phrases", "samples", "trainingPhrases", "userSays")
 
 
 def is_model(document: Document) -> bool:
@@ -35,7 +37,13 @@ def _intents(content: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _of_platforms(content: dict[str, Any]) -> list[Any]:
-    """Return the samples of Alexa and the phrases of Dialogflow that a model of version 3 adds to its own."""
-    alexa = mapping(mapping(content.get("alexa")).get("interactionModel")).get("languageModel")
-    samples = [listing(intent.get("samples")) for intent in objects(mapping(alexa).get("intents"))]
-    return sum(samples, objects(mapping(content.get("dialogflow")).get("userSays")))
+    """Return the phrases that a model adds to its own for Alexa, Google's Assistant or Dialogflow."""
+    return [phrase for platform in _PLATFORMS for phrase in _phrases_in(content.get(platform))]
+
+
+def _phrases_in(value: object) -> Iterator[Any]:
+    """Yield what is in the lists of phrases within a value, whatever a platform calls them."""
+    for item in listing(value):
+        yield from _phrases_in(item)
+    for key, inner in mapping(value).items():
+        yield from listing(inner) if key in _LISTS else _phrases_in(inner)
