@@ -16,7 +16,7 @@ from emu_app.work.cache import start_helpers, wait_anew
 
 _HERE = Path(__file__).parent
 _SCRIPTS = tuple(
-    _HERE / "shell" / f"{name}.js" for name in ("stopped", "wheel")
+    _HERE / "shell" / f"{name}.js" for name in ("stopped", "wheel", "steps")
 )  # that run once, for all pages
 _NONE, _DATA = frozenset[Chooser](), frozenset({Chooser.DATA})
 _CHOOSERS = {  # by the title of the page

@@ -116,3 +116,17 @@ def test_back_opens_the_tab_that_was_open(page: Page, app_url: str, small: Small
     page.go_back()
     expect(page.get_by_role("tab", name=before)).to_have_attribute("aria-selected", "true")
     see_address(page, part=before)
+
+
+def test_one_press_of_back_is_one_page_whatever_defaults_the_pages_wrote(
+    page: Page, app_url: str, small: Small
+) -> None:
+    visit(page, app_url, data=small.data)
+    expect(page.get_by_role("tab", name="Results")).to_be_visible()  # the last to write into the address
+    for name in ("Data", "Train", "Try"):
+        go_to(page, name)
+        see_address(page, data=small.data)
+    for name in ("Train", "Data", "Compare"):
+        page.go_back()
+        expect(page.get_by_role("heading", name=name, level=1, exact=True)).to_be_attached()
+        settle(page)

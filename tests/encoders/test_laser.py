@@ -489,8 +489,8 @@ def test_without_the_files_it_is_absent_and_says_what_to_do(
     folder = copied(published, tmp_path / "laser", monkeypatch)
     (folder / MODEL).unlink()
     reason = laser_absence()
-    assert reason.startswith(f"{MODEL} not found in {folder}: run emu encoders download laser")
-    assert "EMU_LASER_DIR" in reason
+    assert "emu encoders download laser" in reason and "EMU_LASER_DIR" in reason
+    assert str(folder) not in reason  # which a page shows to everybody
     with pytest.raises(EncoderError, match="emu encoders download laser"):
         LaserEncoder.load()
 

@@ -122,9 +122,9 @@ def go_to(page: Page, name: str) -> None:
 
 
 def ask_in_the_other_languages(page: Page, small: Small) -> None:
-    """Type a sentence of the set on the workbench, and ask its translations, too."""
-    field = page.get_by_label("Try a sentence")
-    field.fill(small.labelled.frame["text"].iloc[0])
+    """Type a held-out sentence of the set on the workbench, and ask its translations, too."""
+    field, frame = page.get_by_label("Try a sentence"), small.labelled.frame
+    field.fill(frame["text"][frame["split"] == "test"].iloc[0])
     field.press("Enter")
     page.get_by_text("Ask it in the other languages").click()
     expect(page.get_by_role("table", name="The right intent is").get_by_role("row")).to_have_count(4)

@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from emu_app.panels.context import A, B
-from emu_app.panels.verdict import draw_captions, draw_measure
+from emu_app.panels.verdict import draw_measure
 from emu_app.shell.glossary import Word, help_on
 from emu_app.shell.widgets import draw_chart, draw_table, roomy_columns
 from emu_app.shell.wording import literal
@@ -44,9 +44,7 @@ def draw_intents(comparison: Comparison) -> None:
     chart = None
     if comparison.intents is not None:
         chart = charts.change_intervals(comparison.intents.frame, ("A", "B"), RIGHT_INTENTS.lower())
-    verdict = comparison_verdict(comparison)
-    draw_measure(verdict.intents, chart, "right-intents")
-    draw_captions(verdict.unknown, help_on(Word.NONE_OF_THESE))
+    draw_measure(comparison_verdict(comparison).intents, chart, "right-intents")
 
 
 def _draw_matrices(comparison: Comparison) -> None:

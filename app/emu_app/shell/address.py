@@ -142,7 +142,11 @@ def draw_tabs(tabs: Mapping[str, Callable[[], None]], key: str, param: str = "")
 
 
 def draw_grouped_tabs(groups: Mapping[str, Mapping[str, Callable[[], None]]], key: str, param: str) -> None:
-    """Draw tabs in groups by title; the parameter of the address keeps the open tab, whose group is then open, too."""
+    """Draw tabs in groups by title; the parameter of the address keeps the open tab, whose group is then open, too.
+
+    A tab that is alone in its group stands in the group's place.
+    """
+    groups = {(next(iter(tabs)) if len(tabs) == 1 else group): tabs for group, tabs in groups.items()}
     group_of = {name: group for group, tabs in groups.items() for name in tabs}
     choices = choices_of_session()
     if choices.get(param) not in group_of:
@@ -152,8 +156,13 @@ def draw_grouped_tabs(groups: Mapping[str, Mapping[str, Callable[[], None]]], ke
         st.tabs(list(groups), key=key, on_change=choose), groups.items(), strict=True
     ):
         with tab:
-            if tab.open:
+            if not tab.open:
+                continue
+            if len(tabs) > 1:
                 draw_tabs(tabs, f"{key}-{group}".lower(), param)
+            else:
+                for draw in tabs.values():
+                    draw()
 
 
 def keep(param: str, value: str) -> None:

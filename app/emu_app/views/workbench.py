@@ -105,7 +105,7 @@ def _draw_maps(space: Space, subject: Subject | None, now: Context) -> None:
         settings = st.container(key="map-settings", horizontal=True, vertical_alignment="bottom", gap="small")
         places, below = st.container(key="maps-of-space"), st.container(key="inspector")
     with settings:
-        choices = draw_choices(space.points, now)
+        choices = draw_choices(space, now)
         typed = ask_sentence()
     with below:
         inspection = draw_inspector(typed, space, subject, now)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from emu_app.panels.context import Context
 from emu_app.shell.glossary import Word, help_on
 from emu_app.shell.session import Remembered
-from emu_app.shell.widgets import ADDRESSED, KEPT, roomy_columns
+from emu_app.shell.widgets import ADDRESSED, KEPT, draw_note, roomy_columns
 from emu_app.shell.wording import literal
 from emu_app.work.tasks import Answer
 from emu_app.workbench.languages import (
@@ -188,36 +188,33 @@ def _draw_languages(
     has_translations = translated(now.chosen)
     if not has_translations.any():
         return None
+    label, instead = "Ask it in the other languages", ""
     if row is None or not has_translations[row]:
-        known = nearest_translated(space, now.chosen, answers_by_encoder) if answers_by_encoder else None
+        st.caption(
+            "The set has no translations of this sentence, and Emu translates nothing itself."
+            if row is None
+            else "The set has this sentence in one language only."
+        )
+        row = nearest_translated(space, now.chosen, answers_by_encoder) if answers_by_encoder else None
         if row is None:
-            st.caption("The set has no translations of this sentence, and Emu translates nothing itself.")
-        else:
-            st.caption("The set has this sentence in one language only.")
-        if known is not None:
-            st.button(
-                f"Ask in the other languages: {literal(short(now.chosen.labelled.frame['text'].iloc[known], 60))}",
-                icon=":material/translate:",
-                help="The nearest sentence, by the last encoder, of which the set has translations.",
-                on_click=_ask_known,
-                args=(now.chosen.sha256, known),
-                width="stretch",
-            )
-        return None
-    label = "Ask it in the other languages"
+            return None
+        instead = literal(short(now.chosen.labelled.frame["text"].iloc[row], 100))
+        label = "Ask the nearest sentence that has translations"
     if not st.toggle(label, key=_ASKS.key, help=_ABOUT_LANGUAGES, **ADDRESSED):
         return None
+    if instead:
+        st.caption(f"Asked instead, as it is the nearest by the last encoder: **{instead}**")
     if (asked := ask(space, now.chosen, row)) is None:
         return None
     names = list(space.specs)
-    st.markdown(f"**{literal(asked_sentence(asked.table, names))}**")
+    if any(rows[list(asked.rows)].any() for _, rows, _ in now.trained_rows):
+        draw_note(
+            "An encoder was trained on this sentence or a translation of it; what is right here does not count."
+        )
+    else:
+        st.markdown(f"**{literal(asked_sentence(asked.table, names))}**")
     st.html(asked_table(asked.table, names))
     st.caption(
         "On the maps, each is a diamond if it is right and a cross if not, with a line to what it finds."
     )
     return asked
-
-
-def _ask_known(data_sha: str, row: int) -> None:
-    _ASKS.set(True)
-    show_sentence("", data_sha, [row])

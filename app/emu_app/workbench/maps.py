@@ -15,23 +15,28 @@ from emu_app.panels.context import Context
 from emu_app.shell.glossary import Word, help_on
 from emu_app.shell.session import Remembered
 from emu_app.shell.widgets import ADDRESSED, choose_languages, choose_many, choose_one, draw_note
+from emu_app.work.cache import encoded
 from emu_app.work.vectors import map_key, weights_of
 from emu_app.workbench.inspector import Found, Inspection
 from emu_app.workbench.languages import Asked, spoken_marks
 from emu_app.workbench.morphing import draw_morph, draw_play
 from emu_app.workbench.picked import pick
-from emu_app.workbench.subject import Space, Subject
+from emu_app.workbench.predict import draw_near
+from emu_app.workbench.subject import Space, Subject, computed_once
 from emu_core import charts
 from emu_core.charts.marks import MOST_SHAPED, ColourBy
 from emu_core.charts.style import Theme
 from emu_core.data.wording import counted
+from emu_core.evaluation.arrays import unit_vectors
 from emu_core.evaluation.projection import Projection, place_on_map
 
 MOUSE: dict[str, maps.Drag] = {"Click": "pan", "Lasso": "lasso", "Box": "select"}
+_BY_MEANING = Remembered("explore-meaning", False)
 _CHART = Remembered[Any]("explore-map", None)
 _Panels = Mapping[str, NDArray[np.float32]]
 _LAYOUTS = [Projection.TSNE, Projection.UMAP]
 HEIGHT_PX = 600
+NEAREST = 3  # sentences of each language that a search by meaning finds
 
 
 class _Look(TypedDict):
@@ -55,11 +60,13 @@ class MapChoices:
     drag: maps.Drag
     look: _Look
     passing: list[int] | None  # the rows of the set that pass filters and search; None without any
+    wanted: str  # the words of the search
+    found: pd.DataFrame | None  # what a search by meaning found, the nearest first
 
 
-def draw_choices(points: pd.DataFrame, now: Context) -> MapChoices:
+def draw_choices(space: Space, now: Context) -> MapChoices:
     """Ask how the N points are laid out and drawn, which of them, and what the mouse does."""
-    labelled = now.chosen.labelled
+    labelled, points = now.chosen.labelled, space.points
     method = choose_one(
         "Map",
         _LAYOUTS,
@@ -75,6 +82,7 @@ def draw_choices(points: pd.DataFrame, now: Context) -> MapChoices:
     }
     key = f"explore-{now.chosen.sha256[:12]}-search"
     wanted = st.text_input("Search", placeholder="Some words", key=key, width=150, **ADDRESSED).strip()
+    found = _found(wanted, space) if wanted and _BY_MEANING.get() else None
     with st.popover("More", icon=":material/tune:", key="map-more"), st.container(key="map-more-settings"):
         if labelled.splits:
             filters["split"] = _chosen("Splits", labelled.splits, now)
@@ -92,7 +100,9 @@ def draw_choices(points: pd.DataFrame, now: Context) -> MapChoices:
 
     def passes(frame: pd.DataFrame) -> NDArray[np.bool_]:
         shown = maps.is_shown(frame, filters)
-        if wanted:
+        if found is not None:
+            shown &= frame.get("row", frame.index.to_series()).isin(found["row"]).to_numpy()
+        elif wanted:
             shown &= frame["text"].str.contains(wanted, case=False, regex=False).to_numpy()
         return shown
 
@@ -106,7 +116,25 @@ def draw_choices(points: pd.DataFrame, now: Context) -> MapChoices:
         "density": density,
     }
     passing = np.flatnonzero(passes(labelled.frame)).tolist() if is_filtered else None
-    return MapChoices(Projection(method), drag, look, passing)
+    return MapChoices(Projection(method), drag, look, passing, wanted, found)
+
+
+def _found(wanted: str, space: Space) -> pd.DataFrame | None:
+    """Return the points in each language that are nearest to some words, the nearest first.
+
+    None, with progress drawn, while the words are being encoded, by the last encoder: that is the run's own.
+    """
+    name = [*space.vectors][-1]
+    vectors = encoded({name: space.specs[name]}, "", [wanted])
+    if vectors is None:
+        return None
+
+    def find() -> pd.DataFrame:
+        cosines = unit_vectors(space.vectors[name]) @ unit_vectors(vectors[name])[0]
+        near = space.points.assign(cosine=cosines).sort_values("cosine", ascending=False, kind="stable")
+        return near.groupby("language", sort=False).head(NEAREST)
+
+    return computed_once("meaning", (space, wanted), find)
 
 
 def draw_space(
@@ -197,11 +225,15 @@ def _as_json(key: str, panels: _Panels, _points: pd.DataFrame, theme: Theme, loo
 def _draw_passing(points: pd.DataFrame, now: Context, choices: MapChoices) -> None:
     """Say how many sentences the filters leave, and offer to pick them."""
     passing, shown = choices.passing, choices.look["shown"]
+    if choices.found is not None:
+        draw_near(choices.found[choices.found["row"].isin(passing or [])], "found-by-meaning")
     if passing is None:
         return
     if not shown.any():
         draw_note("No sentence passes the filters; remove one.")
-    with st.container(horizontal=True, vertical_alignment="center"):
+    with st.container(horizontal=True, vertical_alignment="center", key="passing"):
+        if choices.wanted:
+            _ask_by_meaning()
         if 0 < shown.sum() < len(points):
             left = f"The filters leave {shown.sum():,} of {counted(len(points), 'sentence')}."
             st.caption(left, width="content")
@@ -213,6 +245,17 @@ def _draw_passing(points: pd.DataFrame, now: Context, choices: MapChoices) -> No
             help="Every sentence of the set that passes search and filters: accuracy, confusions and predictions of "
             "just these, and one step to relabel or drop them.",
         )
+
+
+def _ask_by_meaning() -> None:
+    """Ask whether words are searched by meaning; below the maps, which stay where they are."""
+    about = (
+        f"The {NEAREST} sentences of each language that the last encoder finds nearest to the words, "
+        "whatever language these are in."
+    )
+    known = _BY_MEANING.get()
+    if st.toggle("Search by meaning", key=_BY_MEANING.key, help=about, **ADDRESSED) != known:
+        st.rerun()  # a new session knows the choice of its address from here on
 
 
 def _first_look(places: Hashable, look: _Look) -> _Look:

@@ -296,15 +296,22 @@ def _about_notes() -> str:
 
 def draw_neighbours(table: pd.DataFrame, intent: str, key: str) -> None:
     """Draw neighbours (text, intent, language, cosine) and mark those that have the intent."""
-    right = np.where(table["intent"] == intent, "✓", "" if intent == NO_INTENT else "✗")
+    draw_near(
+        table.assign(right=np.where(table["intent"] == intent, "✓", "" if intent == NO_INTENT else "✗")), key
+    )
+
+
+def draw_near(table: pd.DataFrame, key: str) -> None:
+    """Draw sentences (text, intent, language, cosine) that are near another one, `right` or not if that is known."""
     column = st.column_config
+    shown = ["right", "text", "cosine", "intent", "language"]
     st.dataframe(
-        table.assign(right=right, language=table["language"].map(language_name)),
+        table.assign(language=table["language"].map(language_name)),
         hide_index=True,
-        column_order=["right", "text", "cosine", "intent", "language"],
+        column_order=[name for name in shown if name in table],
         column_config={
             "right": column.TextColumn("✓", width=25, help="✓ if it has the intent."),
-            "text": column.TextColumn("Sentence", width=175),
+            "text": column.TextColumn("Sentence", width=175 if "right" in table else 500),
             "cosine": column.NumberColumn("Similarity", format="%.2f", width=75, help=help_on(Word.COSINE)),
             "intent": column.TextColumn("Intent", width=110),
             "language": column.TextColumn("Language", width=80),

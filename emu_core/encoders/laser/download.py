@@ -39,12 +39,9 @@ def laser_absence() -> str:
     if package_folder("laserembeddings") is None:
         return f"pip install {LASER_PACKAGE}"
     folder = files_folder()
-    if not (missing := missing_files(folder)):
+    if not missing_files(folder):
         return ""
-    return (
-        f"{', '.join(missing)} not found in {folder}: run emu encoders download laser, or set {FOLDER_VARIABLE} to "
-        f"the folder that has {', '.join(FILES)}"
-    )
+    return f"its files are missing: run emu encoders download laser, or set {FOLDER_VARIABLE} to their folder"
 
 
 def download() -> Path:

@@ -9,7 +9,8 @@ from streamlit.testing.v1 import AppTest
 from emu_app.panels import maps
 from emu_core.encoders.registry import load_encoder
 from emu_core.evaluation.asked import nearest_by_language, translated_rows
-from tests.support.app_pages import explore, press, with_frame
+from emu_core.runs.trained_on import trained_rows
+from tests.support.app_pages import explore, with_frame
 from tests.support.workbench_pages import Trained, drawn_places, marks
 
 ASK = "Ask it in the other languages"
@@ -32,7 +33,8 @@ def table_of(app: AppTest) -> list[tuple[str, str, list[str]]]:
 def test_a_typed_sentence_of_the_set_is_asked_in_its_other_languages(app: AppTest, trained: Trained) -> None:
     run, labelled, _ = trained
     frame = labelled.frame
-    row = int(np.flatnonzero(frame["language"] == "de")[3])
+    seen = trained_rows(f"run:{run.folder}", labelled)[0]
+    row = int(np.flatnonzero((frame["language"] == "de") & ~seen)[3])
     explore(app, **{"try-sentence": frame["text"].iloc[row].upper()})
     assert not any(mark["spoken"] for mark in marks(app))
     toggled(app)
@@ -58,15 +60,27 @@ def test_a_typed_sentence_of_the_set_is_asked_in_its_other_languages(app: AppTes
         assert "Japanese" in spoken[2]["hover"] and mark["typed"]
 
 
-def test_an_unknown_sentence_offers_the_nearest_one_with_translations(app: AppTest) -> None:
-    explore(app, **{"try-sentence": "Can I perhaps bring my dog along?"})
+def test_an_unknown_sentence_stays_and_the_nearest_one_with_translations_is_asked_beside_it(
+    app: AppTest,
+) -> None:
+    typed = "Can I perhaps bring my dog along?"
+    explore(app, **{"try-sentence": typed})
     assert ASK not in [toggle.label for toggle in app.toggle]
     assert any("no translations of this sentence" in line.value for line in app.caption)
-    [label] = [button.label for button in app.button if button.label.startswith("Ask in the other languages")]
-    press(app, label)
+    next(toggle for toggle in app.toggle if "that has translations" in toggle.label).set_value(True).run()
+    assert not app.exception and app.text_input(key="try-sentence").value == typed
+    [instead] = [line.value for line in app.caption if line.value.startswith("Asked instead")]
+    assert any(text.rstrip("?.") in instead.replace("\\", "") for _, text, _ in table_of(app))
     assert len(table_of(app)) == 3
-    assert app.text_input(key="try-sentence").value == ""
-    assert any(text.rstrip("?.") in label.replace("\\", "") for _, text, _ in table_of(app))
+
+
+def test_a_sentence_that_was_trained_on_does_not_count(app: AppTest, trained: Trained) -> None:
+    run, labelled, _ = trained
+    seen = trained_rows(f"run:{run.folder}", labelled)[0]
+    explore(app, **{"try-sentence": labelled.frame["text"].iloc[int(np.flatnonzero(seen)[0])]})
+    toggled(app)
+    assert len(table_of(app)) == 3 and not any("B is right in" in line.value for line in app.markdown)
+    assert any("does not count" in line.value for line in app.info)
 
 
 @pytest.mark.slow
