@@ -31,7 +31,7 @@ from emu_app.panels.run_table import (
 )
 from emu_app.panels.started import scroll_to_started
 from emu_app.panels.verdict import draw_measure, draw_measures, draw_verdict
-from emu_app.shell.address import choices_of_session, draw_link, keep, keep_renamed, linked
+from emu_app.shell.address import TAKE_AWAY, choices_of_session, draw_link, keep, keep_renamed, linked
 from emu_app.shell.glossary import Word, help_on
 from emu_app.shell.model_name import RUN_PREFIX
 from emu_app.shell.session import Remembered
@@ -301,7 +301,9 @@ def _draw_figures(run: Run) -> None:
         draw_link("translations", "Look at what it finds", ":material/g_translate:", encoder=encoder)
         st.caption("The Train page offers it as an encoder to specialise with labelled sentences.")
     else:
-        draw_link("workbench", "Compare the two in detail", ":material/compare_arrows:", **as_b(run))
+        with st.container(horizontal=True):
+            draw_link("workbench", "Compare the two in detail", ":material/compare_arrows:", **as_b(run))
+            draw_link("workbench", TAKE_AWAY, ":material/download:", **as_b(run), tab=TAKE_AWAY)
     if metrics.parts is not None:
         st.caption("Similar sentences are those of the meaning embedding, which was trained on translations.")
         draw_link("split", "See how it splits a sentence", ":material/call_split:", run=run.name)

@@ -31,6 +31,7 @@ _RUNS = {
 # Parameters of a single page are the keys of its choosers.
 _OTHER = ""  # the option of a group that has a list of its own
 PICKED = "picked"  # the rows that are picked on the workbench
+TAKE_AWAY = "Take away"  # the tab of the workbench to which other pages lead
 MORPH = "explore-morph"  # "true" if A's map turns into B's
 _PARAMS = _RUNS | {PICKED, MORPH, "data", "on", "tab", "try", "part", "encoder", "method", "pretrain-method"}
 _CHOICES = Remembered[dict[str, str]]("choices", {})  # by parameter of the address

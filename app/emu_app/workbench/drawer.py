@@ -10,7 +10,7 @@ from emu_app.panels.accuracy import draw_intents, draw_similar
 from emu_app.panels.context import Context
 from emu_app.panels.maps import theme
 from emu_app.panels.run_table import run_facts
-from emu_app.shell.address import draw_grouped_tabs
+from emu_app.shell.address import TAKE_AWAY, draw_grouped_tabs
 from emu_app.shell.glossary import Word, help_on
 from emu_app.shell.session import Remembered
 from emu_app.shell.widgets import (
@@ -60,7 +60,7 @@ _COSINES = {"base_cosine": "A: similarity", "other_cosine": "B: similarity"}
 ANYWHERE = "any language"
 _CONFUSION = "confusion"
 _USE, _TRAINING = "Use", "Training"
-_OTHER_TABS = {"Take away": _USE, "Curves": _TRAINING, "Epochs": _TRAINING}  # of no view
+_OTHER_TABS = {TAKE_AWAY: _USE, "Curves": _TRAINING, "Epochs": _TRAINING}  # of no view
 
 
 def draw_drawer(space: Space | None, subject: Subject | None, now: Context) -> None:
@@ -73,7 +73,7 @@ def draw_drawer(space: Space | None, subject: Subject | None, now: Context) -> N
         tabs["Forgetting"] = lambda: draw_forgetting(run)
         tabs["Epochs"] = lambda: _draw_epochs(run)
     if subject is not None:
-        tabs["Take away"] = lambda: _draw_take_away(space, subject, now)
+        tabs[TAKE_AWAY] = lambda: _draw_take_away(space, subject, now)
         languages = now.chosen.labelled.languages
         if len(languages) > 1:
             about = {"placeholder": "All languages", "width": 420, **ADDRESSED}
