@@ -1,132 +1,88 @@
 """How far the answers of a classifier hold: the probability of a right one, and the score below which none is known."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import softmax
+from scipy.optimize import brentq, minimize_scalar
+from scipy.special import log_softmax
 
-if TYPE_CHECKING:
-    from sklearn.isotonic import IsotonicRegression
-
-_MOST_DOUBLED, _HALVINGS = (
-    40.0,
-    60,
-)  # how often the number that sharpens or softens probabilities is doubled or halved
-LEAST_OF_A_KIND = 5  # right and wrong answers that fitting a probability needs
+LOG_TEMPERATURES = (-2.0, 4.0)
+LEAST_OF_A_KIND = 5  # right and wrong answers that fitting a temperature needs
+_LEAST_LOG = -50.0  # log-probability of an intent that a fold has not met
+Scores = NDArray[np.float64]
 
 
 class Shift(NamedTuple):
     """How answers in a language are calibrated as those to held-out sentences are."""
 
     score: float  # added to the score of a known intent, at least 0
-    lead: float  # multiplies the lead of the most probable intent, from 0 to 1
+    sharpness: float  # multiplies the scores of the intents, above 0 and at most 1
     likeness: float = 1.0  # of the unlabelled sentences to the labelled ones, see `Subject.likeness`
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """The threshold below which no intent is known, and the probabilities by certainty; None for what is unknown."""
+    """The threshold below which no intent is known, and what divides the scores; None for what is unknown."""
 
     threshold: float | None
-    probability: "IsotonicRegression | None"
+    temperature: float | None
 
 
-def fitted_probability(
-    certainty: NDArray[np.float64], is_right: NDArray[np.bool_]
-) -> "IsotonicRegression | None":
-    """Return the probability of a right answer by its certainty; None with too few right or too few wrong ones."""
+class Agreement(NamedTuple):
+    """How often what answers agrees, which it does less where it is wrong more often; shares from 0 to 1."""
+
+    of_factors: float  # the regression and the kernel
+    of_nearest: float  # both, and the nearest labelled sentence has the intent that is answered
+
+    @classmethod
+    def of(cls, is_one: NDArray[np.bool_], margins: NDArray[np.float32]) -> "Agreement":
+        """Count it, given where both factors name one intent (Q,), and the margins (Q,), see `Answers`."""
+        return cls(float(is_one.mean()), float((is_one & (margins > 0)).mean()))
+
+    def expected(self, right: float, held_out: "Agreement") -> float:
+        """Return which share of the answers is right, given that to held-out sentences and how these agree.
+
+        That agreement falls as accuracy does was seen by Jiang et al. (2022) and Baek et al. (2022) of networks that
+        are trained on the same labels.
+        """
+        shares = [
+            min(1.0, here / there) if there else 1.0 for here, there in zip(self, held_out, strict=True)
+        ]
+        return right * sum(shares) / len(shares)
+
+
+def least_surprise(scores: Scores, labels: NDArray[np.int64]) -> tuple[float, float]:
+    """Return the temperature by which labels (Q,) are the least surprising, and the cross-entropy then.
+
+    The scores (Q, k) are divided by it (temperature scaling, Guo et al. 2017).
+    """
+
+    def at(log_temperature: float) -> float:
+        logs = log_softmax(scores / np.exp(log_temperature), axis=1)
+        return -float(np.maximum(logs[np.arange(len(logs)), labels], _LEAST_LOG).mean())
+
+    found = minimize_scalar(at, bounds=LOG_TEMPERATURES, method="bounded", options={"xatol": 0.01})
+    return float(np.exp(found.x)), float(found.fun)
+
+
+def fitted_temperature(scores: Scores, labels: NDArray[np.int64]) -> float | None:
+    """Return the temperature of scores (Q, k) with right answers (Q,); None with too few right or wrong ones."""
+    is_right = scores.argmax(axis=1) == labels
     if min(is_right.sum(), (~is_right).sum()) < LEAST_OF_A_KIND:
         return None
-    known = np.isfinite(certainty)
-    certainty, is_right = certainty[known], is_right[known]
-    # A right answer at the lowest certainty and a wrong one at the highest: few answers make none sure, as in Laplace's
-    # rule of succession.
-    ends = [certainty.min(), certainty.max()]
-    return _isotonic().fit(np.append(certainty, ends), np.append(is_right, [True, False]))
+    return least_surprise(scores, labels)[0]
 
 
-def arrays_of(calibrations: Mapping[str, Calibration]) -> dict[str, NDArray[Any]]:
-    """Return the steps of the probabilities of each language, by names that `calibrations_from` knows."""
-    arrays: dict[str, NDArray[Any]] = {}
-    for code, calibration in calibrations.items():
-        if (probability := calibration.probability) is not None:
-            arrays[f"certainty {code}"] = probability.X_thresholds_
-            arrays[f"probability {code}"] = probability.y_thresholds_
-    return arrays
-
-
-def calibrations_from(
-    thresholds: Mapping[str, float | None], arrays: Mapping[str, NDArray[Any]]
-) -> dict[str, Calibration]:
-    """Return the calibrations of which `thresholds` and `arrays_of` are known.
-
-    Raises:
-        ValueError: these are no calibrations.
-    """
-    if "" not in thresholds or not all(
-        threshold is None or (isinstance(threshold, float | int) and np.isfinite(threshold))
-        for threshold in thresholds.values()
-    ):
-        raise ValueError("no thresholds")
-    return {
-        code: Calibration(
-            threshold,
-            _with_steps(arrays[f"certainty {code}"], arrays[f"probability {code}"])
-            if f"certainty {code}" in arrays
-            else None,
-        )
-        for code, threshold in thresholds.items()
-    }
-
-
-def _with_steps(certainty: NDArray[Any], probability: NDArray[Any]) -> "IsotonicRegression":
-    """Return the regression with these steps, exactly as it was fitted; fitting it on them could round them again."""
-    are_steps = (
-        certainty.ndim == 1
-        and certainty.shape == probability.shape
-        and len(certainty) > 0
-        and certainty.dtype.kind == probability.dtype.kind == "f"
-        and np.isfinite(certainty).all()
-        and (np.diff(certainty) > 0).all()
-        and ((probability >= 0) & (probability <= 1)).all()
-        and (np.diff(probability) >= 0).all()
-    )
-    if not are_steps:
-        raise ValueError("no steps of an isotonic regression")
-    regression = _isotonic()
-    regression.__setstate__(
-        regression.__getstate__()
-        | {
-            "X_min_": certainty[0],
-            "X_max_": certainty[-1],
-            "X_thresholds_": certainty,
-            "y_thresholds_": probability,
-            "increasing_": True,
-        }
-    )
-    return regression
-
-
-def _isotonic() -> "IsotonicRegression":
-    from sklearn.isotonic import IsotonicRegression
-
-    return IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip")
-
-
-def with_highest(scores: NDArray[np.float64], highest: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the softmax of log-probabilities (Q, k) times a number for each row, whose highest are these (Q,).
-
-    A row whose highest is NaN is that of its log-probabilities as they are.
-    """
+def temperature_of(scores: Scores, share: float) -> float:
+    """Return the temperature by which the mean of the highest probabilities of scores (Q, k) is a share."""
     behind = scores - scores.max(axis=1, keepdims=True)
-    low, high = np.full(len(scores), -_MOST_DOUBLED), np.full(len(scores), _MOST_DOUBLED)
-    for _ in range(_HALVINGS):  # of the interval in which the logarithm of the number lies
-        middle = (low + high) / 2
-        is_low = 1 / np.exp(np.exp2(middle)[:, None] * behind).sum(axis=1) < highest
-        low, high = np.where(is_low, middle, low), np.where(is_low, high, middle)
-    by = np.where(np.isnan(highest), 1, np.exp2((low + high) / 2))
-    probabilities: NDArray[np.float64] = softmax(by[:, None] * behind, axis=1)
-    return probabilities
+
+    def over(log_temperature: float) -> float:
+        return float((1 / np.exp(behind / np.exp(log_temperature)).sum(axis=1)).mean()) - share
+
+    low, high = LOG_TEMPERATURES
+    if over(low) <= 0 or over(high) >= 0:
+        return float(np.exp(low if over(low) <= 0 else high))
+    return float(np.exp(brentq(over, low, high, xtol=0.001)))

@@ -11,6 +11,7 @@ _NAME, _ABROAD = (
     "surprise ",
     "as ",
 )  # of arrays, and before a language whose sentences were asked as if translated
+MOST_EXPECTED = 1_000
 Surprises = NDArray[np.float32]
 
 
@@ -61,6 +62,19 @@ class Surprise:
                 of_kind = self.abroad if code.startswith(_ABROAD) else self.by_language
                 of_kind[code.removeprefix(_ABROAD)] = array
         return self
+
+
+def expected_surprise(log_p: NDArray[np.float64]) -> Surprises:
+    """Return how surprising the right intents of Q sentences would be if their probabilities (Q, k) were right, sorted.
+
+    Each intent of each sentence counts as often as it is probable. Q quantiles are returned, at most `MOST_EXPECTED`.
+    """
+    all_of_them = -log_p.ravel()
+    order = np.argsort(all_of_them)
+    shares = np.cumsum(np.exp(-all_of_them[order])) / len(log_p)
+    count = min(len(log_p), MOST_EXPECTED)
+    places = np.searchsorted(shares, (np.arange(count) + 0.5) / count)
+    return all_of_them[order][np.minimum(places, len(order) - 1)].astype(np.float32)
 
 
 def surprise(log_p: NDArray[np.float64], labels: NDArray[np.int64]) -> Surprises:

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax
 
+from emu_core.intents.calibration import least_surprise
 from emu_core.intents.kernel import Kernel
 from emu_core.intents.regression import Matrix, weights_with_prior
 from emu_core.intents.space import SentenceSpace
@@ -16,10 +16,8 @@ from emu_core.intents.space import SentenceSpace
 INVERSE_PENALTY = 30.0  # C of the regression
 TOLERANCE = 1e-4  # of the regression's gradient: a smaller one changes no answer
 WEIGHTS = (0.0, 0.1, 0.25, 0.5, 1.0)  # of the kernel, in a language whose own sentences can be held out
-LOG_TEMPERATURES = (-2.0, 4.0)
 MOST_STACKED = 2_000_000  # numbers in a factor, from which a weight is chosen
 _LEAST_STACKED = 100  # sentences
-_LEAST_LOG = -50.0  # log-probability of an intent that a fold has not met
 
 
 class Rule(StrEnum):
@@ -134,16 +132,4 @@ def stacked_weight(factors: tuple[Matrix, Matrix], labels: NDArray[np.int64], us
     most = min(len(labels), max(_LEAST_STACKED, MOST_STACKED // factors[0].shape[1]))
     rows = np.linspace(0, len(labels) - 1, most).astype(np.intp)
     factors, labels = (factors[0][rows], factors[1][rows]), labels[rows]
-
-    def surprise(weight: float) -> float:
-        scores = weighted(factors, weight)
-
-        def at(log_temperature: float) -> float:
-            logs = log_softmax(scores / np.exp(log_temperature), axis=1)
-            return -float(np.maximum(logs[np.arange(len(logs)), labels], _LEAST_LOG).mean())
-
-        return float(
-            minimize_scalar(at, bounds=LOG_TEMPERATURES, method="bounded", options={"xatol": 0.01}).fun
-        )
-
-    return min((usual, *WEIGHTS), key=surprise)
+    return min((usual, *WEIGHTS), key=lambda weight: least_surprise(weighted(factors, weight), labels)[1])

@@ -1,13 +1,13 @@
 """Name the intents of sentences from labelled ones and from the intents' names, calibrated on held-out labels."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from itertools import chain
 from typing import Any, NamedTuple, Self, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, log_softmax, softmax
+from scipy.special import expit, log_softmax, logsumexp
 
 from emu_core.errors import DataError, Fix
 from emu_core.evaluation.arrays import Vectors, check_dimensions, check_length, codes, id_keys, unit_vectors
@@ -16,14 +16,13 @@ from emu_core.evaluation.pool_search import Pool
 from emu_core.evaluation.retrieval import nearest_rows
 from emu_core.intents.calibration import (
     LEAST_OF_A_KIND,
+    Agreement,
     Calibration,
     Shift,
-    arrays_of,
-    calibrations_from,
-    fitted_probability,
-    with_highest,
+    fitted_temperature,
+    temperature_of,
 )
-from emu_core.intents.coverage import Surprise, surprise
+from emu_core.intents.coverage import Surprise, expected_surprise, surprise
 from emu_core.intents.factors import Factors, Regression, Rule, stacked_weight, weighted
 from emu_core.intents.kernel import Kernel
 from emu_core.intents.known import learnt_weights, score, share_found
@@ -60,7 +59,6 @@ _WORK = (
 _LEAST_FITTED = 3_000  # that a sample has at least
 _SORTED_BY = 3  # numbers of a vector
 _INTENT_PARTS, _PARTS_ASKED = 4, 2  # parts of the intents, of which some are left out in turn
-_LEAST_LEAD = 1e-6
 _MOST_OF_A_PART = 700  # sentences to ask then, of known and of new intents
 # Numbers that `fit` measures and `state` holds.
 _STORED = (
@@ -72,7 +70,8 @@ _STORED = (
     "new_asked_",
     "none_found_",
     "median_",
-    "lead_",
+    "agreement_",
+    "right_",
     "gap_",
     "unseen_",
     "weights_",
@@ -130,7 +129,8 @@ class _Found:
     margins: NDArray[np.float32]
     rows: NDArray[np.int64]
     cosines: NDArray[np.float32]
-    certainty: NDArray[np.float64]  # (Q,) how far the answer is ahead of the next, in log-probability
+    confidence: NDArray[np.float64]
+    is_one: NDArray[np.bool_]  # (Q,) whether regression and kernel name one intent
     signs: NDArray[np.float64]  # (Q, s) signs of a known intent, see `IntentModel._signs`
     scores: NDArray[np.float64]  # (Q, k) of each intent, (Q, 0) where they are not kept
 
@@ -183,9 +183,10 @@ class IntentModel:
     `ERRORS_OF_ONE_LANGUAGE`, and the regression needs `MANY_LABELS` labelled sentences, too: in its own language it
     often is ahead, and in others behind. In a language with `LEAST_OF_LANGUAGE` right answers to its own held-out
     sentences, the density has a weight of its own, as its power: the one by which the intents of these sentences are
-    least surprising (`stacked_weight`). The confidence is an isotonic regression of right answers on the lead of the
-    most probable intent. Sentences of a language with `LEAST_OF_LANGUAGE` right answers are calibrated by that
-    language, all others by all languages together, unless `adapted` has seen unlabelled sentences of theirs.
+    least surprising (`stacked_weight`). The confidence is the probability of the answer at the temperature by which the
+    intents of held-out sentences are least surprising. Sentences of a language with `LEAST_OF_LANGUAGE` right answers
+    are calibrated by that language, all others by all languages together, unless `adapted` has seen unlabelled
+    sentences of theirs.
 
     Whether an intent is known depends on the cosine of the nearest sentence, on the highest logits with and without
     names, on the lead of the most probable intent and, if there are sentences with none of the intents, on the cosine
@@ -208,7 +209,8 @@ class IntentModel:
         new_asked_: the number of those sentences.
         none_found_: percent of the sentences with none of the intents below the threshold; None without any.
         median_: the median score of held-out sentences, which those of other languages are shifted to.
-        lead_: the median lead of their most probable intent.
+        right_: the share of right answers to them where the kernel has the same weight in every language.
+        agreement_: how often what answers them agrees then.
         unseen_: number of sentences outside of the pool that it is calibrated on; 0 where those of the pool are.
         gap_: how far `median_` is above the median score of sentences of left-out intents.
         languages_: the languages that are calibrated by themselves.
@@ -317,7 +319,8 @@ class IntentModel:
         self.new_asked_ = 0
         self.none_found_: float | None = None
         self.median_: float | None = None
-        self.lead_: float | None = None
+        self.right_: float | None = None
+        self.agreement_: Agreement | None = None
         self.gap_: float | None = None
         self.unseen_ = 0
 
@@ -431,8 +434,7 @@ class IntentModel:
             self._learn_known(asked, folds)
         score = self._score(found.signs)
         self.median_ = float(np.median(score))
-        if np.isfinite(found.certainty).all():
-            self.lead_ = float(np.median(found.certainty))
+        self.right_, self.agreement_ = float(is_right.mean()), Agreement.of(found.is_one, found.margins)
         self._calibrate_rows("", np.arange(len(truth)), truth, usual, score, threshold)
         for code in sorted(set(languages) - {""}):
             rows = np.flatnonzero(languages == code)
@@ -464,7 +466,7 @@ class IntentModel:
         for part in parts:
             units, codes = part.asked.units, part.asked.languages if by_language else ()
             found.append(self._search(units, 1, codes, fit=part.fit, is_hidden=part.is_hidden))
-            log_p.append(self._log_probabilities(units, part.fit, codes))
+            log_p.append(self._log_probabilities(units, part.fit, codes, is_calibrated=False))
         return _joined(found), np.concatenate(log_p)
 
     def _calibrate_rows(
@@ -481,11 +483,14 @@ class IntentModel:
         is_right = (found.labels == truth)[rows]
         if threshold is None and is_right.any():
             threshold = float(np.quantile(score[rows][is_right], 1 - _KEPT, method="lower"))
-        probability = fitted_probability(found.certainty[rows], is_right)
-        if code and probability is None:
-            probability = self._calibrations[""].probability
-        self._calibrations[code] = Calibration(threshold, probability)
-        self._surprise.by_language[code] = surprise(log_p[rows], truth[rows])
+        temperature = fitted_temperature(log_p[rows], truth[rows])
+        if code and temperature is None:
+            temperature = self._calibrations[""].temperature
+        self._calibrations[code] = Calibration(threshold, temperature)
+        self._surprise.by_language[code] = surprise(
+            log_softmax(self._sharpness([code] * len(rows), len(rows))[:, None] * log_p[rows], axis=1),
+            truth[rows],
+        )
 
     def _weigh(
         self,
@@ -514,6 +519,13 @@ class IntentModel:
             weights[spoken == code] = weight
         return weights
 
+    def _sharpness(self, languages: Sequence[str] | NDArray[np.object_], count: int) -> NDArray[np.float64]:
+        """Return what the scores of so many sentences are multiplied by to calibrate them, (Q,)."""
+        sharpness = np.ones(count)
+        for rows, calibration, shift in self._by_language(languages, count):
+            sharpness[rows] = shift.sharpness / (calibration.temperature or 1.0)
+        return sharpness
+
     def _expected_shifts(self, parts: Sequence[_Part], reference: Mapping[str, Vectors]) -> dict[str, float]:
         """Return how much scores in languages without labels are to be raised, so that as many right answers are kept.
 
@@ -533,7 +545,7 @@ class IntentModel:
                 moved = as_if_translated(asked.units, asked.languages.tolist(), reference, code)
                 of_part = self._search(moved, 1, fit=part.fit, is_hidden=part.is_hidden)
                 found.append(self._score(of_part.signs)[of_part.labels == asked.labels])
-                log_p.append(self._log_probabilities(moved, part.fit))
+                log_p.append(self._log_probabilities(moved, part.fit, ()))
                 labels.append(asked.labels)
             scores[code] = np.concatenate(found)
             self._surprise.abroad[code] = surprise(
@@ -614,7 +626,7 @@ class IntentModel:
     @property
     def has_confidence(self) -> bool:
         """Whether there are probabilities of right answers."""
-        return self._calibrations[""].probability is not None
+        return self._calibrations[""].temperature is not None
 
     @property
     def calibrated_languages(self) -> tuple[str, ...]:
@@ -638,8 +650,9 @@ class IntentModel:
         The median score of a language's sentences is moved up to that of held-out ones, so that as many right answers
         are kept; by no more than `SHIFTED` of the way from left-out intents to known ones, and only so far as they are
         about the same as the labelled ones (`Subject.likeness`), since sentences with none of the intents must not look
-        like known ones. Where their median lead is smaller than that of held-out ones, all leads are taken for smaller
-        by the root of the ratio, since a lead says less there.
+        like known ones. The temperature is raised until the mean confidence is the share of right answers that is to be
+        expected where regression, kernel and nearest sentence agree so often (`Agreement.expected`); the surprise of
+        the right intents is what the probabilities then let expect (`expected_surprise`).
 
         Args:
             unlabelled: by language, vectors (M, d) of its sentences; fewer than `LEAST_UNLABELLED` change nothing, and
@@ -648,9 +661,9 @@ class IntentModel:
         Raises:
             DataError: a vector is zero or not finite, or of another length.
         """
-        if self.median_ is None or self.gap_ is None or self.lead_ is None or self._subject is None:
+        if self.median_ is None or self.gap_ is None or self._subject is None:
             return self
-        shifts = dict(self._shifts)
+        shifts, surprises = dict(self._shifts), dict(self._surprise.by_language)
         for code, vectors in unlabelled.items():
             if not code or code in self.calibrated_languages or len(vectors) < LEAST_UNLABELLED:
                 continue
@@ -658,15 +671,19 @@ class IntentModel:
             check_dimensions(units, self._units)
             found = self._search(units, 1)
             up = self.median_ - float(np.median(self._score(found.signs)))
-            ratio = float(np.median(found.certainty)) / max(self.lead_, _LEAST_LEAD)
             likeness = self._subject.likeness(self._space.neutral(units), code)
-            shifts[code] = Shift(
-                likeness * min(max(0.0, up), SHIFTED * max(0.0, self.gap_)),
-                min(1.0, max(0.0, ratio)) ** 0.5,
-                likeness,
-            )
+            higher = likeness * min(max(0.0, up), SHIFTED * max(0.0, self.gap_))
+            log_p = self._log_probabilities(units, self._fit, (), is_calibrated=False)
+            temperature, sharpness = self._calibrations[""].temperature, 1.0
+            if temperature is not None and self.agreement_ is not None and self.right_ is not None:
+                share = Agreement.of(found.is_one, found.margins).expected(self.right_, self.agreement_)
+                sharpness = temperature / max(temperature, temperature_of(log_p, share))
+                surprises[code] = expected_surprise(log_softmax(sharpness / temperature * log_p, axis=1))
+            shifts[code] = Shift(higher, sharpness, likeness)
         other = type(self).__new__(type(self))
-        other.__dict__.update(self.__dict__, _shifts=shifts)
+        other.__dict__.update(
+            self.__dict__, _shifts=shifts, _surprise=replace(self._surprise, by_language=surprises)
+        )
         return other
 
     def _learn_known(self, asked: _Asked, folds: NDArray[np.int64]) -> None:
@@ -742,37 +759,28 @@ class IntentModel:
         for rows, calibration, shift in self._by_language(languages, len(units)):
             if calibration.threshold is not None:
                 is_known[rows] = score[rows] + shift.score >= calibration.threshold
-        confidence = self._confidence(found.certainty, languages)
         sets = None
         if coverage is not None:
             sets = self._sets(log_softmax(found.scores, axis=1), coverage, languages)
-        return Answers(found.labels, found.margins, found.rows, found.cosines, confidence, is_known, sets)
+        return Answers(
+            found.labels, found.margins, found.rows, found.cosines, found.confidence, is_known, sets
+        )
 
     def _by_language(
-        self, languages: Sequence[str], count: int
+        self, languages: Sequence[str] | NDArray[np.object_], count: int
     ) -> Iterator[tuple[NDArray[np.intp], Calibration, Shift]]:
         """Yield the rows of each language, with how they are calibrated."""
-        spoken = np.asarray(languages or [""] * count, dtype=object)
+        spoken = np.asarray(languages if len(languages) else [""] * count, dtype=object)
         for code in set(spoken.tolist()):
             calibration = self._calibrations.get(code, self._calibrations[""])
             yield np.flatnonzero(spoken == code), calibration, self._shift(code)
-
-    def _confidence(self, certainty: NDArray[np.float64], languages: Sequence[str]) -> NDArray[np.float64]:
-        """Return the probability that answers are right, (Q,), at least that of a guess; NaN for unknown ones."""
-        confidence = np.full(len(certainty), np.nan)
-        for rows, calibration, shift in self._by_language(languages, len(certainty)):
-            measured = rows[np.isfinite(certainty[rows])]
-            if calibration.probability is not None and len(measured):
-                confidence[measured] = calibration.probability.predict(shift.lead * certainty[measured])
-        return np.maximum(confidence, 1 / len(self.intents_))
 
     def calibrated_probabilities(
         self, vectors: Vectors, languages: Sequence[str] = ()
     ) -> NDArray[np.float64]:
         """Return the probability of each of k intents for sentences (Q, d) that have one of them, (Q, k).
 
-        The highest is the confidence of `predict`, by a temperature for each sentence, which leaves the order as it is.
-        Where the confidence is not known, they are those of `probabilities`.
+        The highest is the confidence of `predict`. Where that is not known, they are those of `probabilities`.
 
         Args:
             vectors: (Q, d).
@@ -781,8 +789,9 @@ class IntentModel:
         Raises:
             DataError: as `predict`.
         """
-        scores, leads = self._scores(vectors, languages)
-        return with_highest(scores, self._confidence(leads, languages))
+        units = unit_vectors(vectors)
+        check_dimensions(units, self._units)
+        return np.exp(self._log_probabilities(units, self._fit, languages))
 
     def probabilities(self, vectors: Vectors, languages: Sequence[str] = ()) -> NDArray[np.float64]:
         """Return the probability of each of k intents for sentences (Q, d), (Q, k).
@@ -792,26 +801,9 @@ class IntentModel:
         Raises:
             DataError: as `predict`.
         """
-        return softmax(self._scores(vectors, languages)[0], axis=1)
-
-    def _scores(
-        self, vectors: Vectors, languages: Sequence[str]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the log of how probable each intent is, but for a constant, (Q, k), and `Factors.leads` (Q,).
-
-        Raises:
-            DataError: as `predict`.
-        """
         units = unit_vectors(vectors)
         check_dimensions(units, self._units)
-        parts, weights = [], self._weights(languages, len(units))
-        for block, _ in self._pool.parts(units):
-            x = self._space.neutral(units[block])
-            # In float64, as the kernel enlarges a rounding that depends on a sentence's neighbours.
-            scores = self._fit.scores(x.astype(np.float64), weights[block])
-            parts.append((scores, self._fit.leads(x, scores, weights[block])))
-        scores, leads = map(np.concatenate, zip(*parts, strict=True))
-        return scores, leads
+        return np.exp(self._log_probabilities(units, self._fit, languages, is_calibrated=False))
 
     def sets(
         self, vectors: Vectors, coverage: float, languages: Sequence[str] = ()
@@ -819,8 +811,8 @@ class IntentModel:
         """Return which intents a sentence may have, so that the right one is among them as often as asked for.
 
         An intent is in if it is at most as surprising as the right ones of so many held-out sentences in that language,
-        see `Surprise`: of all where few are known, and in a language without labels of those asked as if translated,
-        divided by the factor of their leads where the model is `adapted`. The most probable intent is always in.
+        see `Surprise`: of all where few are known, and in a language without labels of those asked as if translated, or
+        as the unlabelled sentences let expect where the model is `adapted`. The most probable intent is always in.
 
         Args:
             vectors: (Q, d).
@@ -850,8 +842,7 @@ class IntentModel:
         most = np.empty(len(log_p))
         for code in set(spoken.tolist()):
             is_labelled = not code or code in self._labelled_languages
-            bound = self._surprise.bound(coverage, code, is_labelled=is_labelled)
-            most[spoken == code] = bound / max(self._shift(code).lead, _LEAST_LEAD)
+            most[spoken == code] = self._surprise.bound(coverage, code, is_labelled=is_labelled)
         order = np.argsort(-log_p, axis=1, kind="stable")
         counts = np.maximum((-log_p <= most[:, None]).sum(axis=1), 1)
         return [row[:count] for row, count in zip(order, counts, strict=True)]
@@ -860,19 +851,19 @@ class IntentModel:
         self,
         units: NDArray[np.float32],
         fit: Factors,
-        languages: Sequence[str] | NDArray[np.object_] = (),
+        languages: Sequence[str] | NDArray[np.object_],
+        *,
+        is_calibrated: bool = True,
     ) -> NDArray[np.float64]:
         """Return the log-probabilities of the intents, (Q, k)."""
         weights = self._weights(languages, len(units))
-        return np.concatenate(
-            [
-                # In float64, as the kernel enlarges a rounding that depends on a sentence's neighbours.
-                log_softmax(
-                    fit.scores(self._space.neutral(units[block]).astype(np.float64), weights[block]), axis=1
-                )
-                for block, _ in self._pool.parts(units)
-            ]
-        )
+        sharpness = self._sharpness(languages, len(units)) if is_calibrated else np.ones(len(units))
+        parts = []
+        for block, _ in self._pool.parts(units):
+            # In float64, as the kernel enlarges a rounding that depends on a sentence's neighbours.
+            exact: NDArray[Any] = self._space.neutral(units[block]).astype(np.float64)
+            parts.append(log_softmax(sharpness[block, None] * fit.scores(exact, weights[block]), axis=1))
+        return np.concatenate(parts)
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return what a fitted model predicts with, as values for JSON and as arrays."""
@@ -891,13 +882,12 @@ class IntentModel:
             "bare_bias": self._fit.bare.bias,
             **self._fit.space.arrays(),
             **({} if self._subject is None else self._subject.arrays()),
-            **arrays_of(self._calibrations),
             **self._surprise.arrays(),
         }
         facts = {name: getattr(self, name) for name in _STORED} | {
             "rule": self.rule_.value,
             "intents": list(self.intents_),
-            "thresholds": {code: calibration.threshold for code, calibration in self._calibrations.items()},
+            "calibrations": {code: list(astuple(of)) for code, of in self._calibrations.items()},
             "shifts": {code: list(shift) for code, shift in self._shifts.items()},
             "expected": self._expected,
             "labelled_languages": list(self._labelled_languages),
@@ -923,6 +913,8 @@ class IntentModel:
         self.rule_ = Rule(facts["rule"])
         self.intents_ = tuple(facts["intents"])
         self._shifts = {code: Shift(*numbers) for code, numbers in dict(facts["shifts"]).items()}
+        self._calibrations = {code: Calibration(*of) for code, of in dict(facts["calibrations"]).items()}
+        self.agreement_ = None if self.agreement_ is None else Agreement(*self.agreement_)
         self._expected = dict(facts["expected"])
         self._labelled_languages = tuple(facts["labelled_languages"])
         self._check_stored(regression, bare)
@@ -939,7 +931,6 @@ class IntentModel:
             len(self.intents_),
         )
         self._fit = Factors(self._space, regression, kernel, bare)
-        self._calibrations = calibrations_from(facts["thresholds"], arrays)
         self._surprise = Surprise.from_arrays(arrays)
         self._finish()
         return self
@@ -967,9 +958,11 @@ class IntentModel:
             self.new_asked_,
             self.none_found_,
             self.median_,
-            self.lead_,
+            self.right_,
             self.gap_,
             self.unseen_,
+            *(self.agreement_ or ()),
+            *chain.from_iterable(map(astuple, self._calibrations.values())),
         )
         labels = np.concatenate([self._labels, self._name_labels])
         are_whole = (
@@ -992,6 +985,7 @@ class IntentModel:
                 isinstance(number, float | int) and np.isfinite(number) and number >= 0
                 for number in (
                     self.name_strength_,
+                    *(self.agreement_ or ()),
                     *chain.from_iterable(self._shifts.values()),
                     *self._expected.values(),
                 )
@@ -999,6 +993,8 @@ class IntentModel:
             and all(
                 isinstance(code, str) for code in (*self._shifts, *self._expected, *self._labelled_languages)
             )
+            and "" in self._calibrations
+            and all(of.temperature is None or of.temperature > 0 for of in self._calibrations.values())
             and self.by_cosine_ == (known is None)
             and all(
                 isinstance(code, str) and isinstance(weight, float | int) and 0 <= weight <= 1
@@ -1044,18 +1040,21 @@ class IntentModel:
         k = min(k, len(self._units))
         found: list[_Found] = []
         usual, weights = self.rule_.weight, self._weights(languages, len(units))
+        sharpness = self._sharpness(languages, len(units))
         for block, cosines in self._pool.parts(units, is_hidden):
             rows, best = cosines.nearest(k)
             x = self._space.neutral(units[block])
             factors = fit.factors(x)
             scores = weighted(factors, usual)
-            certainty = fit.leads(x, scores, usual)
             # Whether an intent is known is told by the same signs in every language.
-            lead = np.log1p(certainty) if scores.shape[1] > 1 else np.zeros(len(x))
+            lead = np.log1p(fit.leads(x, scores, usual)) if scores.shape[1] > 1 else np.zeros(len(x))
             if (weights[block] != usual).any():
                 scores = weighted(factors, weights[block])
-                certainty = fit.leads(x, scores, weights[block])
+            scores = sharpness[block, None] * scores
             labels = scores.argmax(axis=1)
+            confidence = np.full(len(x), np.nan)
+            if self.has_confidence:
+                confidence = np.exp(-logsumexp(scores - scores.max(axis=1, keepdims=True), axis=1))
             margins = cosines.margins(labels, rows, best)
             keys = None if none_keys is None else none_keys[block]
             signs = self._signs(units[block], best[:, 0], fit, x, lead, keys)
@@ -1063,7 +1062,9 @@ class IntentModel:
             rows[absent], best[absent] = -1, np.nan
             rows = np.where(rows < 0, -1, self._order[rows])
             kept = scores if keeps_scores else scores[:, :0]
-            found.append(_Found(labels, margins, rows, np.clip(best, -1, 1), certainty, signs, kept))
+            is_one = factors[0].argmax(axis=1) == factors[1].argmax(axis=1)
+            cosines_of = np.clip(best, -1, 1)
+            found.append(_Found(labels, margins, rows, cosines_of, confidence, is_one, signs, kept))
         return _joined(found)
 
     def _signs(

@@ -117,7 +117,7 @@ def test_probabilities_are_those_of_the_regression_and_of_the_kernel(
 @pytest.mark.parametrize("spread", [1.5, 2.0])
 @pytest.mark.parametrize("languages", [[], ["en", ""] * 150])
 def test_the_highest_probability_is_the_confidence(spread: float, languages: list[str]) -> None:
-    """The others keep their order: log-probabilities are multiplied by one number for each sentence."""
+    """The log-probabilities of all are divided by one temperature, and those of each sentence keep their order."""
     vectors, intents = clusters(6, 50, spread)
     spoken = ["en", "de"] * 150
     fitted = IntentModel().fit(vectors, intents, [""] * len(intents), languages=spoken)
@@ -127,7 +127,7 @@ def test_the_highest_probability_is_the_confidence(spread: float, languages: lis
         fitted.predict(queries, 1, languages),
     )
     assert fitted.has_confidence
-    np.testing.assert_allclose(found.max(axis=1), confidence.confidence, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(found.max(axis=1), confidence.confidence, rtol=0, atol=1e-5)
     np.testing.assert_allclose(found.sum(axis=1), 1, rtol=0, atol=1e-12)
     bare = fitted.probabilities(queries)
     np.testing.assert_array_equal(found.argsort(axis=1)[:, -3:], bare.argsort(axis=1)[:, -3:])
@@ -159,8 +159,8 @@ def test_no_answer_is_less_sure_than_a_guess() -> None:
     vectors = np.concatenate([points, points + 0.01 * rng.standard_normal(points.shape)]).astype(np.float32)
     fitted = IntentModel().fit(vectors, ["i0"] * 150 + ["i1"] * 150, [""] * 300)
     confidence = fitted.predict(vectors, 1).confidence
-    assert fitted.has_confidence and fitted.accuracy_ < 40 and confidence.min() == 0.5
-    np.testing.assert_allclose(fitted.calibrated_probabilities(vectors).max(axis=1), confidence, atol=1e-9)
+    assert fitted.has_confidence and fitted.accuracy_ < 40 and 0.5 <= confidence.min() < 0.51
+    np.testing.assert_allclose(fitted.calibrated_probabilities(vectors).max(axis=1), confidence, atol=1e-5)
 
 
 def clusters(
@@ -516,7 +516,7 @@ def test_right_answers_in_another_language_are_kept_once_it_has_been_seen(englis
     assert rejected["before"] > 15 and rejected["after"] < 6
     adapted = english.adapted({"de": vectors})
     assert adapted.adapted_languages == ("de",) and english.adapted_languages == ()
-    # Answers and neighbours are the same, and a lead says less.
+    # Answers and neighbours are the same, and they are less sure.
     before, after = (of.predict(vectors, 2, ["de"] * len(vectors)) for of in (english, adapted))
     for name in ("labels", "margins", "rows", "cosines"):
         np.testing.assert_array_equal(getattr(before, name), getattr(after, name))
@@ -656,10 +656,13 @@ def _without(name: str) -> dict[str, Any]:
         ({"intents": list(range(9))}, {}),
         ({"intents": [["i0"]] * 9}, {}),
         ({"intents": None}, {}),
-        ({"thresholds": {}}, {}),
-        ({"thresholds": {"": "0"}}, {}),
-        ({"thresholds": {"": math.nan}}, {}),
-        ({"thresholds": []}, {}),
+        ({"calibrations": {}}, {}),
+        ({"calibrations": {"": ["0", None]}}, {}),
+        ({"calibrations": {"": [math.nan, None]}}, {}),
+        ({"calibrations": {"": [0.0, 0.0]}}, {}),
+        ({"calibrations": {"": [0.0, -1.0]}}, {}),
+        ({"calibrations": {"": [0.0]}}, {}),
+        ({"calibrations": []}, {}),
         ({"shifts": {"de": [1.0]}}, {}),
         ({"shifts": {"de": [1.0, 1.0, 1.0, 1.0]}}, {}),
         ({"expected": {"de": -1.0}}, {}),
@@ -675,7 +678,10 @@ def _without(name: str) -> dict[str, Any]:
         ({"accuracy_": "90"}, {}),
         ({"median_": math.nan}, {}),
         ({"gap_": math.inf}, {}),
-        ({"lead_": [1]}, {}),
+        ({"right_": [1]}, {}),
+        ({"agreement_": [1.0]}, {}),
+        ({"agreement_": [1.0, math.nan]}, {}),
+        ({"agreement_": [1.0, -1.0]}, {}),
         ({"name_strength_": -1.0}, {}),
         ({"name_strength_": None}, {}),
         ({"by_cosine_": True}, {}),
@@ -707,11 +713,9 @@ def _without(name: str) -> dict[str, Any]:
         ({}, {"bare_bias": np.zeros(8, np.float32)}),
         ({}, {"dims": np.array([6, 9])}),
         ({}, {"spread": np.zeros((16, 15), np.float16)}),
-        ({}, {"certainty ": np.array([1.0, 0.0]), "probability ": np.array([0.1, 0.2])}),
-        ({}, {"probability ": np.array([0.1, 2.0]), "certainty ": np.array([0.0, 1.0])}),
-        ({}, {"probability ": np.array([[0.1]]), "certainty ": np.array([[0.1]])}),
+        ({}, {"surprise ": np.array([1.0, 0.0], np.float32)}),
         *(({}, _without(name)) for name in ("units", "labels", "order", "known", "weight", "bias", "center")),
-        *((_without(name), {}) for name in ("rule", "intents", "thresholds", "shifts", "gap_")),
+        *((_without(name), {}) for name in ("rule", "intents", "calibrations", "shifts", "gap_")),
     ],
 )
 def test_a_damaged_state_is_refused(
@@ -800,7 +804,7 @@ def test_sets_hold_the_right_intent_as_often_as_asked_for() -> None:
     surprises = fitted._surprise.by_language["en"]
     bound = surprises[math.ceil((len(surprises) + 1) * 0.9) - 1]
     for row, numbers in zip(
-        fitted.probabilities(asked[:40], ["en"] * 40),
+        fitted.calibrated_probabilities(asked[:40], ["en"] * 40),
         fitted.sets(asked[:40], 0.9, ["en"] * 40),
         strict=True,
     ):
@@ -829,14 +833,24 @@ def test_answers_come_with_their_sets_and_scores_are_computed_once(
     assert fitted.predict(data.vectors, 2).sets is None
 
 
-def test_sets_are_larger_where_a_lead_says_less() -> None:
-    pool, of_pool, asked, _ = overlapping()
-    fitted = IntentModel().fit(pool, of_pool.tolist(), [""] * 800, languages=["en"] * 800)
-    abroad_of = abroad(asked)
-    adapted = fitted.adapted({"de": abroad_of})
-    assert adapted._shift("de").lead < 1
-    before, after = (sum(map(len, of.sets(abroad_of, 0.9, ["de"] * 800))) for of in (fitted, adapted))
-    assert after > before
+def test_unlabelled_sentences_say_how_sure_answers_are_in_another_language() -> None:
+    """Fewer are right, and regression, kernel and nearest sentence agree less often, which needs no labels."""
+    vectors, intents = clusters(12, 120, 1.0, dim=24)
+    new, names = np.arange(1440) % 120 >= 60, np.array(intents)
+    fitted = IntentModel().fit(vectors[~new], names[~new].tolist(), [""] * 720, languages=["en"] * 720)
+    noise = np.random.default_rng(3).standard_normal((720, 24))
+    foreign, truth = (vectors[new] + 1.5 * noise).astype(np.float32), names[new]
+    adapted = fitted.adapted({"de": foreign})
+    right = (np.array(fitted.intents_)[fitted.predict(foreign, 1).labels] == truth).mean()
+    sure, covered, sizes = [], [], []
+    for model in (fitted, adapted):
+        sure.append(model.predict(foreign, 1, ["de"] * 720).confidence.mean())
+        sets = [np.array(model.intents_)[of] for of in model.sets(foreign, 0.9, ["de"] * 720)]
+        covered.append(np.mean([intent in of for intent, of in zip(truth, sets, strict=True)]))
+        sizes.append(np.mean([len(of) for of in sets]))
+    assert fitted.accuracy_ is not None and right < fitted.accuracy_ / 100 - 0.1
+    assert abs(sure[1] - right) < 0.04 and sure[0] - right > 0.1
+    assert abs(covered[1] - 0.9) < 0.05 < 0.9 - covered[0] and sizes[1] < 2
 
 
 def test_sets_of_a_model_without_calibration_are_all_intents(data: Sentences) -> None:
