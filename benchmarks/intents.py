@@ -5,9 +5,9 @@ of the query languages and of the draws), and what decided. Of the intent model,
 it rejects, in the mean and the worst language, without and with the queries as unlabelled sentences
 (`IntentModel.adapted`); of left-out intents that it finds; of sentences of another set, in languages without labels,
 that it takes for known ones (strangers): where their language is not stated, stated, and adapted to; the expected
-calibration error (ten bins of equal mass, mean of the languages); and the AUROC of its score for sentences with none of
-the intents. Without labels, names alone are measured as `emu start` takes them. Of SIB-200, the quarters of the
-training sentences are held out in turn. CPU seconds are those of one fit.
+calibration error (ten bins of equal mass, all parts together, mean of the languages); and the AUROC of its score for
+sentences with none of the intents. Without labels, names alone are measured as `emu start` takes them. Of SIB-200, the
+quarters of the training sentences are held out in turn. CPU seconds are those of one fit.
 
     python -m benchmarks.intents DATA --vectors vectors/ --encoder use use+e5-small --sets xsid faq
     python -m benchmarks.intents DATA --vectors vectors/ --keep --labels all
@@ -55,6 +55,7 @@ from emu_core.intents.names import name_texts
 from emu_core.intents.space import centred, centred_by_language
 
 LABELS, DRAWS = (0, 1, 2, 4, 8, None), 3
+CHANCES = 40  # draws of right answers by their confidence
 MOST_STRANGE = 600  # sentences of another set, of a language
 Rows = NDArray[np.intp]
 Answers = dict[str, NDArray[np.bool_]]  # whether each asked row is named right, by system
@@ -133,8 +134,8 @@ def measured(
     encode: Callable[..., Vectors],
     dims: Sequence[int],
     answers_alone: bool = False,
-) -> tuple[dict[str, object], Answers]:
-    """Return a row of the table and the right answers, for one draw of labels; without any, of names alone."""
+) -> tuple[dict[str, object], Answers, pd.DataFrame]:
+    """Return a row of the table, the right answers and how sure they are, for one draw of labels, or of names alone."""
     intents, languages = frame["intent"].to_numpy(object), frame["language"].to_numpy(object)
     asked = asked_of(rows, asked, intents)
     truth, spoken = intents[asked], languages[asked]
@@ -151,7 +152,7 @@ def measured(
         )
         of_asked = centred_by_language(vectors[asked], spoken.tolist())
         right = np.array(model.intents_, object)[model.predict(of_asked, 1).labels] == truth
-        return {"intent_model": by_language(right, spoken).mean()}, {"intent_model": right}
+        return {"intent_model": by_language(right, spoken).mean()}, {"intent_model": right}, pd.DataFrame()
     labelled = emu_core.labelled_from_frame(frame.iloc[rows].assign(split=""), "labels")[0]
     of_text = dict(zip(frame["text"].iloc[rows], vectors[rows], strict=True))
     started = time.process_time()
@@ -170,6 +171,7 @@ def measured(
     for name, answer in peers(vectors[rows], intents[rows], vectors[asked]):
         found[name] = answer == truth
     row |= {name: by_language(of, spoken).mean() for name, of in found.items()}
+    sure = pd.DataFrame({"language": spoken, "is_right": right})
     if model.threshold_ is not None:
         unlabelled = {code: vectors[asked[spoken == code]] for code in np.unique(spoken)}
         for kind, calibrated in (("", model), ("_adapted", model.adapted(unlabelled))):
@@ -177,12 +179,7 @@ def measured(
             rejected = by_language(~answers.is_known[right], spoken[right])
             row |= {f"rejected{kind}": rejected.mean(), f"rejected_worst{kind}": rejected.max()}
             if model.has_confidence:
-                errors = {
-                    code: calibration_error(answers.confidence[spoken == code], right[spoken == code])
-                    for code in unlabelled
-                }
-                row[f"ece{kind}"] = np.mean(list(errors.values()))
-                row |= {f"ece{kind}_{code}": error for code, error in errors.items()}
+                sure[f"ece{kind}"] = answers.confidence
         row["new_found"] = model.new_found_
         row |= strangers(model, others)
         if len(strange):
@@ -191,7 +188,34 @@ def measured(
             row["none_found"] = 100 * np.mean(~model.predict(strange, 1, [LABELLED] * len(strange)).is_known)
         stated = model.predict(vectors[asked], 1, spoken.tolist())
         row["known_and_right"] = by_language(right & stated.is_known, spoken).mean()
-    return row, found
+    return row, found, sure
+
+
+def calibration_errors(sure: pd.DataFrame) -> dict[str, float]:
+    """Return the calibration errors of all parts together, since few sentences seem badly calibrated by chance.
+
+    `ece_by_chance` is the error that these sentences would have if the confidences of `ece_adapted` were right.
+    """
+    errors: dict[str, float] = {}
+    draws = np.random.default_rng(0)
+    for kind in [column for column in sure if column.startswith("ece")]:
+        by_code = {
+            code: calibration_error(of[kind].to_numpy(), of["is_right"].to_numpy())
+            for code, of in sure.groupby("language")
+        }
+        errors |= {kind: float(np.mean(list(by_code.values())))}
+        errors |= {f"{kind}_{code}": error for code, error in by_code.items()}
+    if "ece_adapted" in sure:
+        errors["ece_by_chance"] = float(
+            np.mean(
+                [
+                    calibration_error(confidence, draws.random(len(confidence)) < confidence)
+                    for _, of in sure.groupby("language")
+                    for confidence in [of["ece_adapted"].to_numpy()] * CHANCES
+                ]
+            )
+        )
+    return errors
 
 
 def main() -> None:
@@ -248,10 +272,11 @@ def measure(name: str, spec: str, counts: Sequence[int | None], options: argpars
     numbers = group_numbers(frame)
     for count in counts:
         found, outcomes = [], Outcomes.read(name)
+        sure_of: dict[int, list[pd.DataFrame]] = {}
         for part, rows, asked in divisions(name, frame):
             for draw in range(options.draws if count else 1):
                 labelled = drawn(rows, intents, count, draw)
-                row, answers = measured(
+                row, answers, sure = measured(
                     frame,
                     vectors,
                     strange,
@@ -263,6 +288,7 @@ def measure(name: str, spec: str, counts: Sequence[int | None], options: argpars
                     options.answers,
                 )
                 found.append({"part": part, "draw": draw, **row})
+                sure_of.setdefault(draw, []).append(sure)
                 kept = asked_of(labelled, asked, intents)
                 place = part_of(count, draw, part)
                 outcomes.ask(place, languages[kept], numbers[kept])
@@ -271,7 +297,8 @@ def measure(name: str, spec: str, counts: Sequence[int | None], options: argpars
                         str(code): right[languages[kept] == code] for code in np.unique(languages[kept])
                     }
                     outcomes.add(Measured(place, spec, system, measure="classifier"), by_code)
-        table = pd.DataFrame(found)
+        errors = {draw: calibration_errors(pd.concat(of)) for draw, of in sure_of.items()}
+        table = pd.DataFrame([{**row, **errors[int(str(row["draw"]))]} for row in found])
         if options.answers:
             outcomes.write()
         if options.keep:

@@ -58,8 +58,8 @@ _WORK = (
 )
 _LEAST_FITTED = 3_000  # that a sample has at least
 _SORTED_BY = 3  # numbers of a vector
-_INTENT_PARTS, _PARTS_ASKED = 4, 2  # parts of the intents, of which some are left out in turn
-_MOST_OF_A_PART = 700  # sentences to ask then, of known and of new intents
+_INTENT_PARTS, _PARTS_ASKED = 8, 4  # parts of the intents, of which some are left out in turn
+_MOST_OF_A_PART = 350  # sentences to ask then, of known and of new intents
 # Numbers that `fit` measures and `state` holds.
 _STORED = (
     "compact_",

@@ -529,7 +529,7 @@ def test_strangers_open_the_gate_no_further_than_the_bound(english: IntentModel)
     strangers = (3 * np.random.default_rng(7).standard_normal((200, 24))).astype(np.float32)
     assert english.gap_ is not None and english.median_ is not None and english.threshold_ is not None
     scores = english.scores(strangers)
-    assert english.median_ - np.median(scores) > english.gap_, "or the bound would change nothing"
+    assert english.median_ - np.median(scores) > SHIFTED * english.gap_, "or the bound would change nothing"
     answers = english.adapted({"de": strangers}).predict(strangers, 1, ["de"] * 200)
     at = float(logit(english.threshold_))
     np.testing.assert_array_equal(answers.is_known, scores + SHIFTED * english.gap_ >= at)
