@@ -111,7 +111,7 @@ def _sentences(lines: Iterable[str]) -> Iterator[_Sentence]:
 
 def _commented(line: str) -> tuple[str, str]:
     """Return the key and the value of a comment, which tabs may be around; of a token's line and any other, ""."""
-    seen = line.strip(BLANKS)
+    seen = line.strip(BLANKS) if "\t" in line else line
     if not (comment := _COMMENT.match(seen)):
         return "", ""
     key = comment[1].casefold()

@@ -49,7 +49,7 @@ class Rows:
         annotated: object = "",
     ) -> None:
         """Add a sentence; "" stands for what is unknown. A list of one intent is that intent, of several none."""
-        if isinstance(intent, Sequence) and not isinstance(intent, str):
+        if not isinstance(intent, str) and isinstance(intent, Sequence):
             intents, reason = intent_of([item for item in map(cell_text, intent) if item])
             if reason:
                 self.add_uncertain(reason, text, language=language, split=split, id=id, annotated=annotated)
@@ -57,7 +57,7 @@ class Rows:
             intent = "".join(intents)
         values = (id, text, intent, language, split, annotated)
         for cells, value in zip(self._columns.values(), values, strict=True):
-            cells.append(cell_text(value))
+            cells.append(value if isinstance(value, str) else cell_text(value))
         check_rows(len(self), self._name)
 
     def add_uncertain(self, reason: str, text: object, **columns: object) -> None:
