@@ -10,7 +10,7 @@ repeated, so that a stopped benchmark can be continued. One thread.
 
 import argparse
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -120,7 +120,7 @@ def rows(data: Path, names: list[str], seeds: list[int], done: pd.DataFrame) -> 
     """Run the missing trainings and yield their rows."""
     known = set(zip(done["condition"], done["seed"], done["discriminator"], strict=True))
     with TemporaryDirectory() as folder:
-        weak = ""
+        weak, alike = "", {}  # what differs in the discriminator alone is the same training without it
         for name, seed, (has_it, method) in product(names, seeds, METHODS.items()):
             condition = CONDITIONS[name]
             if (name, seed, has_it) in known:
@@ -128,6 +128,14 @@ def rows(data: Path, names: list[str], seeds: list[int], done: pd.DataFrame) -> 
             if condition.encoder == "scratch" and not weak:
                 weak = scratch(data, Path(folder))
             changes = {**condition.settings, **(condition.adversary if has_it else {})}
+            training = (
+                seed,
+                method,
+                repr(replace(condition, adversary=condition.adversary if has_it else {})),
+            )
+            if training in alike:
+                yield name, seed, has_it, *alike[training]
+                continue
             run = train(
                 labelled(data, condition),
                 out=Path(folder) / f"{list(CONDITIONS).index(name)}-{seed}-{method}",
@@ -136,7 +144,8 @@ def rows(data: Path, names: list[str], seeds: list[int], done: pd.DataFrame) -> 
                 seed=seed,
                 config=configure(method, condition.preset, **changes),
             )
-            yield name, seed, has_it, *(round(value, 3) for value in measured(run))
+            alike[training] = tuple(round(value, 3) for value in measured(run))
+            yield name, seed, has_it, *alike[training]
 
 
 def draw(table: pd.DataFrame) -> None:

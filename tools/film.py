@@ -67,7 +67,7 @@ def _type(page: Page, sentence: str) -> list[tuple[bytes, int]]:
         frames.append((page.screenshot(), _TYPED_MS))
     field.press("Enter")
     page.wait_for_function(_LANDED, arg=sentence)
-    page.get_by_text("has the predicted intent").nth(1).wait_for()
+    page.get_by_text("has the predicted intent").first.wait_for()  # one where A and B name the same
     _wait(page)
     return [*frames, (page.screenshot(), _HELD_MS)]
 

@@ -107,10 +107,9 @@ def inference_table() -> list[str]:
 
 
 def discriminator_table() -> list[str]:
-    """Emu with and without its discriminator: other languages against English, and the probe of the language."""
-    wide = DISCRIMINATOR.pivot(
-        index=["condition", "seed"], columns="discriminator", values=["other_languages", "probe"]
-    )
+    """Emu with and without its discriminator: other languages against English, the probe, and right intents."""
+    measures = ["other_languages", "probe", "right_intents"]
+    wide = DISCRIMINATOR.pivot(index=["condition", "seed"], columns="discriminator", values=measures)
     lines = []
     for condition in DISCRIMINATOR["condition"].unique():
         of = wide.loc[condition]
@@ -119,7 +118,9 @@ def discriminator_table() -> list[str]:
         cells = [f"{means['other_languages', has_it]:.1f}" for has_it in (False, True)] + [
             f"{change.mean():+.1f} ({change.min():+.1f} to {change.max():+.1f})"
         ]
-        cells += [f"{means['probe', has_it]:.1f}" for has_it in (False, True)]
+        for measure in ("probe", "right_intents"):  # the latter of some conditions alone
+            values = [means[measure, has_it] for has_it in (False, True)]
+            cells += ["" if pd.isna(value) else f"{value:.1f}" for value in values]
         lines.append(f"| {condition} | {' | '.join(cells)} |")
     return lines
 
