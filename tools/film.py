@@ -1,7 +1,7 @@
 """The film and the pictures of the app in README: `python -m tools.film URL`, of an app with the demo run.
 
-`make app` serves one. A sentence is typed and lands on both maps, with lines to its neighbours; then one of the set is
-typed, and asked in the other languages.
+`make app` serves one. The map before training turns into the one after it. Then a sentence is typed and lands on both
+maps, with lines to its neighbours; and one of the set is typed, and asked in the other languages.
 """
 
 import sys
@@ -18,6 +18,7 @@ SENTENCES = ("Mein Koffer ist noch nicht da.", "Kann ich meinen Pudel bis 18 Uhr
 WIDE, HIGH = 1440, 900  # of the window
 SCALE = 2 / 3  # of the film
 _TYPED_MS, _HELD_MS, _LETTERS = 90, 3_500, 3  # a frame has this many more letters
+_TURNED_MS, _STEPS = 90, 30  # of the map that turns
 _LANDED = """sentence => {
     const graph = document.querySelector('.st-key-explore-map:not([data-retained]) .js-plotly-plot')
     const stars = graph._fullData.filter(trace => trace.name === 'emu mark' && trace.marker?.symbol === 'star')
@@ -26,7 +27,7 @@ _LANDED = """sentence => {
 
 
 def main(url: str) -> None:
-    """Draw `docs/workbench.png`, `docs/neighbours.png` and `docs/ask.webp`."""
+    """Draw `docs/workbench.png`, `docs/play.webp`, `docs/neighbours.png` and `docs/ask.webp`."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=find_browser(), args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": WIDE, "height": HIGH}, reduced_motion="reduce")
@@ -34,6 +35,7 @@ def main(url: str) -> None:
         page.goto(url)
         _wait(page)
         (DOCS / "workbench.png").write_bytes(_small(page.screenshot()))
+        _write(_play(page), "play.webp")
         page.locator(".st-key-example-0 button").click()
         expect(page.get_by_text("Picked: 1 sentence")).to_be_visible()
         _wait(page)
@@ -44,9 +46,14 @@ def main(url: str) -> None:
         frames = [frame for sentence in SENTENCES for frame in _type(page, sentence)]
         frames += _ask_in_the_other_languages(page)
         browser.close()
+    _write(frames, "ask.webp")
+
+
+def _write(frames: list[tuple[bytes, int]], name: str) -> None:
+    """Write a film of pictures, each with its time in milliseconds."""
     pictures = [_picture(png) for png, _ in frames]
     pictures[0].save(
-        DOCS / "ask.webp",
+        DOCS / name,
         save_all=True,
         append_images=pictures[1:],
         duration=[held_ms for _, held_ms in frames],
@@ -54,6 +61,30 @@ def main(url: str) -> None:
         quality=60,
         method=6,
     )
+
+
+def _play(page: Page) -> list[tuple[bytes, int]]:
+    """Return the frames of the map before training that turns into the one after it, drawn by its slider."""
+    page.get_by_role("button", name="Play before → after").click()
+    graph = page.locator(".st-key-explore-morphing")
+    rail = graph.locator(".slider-rail-rect")
+    rail.wait_for()
+    _wait(page)
+    graph.scroll_into_view_if_needed()
+    box = rail.bounding_box()
+    assert box is not None
+    height = box["y"] + box["height"] / 2
+    page.mouse.move(box["x"] + 1, height)
+    page.mouse.down()
+    frames = []
+    for place in range(_STEPS + 1):
+        page.mouse.move(box["x"] + 1 + (box["width"] - 2) * place / _STEPS, height)
+        page.wait_for_timeout(400)  # plotly draws a step some time later
+        frames.append((graph.screenshot(), _TURNED_MS if 0 < place < _STEPS else _HELD_MS // 2))
+    page.mouse.up()
+    page.get_by_role("button", name="Show both maps").click()
+    _wait(page)
+    return frames
 
 
 def _type(page: Page, sentence: str) -> list[tuple[bytes, int]]:
@@ -92,7 +123,8 @@ def _scroll(page: Page) -> None:
 
 
 def _picture(png: bytes) -> Image.Image:
-    return Image.open(BytesIO(png)).convert("RGB").resize((int(WIDE * SCALE), int(HIGH * SCALE)))
+    picture = Image.open(BytesIO(png)).convert("RGB")
+    return picture.resize((int(picture.width * SCALE), int(picture.height * SCALE)))
 
 
 def _small(png: bytes) -> bytes:

@@ -13,6 +13,7 @@ import pytest
 import yaml
 from packaging.requirements import Requirement
 
+from tests.support.fake_runs import until
 from tests.support.paths import ROOT
 from tests.support.serving import free_port, serving
 
@@ -152,4 +153,5 @@ def test_the_server_answers_the_health_check(tmp_path: Path) -> None:
     assert subprocess.run(check, capture_output=True, check=False).returncode != 0  # nobody is there yet
     environment = os.environ | {"EMU_RUNS": str(tmp_path / "runs"), "HOME": str(tmp_path)}
     with serving(command, tmp_path, environment):
-        assert subprocess.run(check, capture_output=True, check=False).returncode == 0
+        # It imports what the first page needs before it answers, for which the health check gives it a minute.
+        until(lambda: subprocess.run(check, capture_output=True, check=False).returncode == 0)
