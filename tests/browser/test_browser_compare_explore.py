@@ -237,6 +237,7 @@ def test_all_that_a_search_finds_are_picked_and_measured_beside_all(opened: Page
 
 @pytest.mark.slow
 def test_a_click_brings_neighbours_by_both_encoders(opened: Page, small: Small) -> None:
+    opened.locator(CHART).evaluate("chart => chart.scrollIntoView({block: 'center'})")
     everyone = points(opened, "x2")
 
     def alone(point: dict[str, Any]) -> float:

@@ -85,6 +85,7 @@ def test_a_product_manager_asks_whether_german_is_safe(page: Page, app_url: str,
     hand = Hand()
     bars = page.get_by_role("table", name=re.compile("of 100, by language")).first
     expect(bars.get_by_role("row")).to_have_count(len(small.labelled.languages))
+    settle(page)  # what is drawn below would close the list
     hand.click(page.get_by_role("combobox", name="Languages measured"))
     hand.click(page.get_by_role("option", name="German"))
     expect(bars.get_by_role("row")).to_have_count(1)
