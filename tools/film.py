@@ -72,7 +72,8 @@ def _play(page: Page) -> list[tuple[bytes, int]]:
     _wait(page)
     graph.scroll_into_view_if_needed()
     box = rail.bounding_box()
-    assert box is not None
+    if box is None:
+        raise RuntimeError("the slider is not drawn")
     height = box["y"] + box["height"] / 2
     page.mouse.move(box["x"] + 1, height)
     page.mouse.down()
