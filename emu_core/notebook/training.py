@@ -62,13 +62,15 @@ class LiveProgress:
             warnings.filterwarnings("ignore", message="IProgress not found")  # the bar is then text
             from tqdm.auto import tqdm
             from tqdm.notebook import tqdm_notebook
+        # TQDM_DISABLE silences what prints; nothing is printed here, and a bar so made would be drawn as never filled.
+        settings: dict[str, Any] = {"total": 1.0, "bar_format": BAR, "leave": False, "disable": False}
         if issubclass(tqdm, tqdm_notebook):
             import ipywidgets
 
-            self._bar = tqdm(total=1.0, bar_format=BAR, leave=False, display=False)
+            self._bar = tqdm(**settings, display=False)
             self._box = ipywidgets.VBox([self._bar.container, ipywidgets.HTML()])
         else:
-            self._bar = tqdm(total=1.0, bar_format=BAR, leave=False, file=StringIO(), ncols=100)
+            self._bar = tqdm(**settings, file=StringIO(), ncols=100)
         self._handle = display(self._box or HTML(""), display_id=True)
 
     def _draw(self, status: Status, history: Sequence[Record]) -> None:
