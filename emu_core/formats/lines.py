@@ -40,17 +40,17 @@ def seen_lines_of(text: str) -> list[str]:
 
 
 def without_blocks(text: str, begin: str, end: str, instead: str = "") -> str:
-    """Return a text without what is between `begin` and `end`, of any number of lines, and without these.
+    """Return a text without what is between `begin` and the pattern `end`, of any number of lines, and without these.
 
     What begins and does not end stays.
     """
-    pieces, at = [], 0
-    while (start := text.find(begin, at)) >= 0 and (stop := text.find(end, start + len(begin))) >= 0:
+    pieces, at, ends = [], 0, re.compile(end)
+    while (start := text.find(begin, at)) >= 0 and (stop := ends.search(text, start + len(begin))):
         pieces += [text[at:start], instead]
-        at = stop + len(end)
+        at = stop.end()
     return "".join([*pieces, text[at:]])
 
 
 def without_comments(text: str) -> str:
     """Return a text without the comments of HTML and Markdown, `<!-- ... -->`, which may also end in `--!>`."""
-    return without_blocks(text.replace("--!>", "-->"), "<!--", "-->")
+    return without_blocks(text, "<!--", "--!?>")

@@ -8,10 +8,11 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq, minimize_scalar
 from scipy.special import log_softmax
 
+from emu_core.intents.regression import Matrix
+
 LOG_TEMPERATURES = (-2.0, 4.0)
 LEAST_OF_A_KIND = 5  # right and wrong answers that fitting a temperature needs
 _LEAST_LOG = -50.0  # log-probability of an intent that a fold has not met
-Scores = NDArray[np.float64]
 
 
 class Shift(NamedTuple):
@@ -53,7 +54,7 @@ class Agreement(NamedTuple):
         return right * sum(shares) / len(shares)
 
 
-def least_surprise(scores: Scores, labels: NDArray[np.int64]) -> tuple[float, float]:
+def least_surprise(scores: Matrix, labels: NDArray[np.int64]) -> tuple[float, float]:
     """Return the temperature by which labels (Q,) are the least surprising, and the cross-entropy then.
 
     The scores (Q, k) are divided by it (temperature scaling, Guo et al. 2017).
@@ -67,7 +68,7 @@ def least_surprise(scores: Scores, labels: NDArray[np.int64]) -> tuple[float, fl
     return float(np.exp(found.x)), float(found.fun)
 
 
-def fitted_temperature(scores: Scores, labels: NDArray[np.int64]) -> float | None:
+def fitted_temperature(scores: Matrix, labels: NDArray[np.int64]) -> float | None:
     """Return the temperature of scores (Q, k) with right answers (Q,); None with too few right or wrong ones."""
     is_right = scores.argmax(axis=1) == labels
     if min(is_right.sum(), (~is_right).sum()) < LEAST_OF_A_KIND:
@@ -75,7 +76,7 @@ def fitted_temperature(scores: Scores, labels: NDArray[np.int64]) -> float | Non
     return least_surprise(scores, labels)[0]
 
 
-def temperature_of(scores: Scores, share: float) -> float:
+def temperature_of(scores: Matrix, share: float) -> float:
     """Return the temperature by which the mean of the highest probabilities of scores (Q, k) is a share."""
     behind = scores - scores.max(axis=1, keepdims=True)
 

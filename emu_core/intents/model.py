@@ -669,16 +669,15 @@ class IntentModel:
                 continue
             units = unit_vectors(vectors)
             check_dimensions(units, self._units)
-            found = self._search(units, 1)
+            found = self._search(units, 1, keeps_scores=True)
             up = self.median_ - float(np.median(self._score(found.signs)))
             likeness = self._subject.likeness(self._space.neutral(units), code)
             higher = likeness * min(max(0.0, up), SHIFTED * max(0.0, self.gap_))
-            log_p = self._log_probabilities(units, self._fit, (), is_calibrated=False)
-            temperature, sharpness = self._calibrations[""].temperature, 1.0
-            if temperature is not None and self.agreement_ is not None and self.right_ is not None:
+            sharpness = 1.0
+            if self.has_confidence and self.agreement_ is not None and self.right_ is not None:
                 share = Agreement.of(found.is_one, found.margins).expected(self.right_, self.agreement_)
-                sharpness = temperature / max(temperature, temperature_of(log_p, share))
-                surprises[code] = expected_surprise(log_softmax(sharpness / temperature * log_p, axis=1))
+                sharpness = 1 / max(1.0, temperature_of(found.scores, share))
+                surprises[code] = expected_surprise(log_softmax(sharpness * found.scores, axis=1))
             shifts[code] = Shift(higher, sharpness, likeness)
         other = type(self).__new__(type(self))
         other.__dict__.update(

@@ -7,7 +7,7 @@ import pytest
 
 from emu_core.formats.encodings import read_lines
 from emu_core.formats.in_memory import SENTENCES
-from emu_core.formats.lines import lines_of, without_blocks
+from emu_core.formats.lines import lines_of, without_blocks, without_comments
 from emu_core.formats.read import read_files
 from tests.support.exports import EXPORTS, opened, sample
 
@@ -78,3 +78,4 @@ def test_in_parallel_files_a_carriage_return_is_part_of_a_line_that_a_line_feed_
 
 def test_blocks_are_left_out_unless_they_do_not_end() -> None:
     assert without_blocks("a<!--b\n-->c<!---->d<!--e", "<!--", "-->", "|") == "a|c|d<!--e"
+    assert without_comments("a --!> b<!-- c --!> d<!-- e --> f") == "a --!> b d f"
