@@ -35,6 +35,7 @@ async def visit():
     drawn = 0
     address = "ws://localhost:8501/_stcore/stream"
     options = {"subprotocols": ["streamlit"], "origin": "http://localhost:8501", "max_size": None}
+    options |= {"open_timeout": 120, "ping_interval": None}  # a server that starts answers nothing for seconds
     async with websockets.connect(address, **options) as page:
         await page.send(BackMsg(rerun_script={}).SerializeToString())
         while True:

@@ -52,4 +52,4 @@ def serving(command: Sequence[str | Path], folder: Path, environment: Mapping[st
 def drawn_elements(port: int) -> int:
     """Return how many elements the first page draws. Raises CalledProcessError if it shows an exception."""
     command = [sys.executable, "-c", VISIT.replace("8501", str(port))]
-    return int(subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout)
+    return int(subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True).stdout)
