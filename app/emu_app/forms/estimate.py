@@ -1,6 +1,7 @@
 """What a run will take, in memory and time, before it is started."""
 
-from dataclasses import asdict
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import streamlit as st
@@ -20,12 +21,13 @@ from emu_core.training.memory import forecast
 
 # Of the demo run in the package, which was trained on another machine. (Its module imports torch, which no page does.)
 _PACKED = Path(__file__).parents[1] / "work" / "demo_run" / "metrics.json"
+_PER_S = 150  # sentences encoded a second, where nothing was measured: the order of magnitude of two cores
 _STEP = 3  # a training step on a sentence takes as long as it takes to encode three: forwards and backwards
 
 
 def draw_estimate(token: str, plan: RunPlan) -> None:
     """Draw the memory and the time that a run will take; `token` identifies the plan's data."""
-    st.caption(f"{_memory(token, asdict(plan[0]), plan)}. {time_of(*plan)}.")
+    st.caption(f"{_memory(token, asdict(plan[0]), plan)}. {expected_time(*plan).line}.")
 
 
 @st.cache_data(max_entries=4, show_spinner=False)
@@ -42,33 +44,57 @@ def _memory(token: str, values: object, _plan: RunPlan) -> str:
     return unknown if expected is None else expected.line
 
 
-def time_of(config: Plan, data: object) -> str:
-    """Return the time in words: from the newest run of the same kind here, or else its order of magnitude."""
+@dataclass(frozen=True)
+class ExpectedTime:
+    """The time that a run will take: in seconds, and in words.
+
+    It is measured if a run was timed on this machine from which it follows.
+    """
+
+    seconds: float
+    line: str
+    is_measured: bool = True
+
+
+def expected_time(config: Plan, data: object) -> ExpectedTime:
+    """Return the time by the newest run of the same kind here, or of the same encoder, or else a guess."""
     facts = data.facts(config) if isinstance(data, StoredData) else DataFacts()
-    if (before := _like(config)) is not None and (work := _work(config_of(before), facts_of_run(before))):
-        took = metrics_of(before).seconds
-        expected = time_span(took * _work(config, facts) / work)
-        return f"About {expected}: {literal(before.name)} took {time_span(took)} here"
+    work = _work(config, facts)
+    for kind, suffix in ((_kind, ""), (_encoder, ", by another method")):
+        before = _like(config, kind)
+        if before is not None and (worked := _work(config_of(before), facts_of_run(before))):
+            took = metrics_of(before).seconds
+            seconds = took * work / worked
+            line = f"About {time_span(seconds)}: {literal(before.name)} took {time_span(took)} here{suffix}"
+            return ExpectedTime(seconds, line)
     if config.teacher is None and all(part.method.fit_frozen for part in parts_of_run(config)):
         rows = facts.rows if isinstance(facts, LabelledFacts) else 0
-        return f"Seconds, once {counted(rows, 'sentence')} are encoded, which depends on the encoder"
-    return "Minutes on a CPU, hours for a large set; the page says how many after the first steps"
+        line = f"Seconds, once {counted(rows, 'sentence')} are encoded, which depends on the encoder"
+    else:
+        line = "Minutes on a CPU, hours for a large set; the page says how many after the first steps"
+    return ExpectedTime(work / _PER_S, line, is_measured=False)
 
 
-def _like(config: Plan) -> Run | None:
-    """Return the newest finished run of the same method and encoder on the same device of this machine."""
+def _like(config: Plan, kind: Callable[[Plan], object]) -> Run | None:
+    """Return the newest finished run of the same kind that was timed on this machine."""
     return next(
         (
             run
             for run in list_runs(runs_root())
             if (other := config_of(run)) is not None
-            and _kind(other) == _kind(config)
+            and kind(other) == kind(config)
             and status_of(run).state is RunState.FINISHED
             and metrics_of(run).seconds
             and (run.folder / _PACKED.name).read_bytes() != _PACKED.read_bytes()
         ),
         None,
     )
+
+
+def _encoder(config: Plan) -> tuple[object, ...]:
+    """Return what determines how long a sentence takes; with a teacher, two encoders do."""
+    teacher = None if config.teacher is None else _kind(config)
+    return config.encoder, config.device, config.precision, teacher
 
 
 def _kind(config: Plan) -> tuple[object, ...]:

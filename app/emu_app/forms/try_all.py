@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 import streamlit as st
 
 from emu_app.data.library import ChosenData
-from emu_app.forms.estimate import time_of
+from emu_app.forms.estimate import ExpectedTime, expected_time
 from emu_app.forms.starting import RunPlan
 from emu_app.shell.state import make_mine
 from emu_app.shell.users import runs_root
-from emu_app.shell.widgets import choose_many, errors_shown
-from emu_app.shell.wording import literal, worded
+from emu_app.shell.widgets import choose_many, choose_one, errors_shown
+from emu_app.shell.wording import literal, time_span, worded
 from emu_app.work.jobs import job_manager
 from emu_core.api.train import plan_training
 from emu_core.data.wording import counted
@@ -22,31 +22,75 @@ from emu_core.runs.run import new_run_name
 from emu_core.training.method import Needs
 
 _PAGE = "try-all"
-_USUAL = ("best", "emu")  # beside the default; the others take as long and win seldom
+_MINUTES = (1, 5, 20)
+_USUAL = ("best", "emu")  # after the default; the others take as long and win seldom
 
 
 def draw_try_all(chosen: ChosenData) -> None:
-    """Ask which methods to try on these data, say how long each takes, and queue a run of each."""
-    with st.expander("Try all on my data", icon=":material/trophy:"):
-        st.caption("A run of each method, one after the other, and a ranking by right intents below.")
-        titles = {name: preset.title for name, preset in presets().items()}
-        titles |= {name: method.title for name, method in methods_that_need(Needs.INTENTS).items()}
-        first = [default_method(), *_USUAL]
-        names = choose_many(
-            "Methods to try",
-            [*first, *(name for name in titles if name not in first)],
-            f"{_PAGE}-methods",
-            default=first,
-            format_func=titles.__getitem__,
-        )
-        plans = {name: _plan(chosen.token, name, chosen) for name in names}
-        for name, plan in plans.items():
-            about = f"can't be trained here: {plan}" if isinstance(plan, str) else time_of(*plan)
-            st.markdown(f"- **{literal(titles[name])}**: {literal(about, 300)}")
-        ready = {name: plan for name, plan in plans.items() if not isinstance(plan, str)}
-        label = f"Start {counted(len(ready), 'run')}"
-        if st.button(label, icon=":material/play_arrow:", key=_PAGE, disabled=not ready, width="stretch"):
-            _start(ready)
+    """Ask for how long methods are tried on these data, and for which, say how long each takes, and queue the runs."""
+    box = st.expander("Try all on my data", key=f"{_PAGE}-open", icon=":material/trophy:", on_change="rerun")
+    if box.open:  # it plans a run of every method
+        with box:
+            _draw_methods(chosen)
+
+
+def _draw_methods(chosen: ChosenData) -> None:
+    st.caption("A run of each method, one after the other, and a ranking by right intents below.")
+    minutes = choose_one(
+        "Time for all of them",
+        _MINUTES,
+        f"{_PAGE}-minutes",
+        default=_MINUTES[1],
+        format_func=lambda count: f"{count} min",
+    )
+    titles = {name: preset.title for name, preset in presets().items()}
+    titles |= {name: method.title for name, method in methods_that_need(Needs.INTENTS).items()}
+    first = [default_method(), *_USUAL]
+    order = [*first, *(name for name in titles if name not in first)]
+    plans = {name: _plan(chosen.token, name, chosen) for name in order}
+    ready = {name: plan for name, plan in plans.items() if not isinstance(plan, str)}
+    times = {name: expected_time(*plan) for name, plan in ready.items()}
+    names = choose_many(
+        "Methods to try",
+        list(ready),
+        f"{_PAGE}-methods-{minutes}-{chosen.sha256[:12]}",
+        default=that_fit({name: time.seconds for name, time in times.items()}, 60 * minutes),
+        format_func=titles.__getitem__,
+    )
+    about = {name: f"can't be trained here: {plan}" for name, plan in plans.items() if isinstance(plan, str)}
+    about |= {name: _told(time) for name, time in times.items()}
+    _draw_times({titles[name]: about[name] for name in names})
+    label = f"Start {counted(len(names), 'run')}"
+    if names:
+        label += f", about {time_span(sum(times[name].seconds for name in names))}"
+    if st.button(label, icon=":material/play_arrow:", key=_PAGE, disabled=not names, width="stretch"):
+        _start({name: ready[name] for name in names})
+    if others := {titles[name]: about[name] for name in order if name not in names}:
+        st.caption("Left out:")
+        _draw_times(others)
+
+
+def that_fit(seconds: Mapping[str, float], budget: float) -> list[str]:
+    """Return the names, in their order, whose seconds fit into those of the budget together; the first come first."""
+    names = list[str]()
+    for name, needed in seconds.items():
+        if needed <= budget:
+            names.append(name)
+            budget -= needed
+    return names
+
+
+def _told(time: ExpectedTime) -> str:
+    """Return a time in words, briefly where it is a guess."""
+    return (
+        time.line
+        if time.is_measured
+        else f"About {time_span(time.seconds)}, a guess: no run of it was timed here"
+    )
+
+
+def _draw_times(about: Mapping[str, str]) -> None:
+    st.markdown("\n".join(f"- **{literal(title)}**: {literal(text, 300)}" for title, text in about.items()))
 
 
 def _start(plans: Mapping[str, RunPlan]) -> None:
