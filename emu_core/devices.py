@@ -91,6 +91,24 @@ def pick_device(name: str = AUTO) -> str:
     return with_precision(wanted, precision)
 
 
+def free_memory(device: str) -> tuple[int, int] | None:
+    """Return the free bytes of a GPU's memory, and all of them; None of another device, and where it can't be asked."""
+    import torch
+
+    if not device.startswith("cuda"):
+        return None
+    try:
+        return torch.cuda.mem_get_info(device)
+    except RuntimeError:  # it is full, or was lost
+        return None
+
+
+def run_precisions(device: str) -> tuple[RunPrecision, ...]:
+    """Return the precisions in which a run can be trained on a device, the default first."""
+    fast = (RunPrecision.BF16,) if has_bf16(split_device(device)[0]) else ()
+    return tuple(dict.fromkeys((pick_precision(None, device), RunPrecision.FP32, *fast)))
+
+
 def split_device(device: str) -> tuple[str, str]:
     """Return a device, and the precision that is named after it: "cuda:0:bf16" is ("cuda:0", "bf16").
 

@@ -14,6 +14,7 @@ from emu_core.cli.bench import cells_line, report_of
 from emu_core.cli.hyper_parameters import add_method, changed
 from emu_core.cli.printing import PrintedLine, print_figure, screen, verdict_lines
 from emu_core.cli.verb import HELP_COLUMNS, Output, add_verb, option
+from emu_core.data.wording import pace
 from emu_core.encoders.specs import JOIN
 from emu_core.methods.presets import presets
 from emu_core.methods.registry import configure, default_encoder, default_method, methods_that_need
@@ -205,11 +206,10 @@ def _training_line() -> Callable[[Status], None]:
         if status.state.is_over:
             line.show(status.state, 1.0)
         elif status.phase:
-            left = status.seconds_left
-            pace = "" if left is None else f", {left:.0f} s left"
+            left = "" if status.seconds_left is None else f", {status.seconds_left:.0f} s left"
             steps = f": step {status.step} of {status.steps}" if status.phase == "training" else ""
             part = f"{status.part}: " if status.part else ""
-            line.show(f"{part}{status.phase}{steps}{pace}", status.progress)
+            line.show(f"{part}{status.phase}{steps}{pace(status.sentences_per_s)}{left}", status.progress)
 
     return show
 

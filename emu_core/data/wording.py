@@ -29,6 +29,12 @@ def counted(count: int, noun: str, plural: str = "") -> str:
     return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
 
 
+def pace(sentences_per_s: float) -> str:
+    """Return how many sentences a second, after a comma: ", 120 sentences a second"; "" if that is unknown."""
+    many = f"{sentences_per_s:,.{0 if sentences_per_s >= 10 else 1}f}"
+    return f", {many} sentences a second" if sentences_per_s >= 0.05 else ""
+
+
 def kind_of(value: object) -> str:
     """Return what a value of Python is: "a dict", "an int", "None", "a sparse csr_matrix"."""
     if value is None:

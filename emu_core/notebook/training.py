@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from io import StringIO
 from typing import Any
 
+from emu_core.data.wording import pace
 from emu_core.runs.log import Record
 from emu_core.runs.progress import OnProgress
 from emu_core.runs.run import Run, RunState, Status
@@ -110,4 +111,5 @@ def _line(status: Status) -> str:
         line = f"step {status.step:,} of {status.steps:,}, epoch {max(1, status.epoch)} of {status.epochs}"
         end = ""
     line = f"{status.part}: {line}" if status.part else line
+    line += pace(status.sentences_per_s)
     return f"{line}{end}" if status.seconds_left is None else f"{line}, {status.seconds_left:.0f} s left"

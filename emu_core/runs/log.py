@@ -34,6 +34,7 @@ class Record:
         stage: the stage of training; "" if there is only one.
         dev_accuracy: the score by which epochs are selected; None if this one has none.
         seconds: since training began.
+        sentences: that the step read; 0 if unknown. They are not written.
         figures: others by name, such as the parts of the loss.
         texts: other facts by name, such as the language of a step or the alarm of an epoch.
     """
@@ -46,6 +47,7 @@ class Record:
     stage: str = ""
     dev_accuracy: float | None = None
     seconds: float = 0.0
+    sentences: int = 0
     figures: Mapping[str, float] = field(default_factory=dict)
     texts: Mapping[str, str] = field(default_factory=dict)
 

@@ -35,22 +35,24 @@ class Progress:
         self._interrupted = False
         self._earlier = Earlier()
         self._told_later: list[Record] = []
+        self._pace = Pace()
         self.status = Status()
         self._change(state=RunState.RUNNING, started_at=time.time(), pid=os.getpid())
 
     def phase(self, name: str) -> None:
         """Begin a phase. Raises CancelledError if the run was asked to stop."""
         self._stop_if_asked()
-        self._change(phase=name, done=0.0, phase_since=time.time())
+        self._pace = Pace()
+        self._change(phase=name, done=0.0, phase_since=time.time(), sentences_per_s=0.0)
 
     def part(self, name: str) -> None:
         """Begin a part of a joined encoder; "" after the last."""
         self._change(when=False, part=name, step=0, steps=0, epoch=0, epochs=0)
 
     def counted(self, done: int, total: int) -> None:
-        """Report how far a phase without steps is. Raises CancelledError if the run was asked to stop."""
+        """Report how many of a phase's sentences are encoded. Raises CancelledError if the run was asked to stop."""
         self._stop_if_asked()
-        self._change(when=self._due, done=done / total)
+        self._change(when=self._due, done=done / total, sentences_per_s=self._pace.at(done))
 
     def measured(self, done: int, total: int) -> None:
         """Report how many evaluation sentences are encoded; does nothing in other phases."""
@@ -126,7 +128,8 @@ class Progress:
             self._told_later.append(record)
         if due := self._due:
             log.flush()
-        self._change(when=due, step=step, epoch=epoch)
+        pace = self._pace.at(self._pace.count + record.sentences) if record.is_step else self._pace.per_s
+        self._change(when=due, step=step, epoch=epoch, sentences_per_s=pace)
 
     @property
     def _due(self) -> bool:
@@ -145,6 +148,31 @@ class Progress:
             if self._listener is not None:
                 records, self._told_later = tuple(self._told_later), []
                 self._listener(replace(self.status, records=records))
+
+
+@dataclass
+class Pace:
+    """How many sentences a second a phase reads.
+
+    Those before the first report don't count: until then, the encoder was loaded and the sentences were read.
+
+    Attributes:
+        count: the sentences so far.
+        per_s: at the last report; 0 before the second.
+    """
+
+    count: int = 0
+    per_s: float = 0.0
+    _first: tuple[float, int] | None = None  # when the first report came, and its count
+
+    def at(self, count: int) -> float:
+        """Report the sentences so far, and return the pace; with fewer than before, the count begins again."""
+        now = time.time()
+        if self._first is None or count < self.count:
+            self._first = now, count
+        since, before = self._first
+        self.count, self.per_s = count, (count - before) / (now - since) if now > since else 0.0
+        return self.per_s
 
 
 @dataclass(frozen=True)

@@ -93,6 +93,7 @@ class Status:
         training_since: when the first step began, unix seconds; 0 before.
         started_at: unix seconds; 0 while queued.
         updated_at: unix seconds.
+        sentences_per_s: how many sentences a second the phase encodes or trains on; 0 where that is unknown.
         pid: the training process.
         message: why the run failed, or another message for its user.
         part: which part of a joined encoder is trained, such as "use (1 of 2)"; "" outside of that. Steps and epochs
@@ -112,6 +113,7 @@ class Status:
     training_since: _Number = 0.0
     started_at: _Number = 0.0
     updated_at: _Number = 0.0
+    sentences_per_s: _Number = 0.0
     pid: _Count = 0
     message: Message = field(default_factory=Message)
     part: str = ""

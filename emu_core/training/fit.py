@@ -143,6 +143,10 @@ class Trainer(ABC, Generic[BatchT]):
         """Return facts about a batch for the record of its step, such as its language."""
         return {}
 
+    def sentences(self, batch: BatchT) -> int:
+        """Return how many sentences a batch has; by default one for each example."""
+        return len(batch)
+
     def end_epoch(self) -> LogValues:
         """Return figures and texts for the epoch's record; called once after the epoch's last step."""
         return {}
@@ -272,7 +276,8 @@ def _step(trainer: Trainer[BatchT], batch: BatchT, at: Position, stage: Stage) -
     weight = len(batch) if trainer.weighs_by_size else 1
     at.loss, at.weight = at.loss + losses["loss"] * weight, at.weight + weight
     parts: LogValues = {name: value for name, value in losses.items() if name != "loss"}
-    return _record(RecordKind.STEP, at, stage, losses["loss"], {**facts, **parts})
+    record = _record(RecordKind.STEP, at, stage, losses["loss"], {**facts, **parts})
+    return replace(record, sentences=trainer.sentences(batch))
 
 
 def _record(kind: RecordKind, at: Position, stage: Stage, loss: float, values: LogValues) -> Record:

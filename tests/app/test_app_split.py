@@ -539,6 +539,8 @@ def test_no_pair_is_said_too() -> None:
 def test_a_run_that_may_end_early_says_so() -> None:
     status = Status(state=RunState.RUNNING, phase="training", step=3, steps=60, epoch=2, epochs=30)
     assert run_table.progress_line(status) == "Training: step 3 of 60, epoch 2 of 30, about 0 s left"
+    quick = replace(status, sentences_per_s=1234.4)
+    assert ", 1,234 sentences a second, about" in run_table.progress_line(quick)
     patient = Plan("fmda", "tiny", {"patience": 3})
     line = run_table.progress_line(status, patient)
     assert line == "Training: step 3 of at most 60, epoch 2 of at most 30, at most 0 s left"
@@ -548,6 +550,8 @@ def test_a_run_that_may_end_early_says_so() -> None:
     )
     assert run_table.progress_line(encoding) == "Encoding every sentence once, about 50 min left"
     assert encoding.progress == 0.4
+    slow = replace(encoding, sentences_per_s=0.25)
+    assert ", 0.2 sentences a second, about" in run_table.progress_line(slow)
     waited = replace(encoding, phase_since=now - 3_200, updated_at=now - 1_200)
     assert run_table.progress_line(waited) == "Encoding every sentence once, about 30 min left"
     late = replace(encoding, phase_since=now - 9_000, updated_at=now - 7_000)

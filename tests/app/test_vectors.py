@@ -4,12 +4,16 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import torch
+from streamlit.testing.v1 import AppTest
 
+from emu_app.forms import starting
 from emu_app.forms.starting import device_titles
 from emu_app.work import cache, tasks
 from emu_app.work.background import Pending
 from emu_app.work.vectors import FOLDER, prune, vectors_path, weights_of
-from emu_core.devices import available_devices
+from emu_core import devices
+from emu_core.devices import Device, available_devices
 from emu_core.runs.run import RUN_NAME
 
 
@@ -53,6 +57,48 @@ def test_a_form_says_that_a_device_computes_vectors_in_bf16(monkeypatch: pytest.
     assert list(device_titles().values()) == [device.label for device in available_devices()]
     monkeypatch.setenv("EMU_PRECISION", "bf16")
     assert device_titles()["cpu"] == f"{available_devices()[-1].label}, vectors in bf16"
+
+
+def test_a_form_asks_for_the_precision_where_a_gpu_has_several(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("EMU_PRECISION", raising=False)
+    gpu = Device("cuda:0", "Fast GPU (GPU 0)")
+    monkeypatch.setattr(devices, "available_devices", lambda: (gpu, Device("cpu", "CPU")))
+    monkeypatch.setattr(starting, "available_devices", devices.available_devices)
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda **about: True)
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (3 * 2**30, 8 * 2**30))
+    monkeypatch.setattr(torch.cpu, "get_capabilities", dict)
+
+    def form() -> None:
+        import streamlit as st
+
+        from emu_app.forms.starting import draw_device, draw_precision
+
+        st.text(repr(draw_precision("train", draw_device("train"))))
+
+    app = AppTest.from_function(form).run()
+    assert app.selectbox(key="train-device").options[0] == gpu.label
+    assert "3.0 of 8.0 GB" in app.caption[0].value
+    assert app.selectbox(key="train-precision-cuda:0").options == ["float32", "bfloat16"]
+    assert app.text[0].value == "None"  # the usual one
+    app.selectbox(key="train-precision-cuda:0").set_value("bf16").run()
+    assert app.text[0].value == "'bf16'"
+    app.selectbox(key="train-device").set_value("cpu").run()
+    assert len(app.selectbox) == 1 and not app.caption and app.text[0].value == "None"
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"avx512_bf16": True})
+    app.run()
+    assert app.selectbox(key="train-precision-cpu").options == [
+        "float32, vectors in bfloat16",
+        "float32",
+        "bfloat16",
+    ]
+
+
+def test_a_gpu_whose_memory_can_not_be_asked_has_no_figure(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(device: str) -> tuple[int, int]:
+        raise RuntimeError("CUDA error: out of memory")
+
+    monkeypatch.setattr(torch.cuda, "mem_get_info", full)
+    assert devices.free_memory("cuda:0") is None and devices.free_memory("cpu") is None
 
 
 def test_the_files_used_longest_ago_go_first(tmp_path: Path) -> None:

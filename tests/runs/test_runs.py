@@ -12,6 +12,8 @@ import pytest
 from emu_core.errors import Fix, Message, RunError
 from emu_core.runs.config import FORMAT, RunConfig, RunTask
 from emu_core.runs.data_facts import LabelledFacts
+from emu_core.runs.log import Record, RecordKind
+from emu_core.runs.progress import Progress
 from emu_core.runs.run import (
     RUN_NAME,
     Run,
@@ -277,6 +279,34 @@ def test_progress_and_time_left() -> None:
     assert Status().seconds_left is None and Status().progress == 0.0
     assert replace(status, state=RunState.FINISHED).progress == 1.0
     assert replace(status, state=RunState.FINISHED).seconds_left is None
+
+
+def test_the_pace_is_that_since_the_first_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [1000.0]
+    monkeypatch.setattr("emu_core.runs.progress.time.time", lambda: clock[0])
+    run = created(tmp_path / "paced")
+    progress = Progress(run, None)
+
+    def seen(seconds: float, count: int) -> float:
+        clock[0] += seconds
+        progress.measured(count, 1000)
+        return run.status().sentences_per_s
+
+    progress.phase("loading")
+    assert [seen(60, 32), seen(2, 232), seen(2, 332)] == [
+        0.0,
+        100.0,
+        75.0,
+    ]  # it opened the encoder for a minute
+    assert [seen(9, 32), seen(1, 82)] == [0.0, 50.0]  # other sentences
+    with progress.training(10, 2) as log:
+        assert run.status().sentences_per_s == 0
+        for step in (1, 2, 3):
+            clock[0] += 4
+            log(Record(kind=RecordKind.STEP, step=step, epoch=1, loss=1.0, sentences=32))
+        log(Record(kind=RecordKind.EPOCH, step=3, epoch=1, loss=1.0))
+    assert run.status().sentences_per_s == 8.0
+    assert "sentences" not in (run.folder / "log.jsonl").read_text("utf-8")
 
 
 def test_cancel_is_seen(tmp_path: Path) -> None:

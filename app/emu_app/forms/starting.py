@@ -12,7 +12,15 @@ from emu_app.shell.state import config_of, facts_of_run, make_mine, runs_root, s
 from emu_app.shell.widgets import ADDRESSED, choose, then_rerun
 from emu_app.shell.wording import literal, sentence
 from emu_app.work.jobs import job_manager
-from emu_core.devices import Precision, available_devices, encoding_precision, why_no_gpu
+from emu_core.devices import (
+    Precision,
+    RunPrecision,
+    available_devices,
+    encoding_precision,
+    free_memory,
+    run_precisions,
+    why_no_gpu,
+)
 from emu_core.methods.presets import Preset, presets
 from emu_core.methods.registry import default_method, methods_that_need
 from emu_core.runs.config import Plan
@@ -22,13 +30,37 @@ from emu_core.runs.stored_data import LabelledData
 from emu_core.training.method import Method, Needs
 
 RunPlan = tuple[Plan, Storable]
+_PRECISIONS = {
+    RunPrecision.FP32: "float32",
+    RunPrecision.BF16_VECTORS: "float32, vectors in bfloat16",
+    RunPrecision.BF16: "bfloat16",
+}
 
 
 def draw_device(page: str) -> str:
     """Ask for a device; `page` is the page's name, here and below, as a prefix of the keys."""
     devices, why = device_titles(), why_no_gpu()
     about = {"format_func": devices.__getitem__, "help": sentence(why) if why else None}
-    return choose("Device", list(devices), f"{page}-device", **about)
+    device: str = choose("Device", list(devices), f"{page}-device", **about)
+    if (memory := free_memory(device)) is not None:
+        free, total = (f"{count / 2**30:,.1f}" for count in memory)
+        st.caption(f"{free} of {total} GB of its memory are free.")
+    return device
+
+
+def draw_precision(page: str, device: str) -> str | None:
+    """Ask for the precision of a run where the device has several; return the argument of `plan_training`."""
+    usual, *others = run_precisions(device)
+    if not others:
+        return None
+    asked = choose(
+        "Precision",
+        [usual, *others],
+        f"{page}-precision-{device}",
+        format_func=_PRECISIONS.__getitem__,
+        help="bfloat16 is faster and takes less memory; vectors in it differ in the third digit.",
+    )
+    return None if asked == usual else asked.value
 
 
 def device_titles() -> dict[str, str]:

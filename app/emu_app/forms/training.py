@@ -13,7 +13,14 @@ from emu_app.data.text_files import Read
 from emu_app.data.texts import draw_more_sentences
 from emu_app.forms.encoder import READS_WORDS, Choice, draw_encoder, encoder_of_preset, is_transformer
 from emu_app.forms.settings import draw_settings, more_settings
-from emu_app.forms.starting import RunPlan, draw_device, draw_method_or_preset, draw_name, draw_seed
+from emu_app.forms.starting import (
+    RunPlan,
+    draw_device,
+    draw_method_or_preset,
+    draw_name,
+    draw_precision,
+    draw_seed,
+)
 from emu_app.panels.context import notes_on_reading
 from emu_app.panels.labelling import labels_in
 from emu_app.shell.model_name import HF, short_name
@@ -52,7 +59,9 @@ def draw_form(
     with details:
         device = draw_device(TRAIN_PAGE)
         name = draw_name(TRAIN_PAGE, method.name, short_name(encoder.spec))
-        wanted = _wanted(method, encoder, lambda needs: more_choices.append(_draw_more(chosen, needs)))
+        wanted = _wanted(
+            method, encoder, lambda needs: more_choices.append(_draw_more(chosen, needs, device))
+        )
     if isinstance(wanted, str):
         return name, encoder.problem or wanted
     [rest] = more_choices
@@ -83,6 +92,7 @@ def draw_form(
         learns_intents=wanted.needs is Needs.INTENTS,
         seed=rest.seed,
         device=device,
+        precision=rest.precision,
         **wanted.arguments,
         **languages | {"train_languages": languages["train_languages"] or ["en"]},
     )
@@ -95,10 +105,11 @@ class _More:
 
     descriptions: dict[str, str] | str  # of intents, or why they can't be read
     keeps: bool  # whether the run keeps sentences
+    precision: str | None
     seed: int
 
 
-def _draw_more(chosen: ChosenData, needs: Needs) -> _More:
+def _draw_more(chosen: ChosenData, needs: Needs, device: str) -> _More:
     descriptions = _draw_descriptions(chosen) if needs is Needs.INTENTS else {}
     keeps = st.toggle(
         "Keep sentences in the run",
@@ -109,7 +120,7 @@ def _draw_more(chosen: ChosenData, needs: Needs) -> _More:
         "which a sentence can partly be guessed.",
         **ADDRESSED,
     )
-    return _More(descriptions, keeps, draw_seed(TRAIN_PAGE))
+    return _More(descriptions, keeps, draw_precision(TRAIN_PAGE, device), draw_seed(TRAIN_PAGE))
 
 
 def _draw_descriptions(chosen: ChosenData) -> dict[str, str] | str:

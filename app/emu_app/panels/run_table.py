@@ -13,7 +13,7 @@ from emu_app.shell.state import config_of, data_sha_of, is_from_scratch, metrics
 from emu_app.shell.wording import literal, time_span
 from emu_core.bench.papers import PAPERS
 from emu_core.data.languages import language_name, ordered
-from emu_core.data.wording import counted
+from emu_core.data.wording import counted, pace
 from emu_core.methods.registry import method_title
 from emu_core.reports import figures
 from emu_core.runs.config import Plan, RunConfig, RunTask
@@ -51,12 +51,14 @@ def progress_line(status: Status, config: Plan | None = None) -> str:
     if status.phase != "training":
         # Counts down between two batches.
         left = 0 if left is None else left - (time.time() - status.updated_at)
+        line += pace(status.sentences_per_s)
         return f"{line}, about {time_span(left)} left" if left > 0 else f"{line} ..."
     may_end_early = config is not None and any(
         "patience" in part.hyperparameters for part in config.by_part()
     )
     most = "at most " if may_end_early else ""
     line += f": step {status.step:,} of {most}{status.steps:,}, epoch {max(1, status.epoch)} of {most}{status.epochs}"
+    line += pace(status.sentences_per_s)
     return line if left is None else f"{line}, {'at most' if most else 'about'} {time_span(left)} left"
 
 

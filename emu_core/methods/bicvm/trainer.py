@@ -215,6 +215,10 @@ class BicvmTrainer(Trainer[BicvmBatch]):
         # The number of occurrences of each word, at least 1: (words + 1,).
         self._counts = np.maximum(_counts(self.corpora, len(self.table)), 1)
 
+    def sentences(self, batch: BicvmBatch) -> int:
+        """Return the number of sentences, without noise."""
+        return 2 * len(batch)
+
     def batches(self, epoch: int, done: int) -> Iterator[BicvmBatch]:
         """Draw batches of all corpora in random order, with new noise."""
         config, order = self.config, np.random.default_rng((self.seed, epoch))

@@ -153,6 +153,10 @@ class DualEncoderTrainer(Trainer[DualEncoderBatch]):
         if nli:
             self.heads.nli.load_state_dict(nli)
 
+    def sentences(self, batch: DualEncoderBatch) -> int:
+        """Return the number of sentences, without hard negatives."""
+        return len(self.tasks[batch.task].columns) * len(batch)
+
     def batches(self, epoch: int, done: int) -> Iterator[DualEncoderBatch]:
         """Draw the examples of each step's task, in a new order for each pass over the task."""
         first, size = (epoch - 1) * self.plan.epoch, self.config.batch_size

@@ -86,6 +86,10 @@ class DisentangleTrainer(Trainer[Tensor]):
             weight.requires_grad_(True)
         self.optimizer = torch.optim.Adam(weights, lr=self.config.learning_rate)
 
+    def sentences(self, batch: Tensor) -> int:
+        """Return the number of sentences: a pair and its negative in each row."""
+        return batch.numel()
+
     def batches(self, epoch: int, done: int) -> list[Tensor]:
         """Draw the order of the pairs, by a separate generator for each epoch."""
         pairs = self.stages[self.stage].pairs
