@@ -6,10 +6,17 @@ file is not measured again, so a stopped measurement goes on where it was. Tests
 
 On "dev", "test" and "all" (see `benchmarks.sets`) and with few labels, a peer is trained with both of its learning
 rates. Quarters and new intents take the rate that is better on "dev" or "test" over the seeds measured: they choose
-nothing. Trained systems are measured on the first three of SIB-200's 35 halves.
+nothing. Trained systems are measured on the first three of SIB-200's 35 halves. MultipleNegativesRanking has no
+classifier: on "all" it gets a regression on its vectors.
+
+    python -m benchmarks.fine_tuned DATA --sets xsid faq lu --labels 0 1 8 --draws 5 --systems setfit --seeds 0
+
+trains on so many English labels an intent instead, or the names alone in a template, in the draws of
+`benchmarks.intents`, whose parts it adds to.
 """
 
 import argparse
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -20,8 +27,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from benchmarks.outcomes import Measured, Outcomes, Right
-from benchmarks.sets import FOLDERS, LABELLED, Part, frame_of, known_part, parts_of
+from benchmarks.intents import asked_of, drawn, part_of
+from benchmarks.outcomes import FOLDER, Measured, Outcomes, Right
+from benchmarks.sets import FOLDERS, LABELLED, POOLED, UNTOUCHED, Part, frame_of, known_part, parts_of
 from emu_core.bench.emu.experiment import (
     OURS,
     THEIRS,
@@ -37,13 +45,16 @@ from emu_core.bench.results import Cell, CellResult
 from emu_core.data.repeats import group_numbers
 from emu_core.data.sets import LabelledSet
 from emu_core.errors import EmuError
+from emu_core.evaluation.classifier import logistic_regression
 from emu_core.evaluation.leave_one_out import pool_accuracy
+from emu_core.intents.names import name_texts
 
 FROZEN = "head"  # measured by benchmarks/published.py
 SYSTEMS = (
     *(name for name in dict.fromkeys([*benchmarked_methods(), *compared_with_peers()]) if name != FROZEN),
     *(peer.value for peer in Peer if not peer.is_frozen),
 )
+SECONDS = FOLDER.parent / "training_seconds.csv"  # of CPU time
 HALVES = {"sib": 3, "demo": 4}  # of the intents
 
 
@@ -64,7 +75,7 @@ def rates_of(name: str, part: Part, measured: Measured, outcomes: Outcomes) -> t
     if Peer(measured.system).has_own_budget:
         return (THEIRS,)
     known = known_part(name)
-    has_both = part.name == known or part.has_few_labels
+    has_both = part.is_pooled or part.name == known or part.has_few_labels
     return (THEIRS, OURS) if has_both else (better_rate(outcomes, measured._replace(part=known)),)
 
 
@@ -99,9 +110,12 @@ def trained(frame: pd.DataFrame, part: Part, measured: Measured, name: str) -> t
         return vectors, rows["intent"].tolist(), rows["language"].tolist()
 
     nearest = pool_accuracy(*of(asked), *of(pool)).correct
-    classified = dict[str, NDArray[np.bool_]]()
-    if system.classify is not None:
-        right = np.asarray(system.classify(asked["text"].tolist())) == asked["intent"].to_numpy(dtype=str)
+    classified, classify = dict[str, NDArray[np.bool_]](), system.classify
+    if measured.system == Peer.RANKING:
+        regression = logistic_regression(*of(pool)[:2])
+        classify = lambda texts: regression.predict(system.encode(texts)).tolist()  # noqa: E731
+    if classify is not None:
+        right = np.asarray(classify(asked["text"].tolist())) == asked["intent"].to_numpy(dtype=str)
         languages = asked["language"].to_numpy(dtype=str)
         classified = {code: right[languages == code] for code in np.unique(languages).tolist()}
     return nearest, classified, system.took.cpu_seconds
@@ -116,18 +130,64 @@ def answers(result: CellResult, measure: str) -> Right:
     }
 
 
+def parts_with_labels(
+    name: str, frame: pd.DataFrame, counts: list[int], draws: int
+) -> Iterator[tuple[pd.DataFrame, Part]]:
+    """Yield the parts of a set that are measured, and their rows: of few labels if counts are given.
+
+    Without labels, sentences such as "This sentence is book flight" are added, the template of the SetFit package.
+    """
+    for part in parts_of(name, frame):
+        if not counts:
+            yield frame, part
+        elif part.name == POOLED:
+            is_english = (frame["language"] == LABELLED).to_numpy()
+            rows, intents = np.flatnonzero(part.train & is_english), frame["intent"].to_numpy(object)
+            for count in counts:
+                for draw in range(draws if count else 1):
+                    labelled = drawn(rows, intents, count, draw)
+                    train = part.train & (np.isin(np.arange(len(frame)), labelled) | ~is_english)
+                    asked = asked_of(labelled, np.flatnonzero(part.asked), intents)
+                    texts = name_texts(sorted(set(intents[asked]))) if not count else {}
+                    added = pd.DataFrame(
+                        [(f"This sentence is {text}", intent, LABELLED) for intent, text in texts.items()],
+                        columns=["text", "intent", "language"],
+                    )
+                    yield (
+                        pd.concat([frame, added], ignore_index=True).fillna(""),
+                        Part(
+                            part_of(count, draw, POOLED),
+                            np.append(train, np.ones(len(added), dtype=bool)),
+                            np.isin(np.arange(len(frame) + len(added)), asked),
+                            draw,
+                        ),
+                    )
+
+
+def keep_seconds(name: str, measured: Measured, cpu_s: float) -> None:
+    """Add the CPU seconds of a training to results/training_seconds.csv."""
+    one = measured._replace(measure="")
+    row = pd.DataFrame([{"set": name, **one._asdict(), "cpu_s": round(cpu_s)}]).drop(columns="measure")
+    there = pd.read_csv(SECONDS, keep_default_na=False) if SECONDS.exists() else row[:0]
+    keys = ["set", "part", "encoder", "system", "seed", "rate"]
+    pd.concat([there, row]).drop_duplicates(keys, keep="last").sort_values(keys).to_csv(SECONDS, index=False)
+
+
 def main() -> None:
     """Measure, and write each finished training at once."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("data", type=Path, help="a folder with sib200, home_assistant and native")
-    parser.add_argument("--sets", nargs="+", default=tuple(FOLDERS), choices=tuple(FOLDERS), metavar="SET")
+    sets = (*FOLDERS, *UNTOUCHED)
+    parser.add_argument("--sets", nargs="+", default=tuple(FOLDERS), choices=sets, metavar="SET")
     about = "beginnings of the names of parts, such as dev, quarter or 'new 0'"
     parser.add_argument("--parts", nargs="+", default=("",), metavar="PART", help=about)
     parser.add_argument("--systems", nargs="+", default=SYSTEMS, choices=SYSTEMS, metavar="SYSTEM")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--encoder", default="use")
+    parser.add_argument("--labels", type=int, nargs="+", default=[], help="English ones an intent")
+    parser.add_argument("--draws", type=int, default=3, help="of so many labels")
     options = parser.parse_args()
     for name in options.sets:
         measure(name, options)
@@ -138,12 +198,13 @@ def measure(name: str, options: argparse.Namespace) -> None:
     frame, outcomes = frame_of(name, options.data), Outcomes.read(name)
     numbers, languages = group_numbers(frame), frame["language"].to_numpy(dtype=str)
     few = {f"new {number}" for number in range(HALVES.get(name, 0))}
-    for part in parts_of(name, frame):
+    for rows, part in parts_with_labels(name, frame, options.labels, options.draws):
         if not part.name.startswith(tuple(options.parts)):
             continue
         if part.has_new_intents and part.name not in few:
             continue
-        outcomes.ask(part.name, languages[part.asked], numbers[part.asked])
+        asked = np.flatnonzero(part.asked)
+        outcomes.ask(part.name, languages[asked], numbers[asked])
         for system in options.systems:
             if system == "emu-parallel" and part.is_pooled and name != "xsid":  # not translations
                 continue
@@ -154,7 +215,7 @@ def measure(name: str, options: argparse.Namespace) -> None:
                     if measured in outcomes.bits:
                         continue
                     try:
-                        nearest, classified, cpu_s = trained(frame, part, measured, name)
+                        nearest, classified, cpu_s = trained(rows, part, measured, name)
                     except EmuError as error:  # such as Emu on a set of one language
                         print(f"{name} {' '.join(map(str, measured))}: {error}", flush=True)
                         continue
@@ -162,6 +223,7 @@ def measure(name: str, options: argparse.Namespace) -> None:
                     if classified and not part.has_new_intents:
                         outcomes.add(measured._replace(measure="classifier"), classified)
                     outcomes.write()
+                    keep_seconds(name, measured, cpu_s)
                     mean = 100 * np.mean([way.mean() for way in nearest.values()])
                     print(f"{name} {' '.join(map(str, measured))}: {mean:.1f}, {cpu_s:.0f} CPU s", flush=True)
 

@@ -1,9 +1,9 @@
-"""Right intents by number of labels: the README's table and figure, from the committed outcomes.
+"""Right intents by number of labels and by cost: the README's table and the figures, from the committed outcomes.
 
     python -m benchmarks.named
 
-draws docs/labels.png; `benchmarks.tables` has the table. `benchmarks.intents DATA --vectors FOLDER --answers` measures
-what they show, and `benchmarks.fine_tuned` what trains the encoder with all labels. No setting of the intent model was
+draws docs/labels.png and docs/costs.png; `benchmarks.tables` has the table. `benchmarks.intents DATA --vectors FOLDER
+--keep` measures what they show, and `benchmarks.fine_tuned` what trains the encoder. No setting of the intent model was
 chosen on these sets.
 
 An interval is that of a bootstrap in which sentences are drawn, each with its translations, and the draws of the labels
@@ -13,6 +13,7 @@ too, so that it also extends to other draws; with five or three of them, it is a
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -20,11 +21,16 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from benchmarks.outcomes import FOLDER, Measured, Outcomes, outcomes_of
+from benchmarks.sets import POOLED
+from emu_core.bench.emu.experiment import OURS as OUR_RATE
+from emu_core.bench.emu.experiment import THEIRS
 
-PICTURE = FOLDER.parents[2] / "docs" / "labels.png"
+DOCS = FOLDER.parents[2] / "docs"
 COUNTS = ("0", "1", "2", "4", "8", "all")
-LEADS = ("1", "8", "all")  # numbers of labels at which the others are compared
+LEADS = ("0", "1", "8", "all")  # numbers of labels at which the others are compared
 SETS = {
+    "sib_test": "SIB-200, test split: en de es fr ja zh, 7 topics, 701 labels",
+    "home_new": "Home Assistant: it nl pl, 33 intents, 778 labels",
     "xsid": "xSID: en da de it ja tr, 15 intents, 300 labels",
     "faq": "FAQ: de fr, 64 intents, 284 labels",
     "lu": "`.lu`: de es fr it zh, 18 intents, 459 labels",
@@ -34,12 +40,19 @@ SETS = {
 BOTH = "use+e5-small"
 ENCODERS = {"use": "`use`", BOTH: "both"}
 OURS = "intent_model"
-FROZEN = {"regression": "regression", "lda": "LDA", "class_means": "class means"}
+FROZEN = {
+    "regression": "regression",
+    "lda": "LDA",
+    "class_means": "class means",
+    "nearest_name": "the nearest name",
+}
 TRAINED = {
     "st-softmax": "softmax classifier",
     "st-multiple-negatives": "MultipleNegativesRanking",
     "setfit": "SetFit",
+    "setfit-own-budget": "SetFit, its own budget",
 }
+RATES, MEASURES = (THEIRS, OUR_RATE), ("classifier", "nearest")
 DRAWS, AT_ONCE = 6_000, 500  # of the bootstrap
 Answers = NDArray[np.float64]  # of a language's sentences: 0 or 1, or means over seeds
 
@@ -62,13 +75,23 @@ def parts_with(outcomes: Outcomes, count: str) -> list[str]:
     return outcomes.parts(f"named {count} ")
 
 
-def named(data: str, encoder: str, count: str, system: str, label: str = "") -> Asked | None:
-    """Return a system's answers; None if it was not measured on every draw."""
-    outcomes = outcomes_of(data)
-    measured = [Measured(part, encoder, system, measure="classifier") for part in parts_with(outcomes, count)]
+def named(
+    data: str,
+    encoder: str,
+    count: str,
+    system: str,
+    label: str = "",
+    how: tuple[str, str] = ("", "classifier"),
+) -> Asked | None:
+    """Return a system's answers with a learning rate, by a measure; None if it was not measured on every draw."""
+    outcomes, (rate, measure) = outcomes_of(data), how
+    measured = [Measured(part, encoder, system, 0, rate, measure) for part in parts_with(outcomes, count)]
     if not measured or not all(one in outcomes.bits for one in measured):
         return None
-    answers = [{code: of.astype(float) for code, of in outcomes.right(one).items()} for one in measured]
+    answers = [
+        {way.partition("-")[0]: of.astype(float) for way, of in outcomes.right(one).items()}
+        for one in measured
+    ]
     return Asked(label or system, tuple(answers), tuple(sentences_of(outcomes, one.part) for one in measured))
 
 
@@ -84,10 +107,12 @@ def trained(data: str, encoders: Sequence[str]) -> Iterator[Asked]:
     """
     outcomes = outcomes_of(data)
     [part] = parts_with(outcomes, "all")
-    asked, whole = sentences_of(outcomes, part), sentences_of(outcomes, "all")
+    asked, whole = sentences_of(outcomes, part), sentences_of(outcomes, POOLED)
     kept = {code: np.isin(whole[code], numbers) for code, numbers in asked.items()}
     kinds = {
-        one._replace(seed=0) for one in outcomes.bits if one.system in TRAINED and one.encoder in encoders
+        one._replace(seed=0)
+        for one in outcomes.bits
+        if one.part == POOLED and one.system in TRAINED and one.encoder in encoders
     }
     for kind in sorted(kinds):
         seeds = [outcomes.right(one) for one in outcomes.seeds(kind)]
@@ -95,17 +120,29 @@ def trained(data: str, encoders: Sequence[str]) -> Iterator[Asked]:
             way.partition("-")[0]: np.mean([right[way] for right in seeds], axis=0) for way in seeds[0]
         }
         answers = {code: by_code[code][kept[code]] for code in asked}
-        encoder = f" on `{kind.encoder}`" if len(encoders) > 1 else ""
-        yield Asked(f"{TRAINED[kind.system]}{encoder}", (answers,), (asked,))
+        yield Asked(title_of(kind.system, kind.encoder, encoders), (answers,), (asked,))
+
+
+def trained_on_few(data: str, encoders: Sequence[str], count: str) -> Iterator[Asked]:
+    """Yield what trains an encoder with so few labels, by each of its learning rates and both measures."""
+    for encoder, system, *how in product(encoders, TRAINED, RATES, MEASURES):
+        one = named(data, encoder, count, system, title_of(system, encoder, encoders), (how[0], how[1]))
+        if one is not None:
+            yield one
+
+
+def title_of(system: str, encoder: str, encoders: Sequence[str]) -> str:
+    """Return the title of what trains an encoder, which is named if there are several."""
+    return TRAINED[system] + (f" on `{encoder}`" if len(encoders) > 1 else "")
 
 
 @cache
 def best_other(data: str, encoder: str, count: str) -> Asked | None:
-    """Return the best of what can be had without the intent model; with all labels also of what trains an encoder."""
+    """Return the best of what can be had without the intent model, whether or not it trains an encoder."""
     others = [named(data, encoder, count, system, label) for system, label in FROZEN.items()]
-    found = [one for one in others if one is not None]
-    if found and count == "all":
-        found += trained(data, encoder.split("+"))
+    found, encoders = [one for one in others if one is not None], encoder.split("+")
+    if found:
+        found += trained(data, encoders) if count == "all" else trained_on_few(data, encoders, count)
     return max(found, key=lambda one: one.mean, default=None)
 
 
@@ -222,7 +259,7 @@ def draw() -> None:
                 (
                     f"best other, {of}",
                     ":",
-                    [None, *(best_other(data, encoder, count) for count in COUNTS[1:])],
+                    [best_other(data, encoder, count) for count in COUNTS],
                 ),
             ):
                 found = [(at, one) for at, one in enumerate(systems) if one is not None]
@@ -233,17 +270,15 @@ def draw() -> None:
                 ends = np.array([interval(one, draws=2000).ends() for _, one in found])
                 axes.plot(at, means, style, color=colour, marker="o", markersize=3.5, label=label)
                 axes.fill_between(at, ends[:, 0], ends[:, 1], color=colour, alpha=0.13, linewidth=0)
-        axes.set_title(title.partition(":")[0].strip("`"), fontsize=11)
+        axes.set_title(re.split("[:,(]", title)[0].replace("`", ""), fontsize=11)
         axes.set_xticks(range(len(COUNTS)), COUNTS)
         axes.grid(axis="y", color="#ddd", linewidth=0.6)
         axes.spines[["top", "right"]].set_visible(False)
-    panels[0].set_title("xSID", fontsize=11)
-    panels[2].set_title(".lu files", fontsize=11)
     panels[0].set_ylabel("right intents, %")
     figure.supxlabel("English labels an intent (0: the names of the intents alone)", fontsize=10)
     handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=4, frameon=False)
-    figure.savefig(PICTURE, dpi=110)
+    figure.savefig(DOCS / "labels.png", dpi=110)
 
 
 if __name__ == "__main__":
