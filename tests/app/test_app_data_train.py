@@ -442,7 +442,7 @@ def test_the_instant_method_is_first_and_asks_only_for_what_it_reads(app: AppTes
     app.switch_page("views/train.py").run()
     assert app.radio(key="choose-method-group").value == "head"
     assert app.text_input[0].value == "head-use-1"
-    assert [box.label for box in app.multiselect] == ["Labels in", "Methods to try"]
+    assert [box.label for box in app.multiselect] == ["Labels in"]
     labels = {box.label for box in app.number_input}
     assert "Move towards the intent" in labels and "Epochs" not in labels
     assert not any(

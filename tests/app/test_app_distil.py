@@ -91,7 +91,7 @@ def test_a_preset_is_chosen_with_what_it_costs(name: str, root: Path) -> None:
     assert any(text and preset.summary.startswith(text) for text in said)
     assert {"Encoder", "Teacher", "Start from"}.isdisjoint(box.label for box in app.selectbox)
     unlabelled = ["Sentences without labels in"] if preset.teacher else []
-    assert [box.label for box in app.multiselect] == ["Labels in", *unlabelled, "Methods to try"]
+    assert [box.label for box in app.multiselect] == ["Labels in", *unlabelled]
     start_button(app).click().run()
     assert not app.exception
     run = Run(next(root.glob(f"{name}-use*-1")))
