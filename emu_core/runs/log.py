@@ -47,7 +47,7 @@ class Record:
     stage: str = ""
     dev_accuracy: float | None = None
     seconds: float = 0.0
-    sentences: int = 0
+    sentences: int = field(default=0, compare=False)  # not in the log, whose records are the same
     figures: Mapping[str, float] = field(default_factory=dict)
     texts: Mapping[str, str] = field(default_factory=dict)
 

@@ -479,7 +479,7 @@ def test_fmda_asks_for_translations_and_not_for_labels(
     manager = JobManager(tmp_path / "runs", (sys.executable, "-c", "pass"))  # trains nothing
     monkeypatch.setattr(jobs, "_job_manager", lambda root: manager)
     app = train_page(fmda_set().frame)
-    assert [box.label for box in app.multiselect] == ["Translations between", "Methods to try"]
+    assert [box.label for box in app.multiselect] == ["Translations between"]
     assert app.multiselect[0].value == PAIRS
     assert app.selectbox(key="encoder-of-tokens").value == "e5-small"
     assert why_not(app) == ""
