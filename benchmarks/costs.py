@@ -39,6 +39,7 @@ def frozen_costs(data: str) -> Iterator[Cost]:
         for system in (OURS, *FROZEN):
             seconds = "fit_cpu_s" if system == OURS else f"{system}_cpu_s"
             if seconds in figures:
+                # The clock of the CPU has steps of a hundredth.
                 yield Cost(system, str(encoder), max(figures[seconds], 0.01), figures[system])
 
 

@@ -1,7 +1,8 @@
-"""Count what docs/evidence.md quotes of FMDA on queries of new templates, from a finished `emu bench fmda`.
+"""Count what docs/evidence.md quotes of FMDA, from a finished `emu bench fmda`.
 
-Writes benchmarks/results/fmda.csv: the number of correct queries by system, embedding, measure and direction or
-language. Measures that end in "new" have only queries whose template no system was given.
+Writes benchmarks/results/fmda.csv, or fmda_weights.csv with `--weights`: the number of correct queries by system,
+embedding, measure and direction or language. Measures that end in "new" have only queries whose template no system was
+given.
 """
 
 import argparse
@@ -11,7 +12,7 @@ import pandas as pd
 
 from emu_core.bench.fmda.experiment import NEW
 
-OUT = Path(__file__).parent / "results" / "fmda.csv"
+RESULTS = Path(__file__).parent / "results"
 MEASURES = [f"{measure}{of}" for measure in ("translation", "template") for of in ("", NEW)]
 
 
@@ -21,10 +22,12 @@ def main() -> None:
     parser.add_argument(
         "folder", type=Path, help="of emu bench fmda commands --tables 2 3 5 --seeds 0 --pair en-de"
     )
-    rows = pd.read_parquet(parser.parse_args().folder / "results.parquet").query("measure in @MEASURES")
+    parser.add_argument("--weights", action="store_true", help="of --tables 2 4, with equation 5's weights")
+    options = parser.parse_args()
+    rows = pd.read_parquet(options.folder / "results.parquet").query("measure in @MEASURES")
     rows = rows.assign(system=rows["cell"].str.partition(".")[0])
     counts = rows.groupby(["system", "part", "measure", "where"])["value"].agg(right="sum", queries="size")
-    counts.astype(int).to_csv(OUT)
+    counts.astype(int).to_csv(RESULTS / f"fmda{'_weights' if options.weights else ''}.csv")
 
 
 if __name__ == "__main__":

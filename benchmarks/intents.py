@@ -12,8 +12,8 @@ nearest name. Of SIB-200, the quarters of the training sentences are held out in
     python -m benchmarks.intents DATA --vectors vectors/ --encoder use use+e5-small --sets xsid faq
     python -m benchmarks.intents DATA --vectors vectors/ --keep --draws 5
 
-`--keep` also writes every figure to benchmarks/results/intents.csv, and which sentences each has right to
-benchmarks/results/outcomes, in parts such as "named 4 1 all" (four labels an intent, draw 1, part "all" of
+`--keep` also writes every figure with all labels to benchmarks/results/intents.csv, and which sentences each has right
+to benchmarks/results/outcomes, in parts such as "named 4 1 all" (four labels an intent, draw 1, part "all" of
 `benchmarks.sets`); the README's table and figures are made of these.
 
 The constants of the model were chosen on halves of SIB-200's train split, the demo set and generated commands; Home
@@ -304,7 +304,8 @@ def measure(name: str, spec: str, counts: Sequence[int | None], options: argpars
         table = pd.DataFrame([{**row, **errors[int(str(row["draw"]))]} for row in found])
         if options.keep:
             outcomes.write()
-            keep(table.assign(set=name, encoder=spec, labels="all" if count is None else str(count)))
+            if count is None:
+                keep(table.assign(set=name, encoder=spec, labels="all"))
         means = table.drop(columns="draw").select_dtypes("number").mean().round(2).to_dict()
         rules = "" if "rule" not in table else " ".join(sorted(set(table["rule"])))
         print(json.dumps({"set": name, "encoder": spec, "labels": count, "rule": rules, **means}), flush=True)

@@ -11,9 +11,8 @@ the registry and the command are used, so that the modules behind them can move.
 
 import os
 
-if (
-    __name__ == "__main__"
-):  # before NumPy and torch are imported; who imports this module keeps an environment
+# Before NumPy and torch are imported; who imports this module keeps its environment.
+if __name__ == "__main__":
     os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
     os.environ |= {"HF_HUB_OFFLINE": "1", "TQDM_DISABLE": "1", "HF_HUB_DISABLE_PROGRESS_BARS": "1"}
 

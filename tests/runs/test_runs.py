@@ -293,11 +293,8 @@ def test_the_pace_is_that_since_the_first_report(tmp_path: Path, monkeypatch: py
         return run.status().sentences_per_s
 
     progress.phase("loading")
-    assert [seen(60, 32), seen(2, 232), seen(2, 332)] == [
-        0.0,
-        100.0,
-        75.0,
-    ]  # it opened the encoder for a minute
+    # For a minute, it opened the encoder.
+    assert [seen(60, 32), seen(2, 232), seen(2, 332)] == [0.0, 100.0, 75.0]
     assert [seen(9, 32), seen(1, 82)] == [0.0, 50.0]  # other sentences
     with progress.training(10, 2) as log:
         assert run.status().sentences_per_s == 0

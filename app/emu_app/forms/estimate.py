@@ -1,6 +1,6 @@
 """What a run will take, in memory and time, before it is started."""
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -27,7 +27,7 @@ _STEP = 3  # a training step on a sentence takes as long as it takes to encode t
 
 def draw_estimate(token: str, plan: RunPlan) -> None:
     """Draw the memory and the time that a run will take; `token` identifies the plan's data."""
-    st.caption(f"{_memory(token, asdict(plan[0]), plan)}. {expected_time(*plan).line}.")
+    st.caption(f"{_memory(token, asdict(plan[0]), plan)}. {expected_time(*plan, earlier_runs()).line}.")
 
 
 @st.cache_data(max_entries=4, show_spinner=False)
@@ -46,7 +46,7 @@ def _memory(token: str, values: object, _plan: RunPlan) -> str:
 
 @dataclass(frozen=True)
 class ExpectedTime:
-    """The time that a run will take: in seconds, and in words.
+    """The time that a run will take: in seconds, and as a line of Markdown.
 
     It is measured if a run was timed on this machine from which it follows.
     """
@@ -56,16 +56,24 @@ class ExpectedTime:
     is_measured: bool = True
 
 
-def expected_time(config: Plan, data: object) -> ExpectedTime:
-    """Return the time by the newest run of the same kind here, or of the same encoder, or else a guess."""
+EarlierRuns = Sequence[tuple[Run, Plan]]
+
+
+def earlier_runs() -> EarlierRuns:
+    """Return the runs here whose configuration can be read, the newest first."""
+    return [(run, config) for run in list_runs(runs_root()) if (config := config_of(run)) is not None]
+
+
+def expected_time(config: Plan, data: object, earlier: EarlierRuns) -> ExpectedTime:
+    """Return the time by the newest earlier run of the same kind, or of the same encoder, or else a guess."""
     facts = data.facts(config) if isinstance(data, StoredData) else DataFacts()
     work = _work(config, facts)
     for kind, suffix in ((_kind, ""), (_encoder, ", by another method")):
-        before = _like(config, kind)
-        if before is not None and (worked := _work(config_of(before), facts_of_run(before))):
-            took = metrics_of(before).seconds
+        run = next((run for run, other in earlier if kind(other) == kind(config) and _is_timed(run)), None)
+        if run is not None and (worked := _work(config_of(run), facts_of_run(run))):
+            took = metrics_of(run).seconds
             seconds = took * work / worked
-            line = f"About {time_span(seconds)}: {literal(before.name)} took {time_span(took)} here{suffix}"
+            line = f"About {time_span(seconds)}: {literal(run.name)} took {time_span(took)} here{suffix}"
             return ExpectedTime(seconds, line)
     if config.teacher is None and all(part.method.fit_frozen for part in parts_of_run(config)):
         rows = facts.rows if isinstance(facts, LabelledFacts) else 0
@@ -75,19 +83,12 @@ def expected_time(config: Plan, data: object) -> ExpectedTime:
     return ExpectedTime(work / _PER_S, line, is_measured=False)
 
 
-def _like(config: Plan, kind: Callable[[Plan], object]) -> Run | None:
-    """Return the newest finished run of the same kind that was timed on this machine."""
-    return next(
-        (
-            run
-            for run in list_runs(runs_root())
-            if (other := config_of(run)) is not None
-            and kind(other) == kind(config)
-            and status_of(run).state is RunState.FINISHED
-            and metrics_of(run).seconds
-            and (run.folder / _PACKED.name).read_bytes() != _PACKED.read_bytes()
-        ),
-        None,
+def _is_timed(run: Run) -> bool:
+    """Return whether a run is finished and was timed on this machine."""
+    return (
+        status_of(run).state is RunState.FINISHED
+        and metrics_of(run).seconds > 0
+        and (run.folder / _PACKED.name).read_bytes() != _PACKED.read_bytes()
     )
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import streamlit as st
 
 from emu_app.data.library import ChosenData
-from emu_app.forms.estimate import ExpectedTime, expected_time
+from emu_app.forms.estimate import ExpectedTime, earlier_runs, expected_time
 from emu_app.forms.starting import RunPlan
 from emu_app.shell.state import make_mine
 from emu_app.shell.users import runs_root
@@ -49,7 +49,8 @@ def _draw_methods(chosen: ChosenData) -> None:
     order = [*first, *(name for name in titles if name not in first)]
     plans = {name: _plan(chosen.token, name, chosen) for name in order}
     ready = {name: plan for name, plan in plans.items() if not isinstance(plan, str)}
-    times = {name: expected_time(*plan) for name, plan in ready.items()}
+    earlier = earlier_runs()
+    times = {name: expected_time(*plan, earlier) for name, plan in ready.items()}
     names = choose_many(
         "Methods to try",
         list(ready),
@@ -57,7 +58,11 @@ def _draw_methods(chosen: ChosenData) -> None:
         default=that_fit({name: time.seconds for name, time in times.items()}, 60 * minutes),
         format_func=titles.__getitem__,
     )
-    about = {name: f"can't be trained here: {plan}" for name, plan in plans.items() if isinstance(plan, str)}
+    about = {
+        name: literal(f"can't be trained here: {plan}", 300)
+        for name, plan in plans.items()
+        if isinstance(plan, str)
+    }
     about |= {name: _told(time) for name, time in times.items()}
     _draw_times({titles[name]: about[name] for name in names})
     label = f"Start {counted(len(names), 'run')}"
@@ -82,15 +87,14 @@ def that_fit(seconds: Mapping[str, float], budget: float) -> list[str]:
 
 def _told(time: ExpectedTime) -> str:
     """Return a time in words, briefly where it is a guess."""
-    return (
-        time.line
-        if time.is_measured
-        else f"About {time_span(time.seconds)}, a guess: no run of it was timed here"
-    )
+    if time.is_measured:
+        return time.line
+    return f"About {time_span(time.seconds)}, a guess: no run of it was timed here"
 
 
 def _draw_times(about: Mapping[str, str]) -> None:
-    st.markdown("\n".join(f"- **{literal(title)}**: {literal(text, 300)}" for title, text in about.items()))
+    """Draw what is known of the time of each title, in Markdown."""
+    st.markdown("\n".join(f"- **{literal(title)}**: {text}" for title, text in about.items()))
 
 
 def _start(plans: Mapping[str, RunPlan]) -> None:
