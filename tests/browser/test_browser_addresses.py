@@ -8,7 +8,7 @@ import pytest
 import streamlit
 from playwright.sync_api import Page, expect
 
-from tests.support.browser import LateAnswers, Small, go_to, see_address, settle, visit
+from tests.support.browser import LateAnswers, Small, go_to, pick_option, see_address, settle, visit
 from tests.support.stored_set import stored_set
 
 pytestmark = pytest.mark.browser
@@ -62,8 +62,7 @@ def test_the_address_keeps_a_view_whose_page_gains_a_line_above_it(
     go_to(page, "Compare")
     field = page.get_by_label("Try a sentence")
     expect(field).to_be_visible()
-    page.get_by_role("combobox", name=re.compile("^B")).click()
-    page.get_by_role("option", name=small.run, exact=True).click()
+    pick_option(page.get_by_role("combobox", name=re.compile("^B")), small.run)
     expect(page.get_by_role("button", name=f"Open the data that {small.run} was trained on")).to_be_visible()
     expect(page.get_by_text(re.compile("^Trust in the maps.* B:"))).to_have_count(1)
     settle(page)
@@ -85,8 +84,7 @@ def test_the_address_keeps_a_view_whose_page_gains_a_line_above_it(
 
 
 def choose(page: Page, label: str, option: str) -> None:
-    page.get_by_role("combobox", name=re.compile(f"^{label}")).click()
-    page.get_by_role("option", name=option, exact=True).click()
+    pick_option(page.get_by_role("combobox", name=re.compile(f"^{label}")), option)
 
 
 @pytest.mark.slow

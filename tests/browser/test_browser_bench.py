@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from emu_core.runs.run import list_runs
 from tests.support.bench_set import bench_file
-from tests.support.browser import PATIENCE_MS, see, settle, visit
+from tests.support.browser import PATIENCE_MS, pick_option, see, settle, visit
 from tests.support.stored_set import stored_set
 
 pytestmark = pytest.mark.browser
@@ -24,8 +24,7 @@ def test_a_benchmark_is_started_left_and_its_report_read(
 
     page.get_by_role("button", name="Remove Table 2: every method").click()
     settle(page)
-    page.get_by_role("combobox", name="Tables").click()
-    page.get_by_role("option", name=re.compile("Table 4")).click()
+    pick_option(page.get_by_role("combobox", name="Tables"), re.compile("Table 4"))
     page.keyboard.press("Escape")  # the list closes
     expect(page.get_by_role("button", name=re.compile("Remove Table 4"))).to_be_visible()
     settle(page)

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from emu_core.runs.run import Run, RunState, Status
-from tests.support.browser import go_to, see, see_address, settle, visit
+from tests.support.browser import go_to, pick_option, see, see_address, settle, visit
 from tests.support.fake_runs import past
 from tests.support.small import small_set
 from tests.support.stored_set import stored_set
@@ -56,8 +56,7 @@ def upload(page: Page, file: Path) -> None:
 
 def start_training(page: Page, name: str, epochs: int) -> None:
     page.get_by_text("Another method, for research").click()
-    page.get_by_role("combobox", name=re.compile("Research method")).click()
-    page.get_by_role("option", name="Emu", exact=True).click()
+    pick_option(page.get_by_role("combobox", name=re.compile("Research method")), "Emu")
     see_address(page, method="emu")  # the run of the page that draws its settings has begun
     settle(page)
     page.get_by_label("Epochs", exact=True).fill(str(epochs))
@@ -156,8 +155,7 @@ def test_runs_are_ticked_clicked_and_compared_with_a_pinned_baseline(
         runs.click(position={"x": 90, "y": 52 + 35 * row})
         see_address(page, watched=names[row])
         settle(page)
-    page.get_by_role("combobox", name="Baseline").click()
-    page.get_by_role("option", name="pinned-short", exact=True).click()
+    pick_option(page.get_by_role("combobox", name="Baseline"), "pinned-short")
     see_address(page, baseline="pinned-short")
     expect(rows.first).to_contain_text("pinned-short")
     gain = rows.nth(1).locator("td").filter(has_text=re.compile("^9$"))  # the number, without its format

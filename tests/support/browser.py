@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 RESEARCH = ("Pretrain", "Split", "Translations", "Evidence", "Encoders")  # pages behind one button
 GLOSSARY = "What the words mean"  # what the link to the page Glossary says
 PATIENCE_MS = 180_000  # how long a condition may take to come true on a busy machine
+OPENINGS = 20  # how often a list is opened that the page closes by moving
 
 
 class Small(NamedTuple):
@@ -56,6 +57,30 @@ def see(place: Page | Locator, text: str | re.Pattern[str], **options: Any) -> N
     It may be there twice for a moment: what a run of the page replaces stays until the run ends.
     """
     expect(place.get_by_text(text, **options).first).to_be_visible()
+
+
+def pick_option(box: Locator, option: str | re.Pattern[str]) -> None:
+    """Open the list of a box and click one of its options, whose whole name a string is.
+
+    A list closes when the page scrolls. It is told of a scroll a frame later, so that the click that scrolls to a box
+    may open a list and close it.
+    """
+    page = box.page
+    wanted = page.get_by_role("option", name=option, exact=True)
+    for _ in range(OPENINGS):
+        box.scroll_into_view_if_needed()
+        _draw_frames(page)
+        if box.get_attribute("aria-expanded") != "true":
+            box.click()
+            _draw_frames(page)
+        if wanted.is_visible():
+            break
+    wanted.click()
+
+
+def _draw_frames(page: Page) -> None:
+    """Wait until the browser has drawn two frames, and so has told of what was scrolled before."""
+    page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 
 def see_address(page: Page, **choices: str) -> None:
