@@ -62,7 +62,7 @@ def divisions(name: str, frame: pd.DataFrame) -> Iterator[tuple[Rows, Rows]]:
 
 def right(model: IntentModel, part: str, vectors: Vectors) -> np.ndarray:
     """Return the intents that are named without a part of the fitted model."""
-    by_regression, by_kernel = model._fit.factors(model._space.neutral(unit_vectors(vectors)))
+    by_regression, by_kernel = model._fit.factors(model._search.space.neutral(unit_vectors(vectors)))
     scores = {"the kernel": by_regression, "the regression": by_kernel}.get(part, by_regression + by_kernel)
     return np.array(model.intents_, dtype=object)[scores.argmax(axis=1)]
 

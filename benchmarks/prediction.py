@@ -27,7 +27,8 @@ from emu_core.encoders.base import Encoder
 from emu_core.encoders.registry import load_encoder
 from emu_core.evaluation import pool_search
 from emu_core.formats.labelled import read_labelled
-from emu_core.intents.model import Answers, IntentModel
+from emu_core.intents.answers import Answers
+from emu_core.intents.model import IntentModel
 
 SETS = {
     "BANKING77": "native/banking77",

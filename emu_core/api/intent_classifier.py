@@ -41,8 +41,9 @@ from emu_core.errors import DataError, Fix, InputError, RunError
 from emu_core.evaluation.arrays import Vectors
 from emu_core.formats.descriptions import read_intents
 from emu_core.formats.in_memory import Sources, are_sentences
+from emu_core.intents.answers import NO_INTENT, PredictionFacts
 from emu_core.intents.labelled import fit_intents
-from emu_core.intents.model import LEAST_ASKED, LEAST_UNLABELLED, NO_INTENT, PredictionFacts
+from emu_core.intents.model import LEAST_ASKED, LEAST_UNLABELLED
 from emu_core.intents.names import have_letters
 from emu_core.notebook.predictions import Predictions
 from emu_core.runs.intents import load_intents

@@ -12,7 +12,7 @@ from emu_core.formats.tables.formats import FORMAT_TITLES, WRITTEN_ENDINGS, any_
 
 if TYPE_CHECKING:
     from emu_core.api.intent_classifier import IntentClassifier
-    from emu_core.intents.model import PredictionFacts
+    from emu_core.intents.answers import PredictionFacts
 
 MOST_PRINTED = 1_000
 

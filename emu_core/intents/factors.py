@@ -60,6 +60,19 @@ class Regression:
             bias[present] = 0
         return cls(weight, bias)
 
+    @classmethod
+    def from_arrays(cls, weight: NDArray[Any], bias: NDArray[Any], k: int, d: int) -> "Regression":
+        """Return the regression with weights (k, d) and biases (k,) that were read. Raises ValueError for others."""
+        are_whole = (
+            weight.dtype == bias.dtype == np.float32
+            and weight.shape == (k, d)
+            and bias.shape == (k,)
+            and bool(np.isfinite(weight).all() and np.isfinite(np.maximum(bias, 0)).all())
+        )
+        if not are_whole:
+            raise ValueError("no regression over intents")
+        return cls(weight, bias)
+
     def logits(self, x: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return (Q, k)."""
         logits: NDArray[np.float32] = x @ self.weight.T + self.bias

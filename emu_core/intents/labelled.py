@@ -15,7 +15,9 @@ from emu_core.evaluation.arrays import Encode, Vectors
 from emu_core.evaluation.comparison import measure_encoder
 from emu_core.evaluation.prediction import Predicted, Share
 from emu_core.evaluation.run_metrics import HeldOut
-from emu_core.intents.model import Answers, IntentModel, Unseen
+from emu_core.intents.answers import Answers
+from emu_core.intents.fitting import Unseen
+from emu_core.intents.model import IntentModel
 from emu_core.intents.names import name_texts
 from emu_core.intents.regression import sampled_rows
 

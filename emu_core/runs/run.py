@@ -462,7 +462,7 @@ class Run:
         """
         from emu_core.data.held_texts import spoken_codes, texts_of
         from emu_core.encoders.registry import load_encoder
-        from emu_core.intents.model import NO_INTENT
+        from emu_core.intents.answers import NO_INTENT
         from emu_core.intents.names import have_letters
         from emu_core.runs.intents import load_intents
 

@@ -17,7 +17,7 @@ from emu_core.cli import main
 from emu_core.data.demo import load_demo
 from emu_core.data.sets import LabelledSet
 from emu_core.errors import DataError
-from emu_core.intents.model import NO_INTENT
+from emu_core.intents.answers import NO_INTENT
 from emu_core.reports.prediction_notes import prediction_notes
 from emu_core.runs.run import Run
 from tests.support.raises import raises

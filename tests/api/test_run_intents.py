@@ -11,7 +11,7 @@ from emu_core.cli import main
 from emu_core.data.demo import load_demo
 from emu_core.data.sets import LabelledSet
 from emu_core.errors import InputError
-from emu_core.intents.model import NO_INTENT
+from emu_core.intents.answers import NO_INTENT
 from emu_core.reports.prediction_notes import prediction_notes
 from emu_core.runs.run import Run
 from tests.support.small import small_file, small_set
@@ -56,8 +56,8 @@ def test_known_vectors_adapt_as_encoded_ones_do(run: Run) -> None:
     vectors = known._encode(japanese)
     encoded.adapt(japanese, "ja")
     known.adapt(japanese, "ja", vectors=vectors)
-    shift = encoded.classifier_._shifts["ja"]
-    assert known.classifier_._shifts["ja"] == pytest.approx(shift, abs=1e-5)
+    shift = encoded.classifier_._calibrations.shifts["ja"]
+    assert known.classifier_._calibrations.shifts["ja"] == pytest.approx(shift, abs=1e-5)
     assert shift.likeness < 1
 
 

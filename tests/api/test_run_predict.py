@@ -6,7 +6,7 @@ import pytest
 
 from emu_core import IntentClassifier, train
 from emu_core.errors import InputError, RunError
-from emu_core.intents.model import NO_INTENT
+from emu_core.intents.answers import NO_INTENT
 from emu_core.runs.run import Run, RunState, Status
 from tests.support.raises import raises
 from tests.support.small import small_set

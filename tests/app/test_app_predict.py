@@ -15,7 +15,7 @@ from emu_app.work.tasks import without_repeats
 from emu_core import IntentClassifier, load_encoder, train
 from emu_core.data.sets import LabelledSet
 from emu_core.formats.tables.formats import FILE_ENDINGS
-from emu_core.intents.model import NO_INTENT
+from emu_core.intents.answers import NO_INTENT
 from emu_core.runs.run import Run
 from tests.support.app_pages import compare, explore, predict, with_data
 from tests.support.at_once import AtOnce

@@ -12,17 +12,13 @@ from scipy.special import expit, logit
 
 from emu_core.errors import DataError
 from emu_core.evaluation import retrieval
+from emu_core.intents import fitting as intent_fitting
 from emu_core.intents import model as intent_model
+from emu_core.intents.answers import Answers
 from emu_core.intents.factors import Factors, Rule, stacked_weight
+from emu_core.intents.fitting import Unseen
 from emu_core.intents.kernel import KERNEL_TEMPERATURE
-from emu_core.intents.model import (
-    LEAST_ASKED,
-    LEAST_UNLABELLED,
-    SHIFTED,
-    Answers,
-    IntentModel,
-    Unseen,
-)
+from emu_core.intents.model import LEAST_ASKED, LEAST_UNLABELLED, SHIFTED, IntentModel
 from tests.support.sentences import Sentences, cosine, random_sentences
 
 Floats = NDArray[np.float32]
@@ -211,7 +207,7 @@ def test_folds_of_one_language_choose_the_regression_of_many_labels_only(
     of_one: tuple[dict[str, Any], ...] = ({"languages": ["en"] * 400}, {})
     for given in of_one:
         assert IntentModel().fit(vectors, intents, [""] * 400, **given).rule_ is Rule.BOTH
-    monkeypatch.setattr(intent_model, "MANY_LABELS", 400)
+    monkeypatch.setattr(intent_fitting, "MANY_LABELS", 400)
     for given in of_one:
         assert IntentModel().fit(vectors, intents, [""] * 400, **given).rule_ is Rule.REGRESSION
 
@@ -478,7 +474,7 @@ def test_a_language_is_calibrated_by_itself_where_it_can_be(monkeypatch: pytest.
     languages[:3] = "fr"
     fitted = IntentModel().fit(vectors, intents, [""] * len(intents), languages=languages.tolist())
     assert fitted.languages_ == ("de", "en")
-    thresholds = {code: fitted._calibrations[code].threshold for code in ("de", "en", "")}
+    thresholds = {code: fitted._calibrations.held_out[code].threshold for code in ("de", "en", "")}
     assert thresholds["de"] < thresholds[""] < thresholds["en"]  # type: ignore[operator]
     rows = vectors[languages == "de"] + np.random.default_rng(1).standard_normal((119, 16)).astype(np.float32)
     known = {
@@ -743,7 +739,7 @@ def test_more_in_a_state_changes_nothing(whole: IntentModel) -> None:
     )
     vectors = clusters(8, 60, 1.2)[0]
     same(again.predict(vectors), whole.predict(vectors))
-    assert expit(again._calibrations[""].threshold) == whole.threshold_
+    assert expit(again._calibrations.usual.threshold) == whole.threshold_
 
 
 def test_a_pool_that_the_encoder_has_learnt_is_calibrated_on_unseen_sentences() -> None:

@@ -19,8 +19,8 @@ from emu_core.cli import main
 from emu_core.data.sets import LabelledSet
 from emu_core.encoders.saved import CHECKSUMS, write_checksums
 from emu_core.errors import InputError, RunError
+from emu_core.intents.answers import NO_INTENT
 from emu_core.intents.labelled import fit_intents
-from emu_core.intents.model import NO_INTENT
 from emu_core.runs.intents import INTENTS, StoredIntents, has_intents, load_intents, store_intents
 from emu_core.runs.run import Run, RunState, create_run
 from tests.support.processes import create_and_finish, exit_code

@@ -13,7 +13,8 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from emu_core.errors import DataError, InputError
-from emu_core.intents.model import NO_INTENT, IntentModel
+from emu_core.intents.answers import NO_INTENT
+from emu_core.intents.model import IntentModel
 from emu_core.sklearn import IntentClassifier, SentenceEncoder, SpecialisedEncoder
 from tests.support.small import small_set
 

@@ -36,7 +36,7 @@ from emu_core.evaluation.active_learning import mostly_right_from
 from emu_core.evaluation.prediction import RightIntents
 from emu_core.exporting import ExportFormat
 from emu_core.files import disk_fault, whole_file
-from emu_core.intents.model import PredictionFacts
+from emu_core.intents.answers import PredictionFacts
 from emu_core.runs.run import Run, cant_write
 from emu_core.threads import give_memory_back
 

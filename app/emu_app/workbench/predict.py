@@ -29,7 +29,8 @@ from emu_core.data.languages import language_name
 from emu_core.data.sets import LabelledSet
 from emu_core.data.wording import counted
 from emu_core.encoders.specs import is_run
-from emu_core.intents.model import LEAST_UNLABELLED, NO_INTENT
+from emu_core.intents.answers import NO_INTENT
+from emu_core.intents.model import LEAST_UNLABELLED
 from emu_core.reports.prediction_notes import prediction_notes
 from emu_core.runs.intents import has_intents, load_intents
 from emu_core.runs.run import Run
