@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from benchmarks import named
+from benchmarks import named, paper_tables
 from benchmarks.outcomes import Measured, Outcomes, outcomes_of
 from benchmarks.sets import FEW, FEW_LABELS, POOLED, known_part
 from emu_core.bench.emu.experiment import OURS, THEIRS
@@ -31,6 +31,7 @@ PAGES = (
     ROOT / "README.md",
     ROOT / "docs" / "evidence.md",
     ROOT / "docs" / "check-us.md",
+    ROOT / "docs" / "papers.md",
     ROOT / "benchmarks" / "ARCHIVE.md",
 )
 _MARKED = re.compile(
@@ -448,6 +449,9 @@ def tables() -> dict[str, list[str]]:
     made = {
         "named": named.table(),
         "known": named.known_table(),
+        "training languages": paper_tables.training_languages(),
+        "all pairs": paper_tables.all_pairs(),
+        "eigen-similarity": paper_tables.eigen(),
         "protocol": protocol_table(),
         "commands": commands_table(),
         "sets": sets_table(),

@@ -2,13 +2,14 @@
 
 import re
 from functools import cache
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from benchmarks import costs, named
+from benchmarks import costs, named, paper_tables
 from benchmarks.outcomes import Measured, outcomes_of
 from benchmarks.sets import UNTOUCHED
 from benchmarks.tables import PAGES, PROTOCOL_ROWS, QUARTERS, difference, figure, tables, written
@@ -212,10 +213,10 @@ def computed() -> dict[str, list[str]]:
 FIGURE = re.compile(r"\d\.\d")
 
 
-def test_the_tables_of_the_evidence_page_and_the_archive_are_those_of_the_results() -> None:
-    both = page("docs/evidence.md") + page("benchmarks/ARCHIVE.md")
+def test_the_tables_of_evidence_papers_and_archive_are_those_of_the_results() -> None:
+    pages = "".join(map(page, ("docs/evidence.md", "docs/papers.md", "benchmarks/ARCHIVE.md")))
     assert len(computed()) > 7 and all(computed().values())
-    assert not [name for name, lines in computed().items() if "\n".join(lines) not in both]
+    assert not [name for name, lines in computed().items() if "\n".join(lines) not in pages]
 
 
 def test_every_table_of_figures_on_the_evidence_page_is_computed_here() -> None:
@@ -469,3 +470,24 @@ def test_what_the_page_says_of_the_weights_of_equation_5_was_measured() -> None:
         ("fmda", "meaning", "translation", ("en-de", "de-en")),
     ):
         assert " and ".join(str(shares[system, part, measure, way]) for way in ways) in text
+
+
+def test_what_the_page_says_of_the_papers_tables_was_measured() -> None:
+    table = pd.read_csv(RESULTS / "paper_tables.csv", keep_default_na=False)
+    right = {(row.cell, row.where): row.total for row in table.itertuples() if row.measure == "correct"}
+    assert set(table[table["measure"] == "correct"]["count"]) == {99}  # sentences of a language
+
+    def gain(languages: str, way: str) -> float:
+        return 100 * (right[f"emu-without-ld.{languages}.s0", way] / right["base.s0", way] - 1)
+
+    text = page("docs/papers.md")
+    assert f"| fr | {gain('en', 'fr-en'):+.0f} (+12) |" in text  # the first of its row in Table 4
+    assert f"| en + de + fr | {gain('en+de+fr', 'en-en'):+.0f} (+41) |" in text
+    ways = ["-".join(way) for way in product(("en", "de", "fr"), repeat=2)]
+    mean = {
+        languages: np.mean([gain(languages, way) for way in ways])
+        for languages in ("en", "de", "fr", "en+de", "en+fr", "de+fr", "en+de+fr")
+    }
+    for pair in ("en+de", "en+fr", "de+fr"):
+        assert max(mean[language] for language in pair.split("+")) < mean[pair] < mean["en+de+fr"]
+    assert min(gain("en", f"{asked}-{pool}") for asked, pool in product(paper_tables.LANGUAGES, repeat=2)) > 0
