@@ -90,8 +90,8 @@ def test_the_path_leads_from_judging_to_the_sum(lesson: AppTest) -> None:
     assert not app.exception
     count = len(app.radio)
     assert count == 5 and {radio.value for radio in app.radio} == {None} and not app.metric
-    for number in range(count):
-        app.radio(key=f"judge-0-{number}").set_value(0)
+    for radio in app.radio:
+        radio.set_value(0)
     app.run()
     assert [metric.label for metric in app.metric] == ["You", "USE multilingual", "small"]
     assert app.metric[0].value == "2 of 5"  # where the right one is the first
@@ -117,11 +117,27 @@ def test_the_path_leads_from_judging_to_the_sum(lesson: AppTest) -> None:
 
 def test_a_new_start_forgets_the_answers(lesson: AppTest) -> None:
     app = lesson.run()
-    app.radio(key="judge-0-0").set_value(1).run()
+    app.radio[0].set_value(1).run()
     assert any("You" in paragraph.value for paragraph in app.markdown)
     press(app, "Start again")
-    assert not app.exception and app.radio(key="judge-1-0").value is None
+    assert app.radio[0].value is None
     assert not any("You" in paragraph.value for paragraph in app.markdown)
+
+
+def test_what_was_judged_stays_with_its_sentences(lesson: AppTest) -> None:
+    app = lesson.run()
+    asked = [radio.options for radio in app.radio]
+    for radio in app.radio:
+        radio.set_value(1)
+    app.run()
+    chosen = app.selectbox(key="choose-data").value
+    app.selectbox(key="choose-data").set_value("demo").run()
+    assert not app.exception
+    assert len(app.radio) == 5 and not any(radio.options in asked for radio in app.radio)
+    assert {radio.value for radio in app.radio} == {None} and not app.metric
+    app.selectbox(key="choose-data").set_value(chosen).run()
+    assert [radio.options for radio in app.radio] == asked
+    assert {radio.value for radio in app.radio} == {1} and app.metric[0].label == "You"
 
 
 def test_large_type_hides_the_bar(lesson: AppTest) -> None:

@@ -14,7 +14,7 @@ def test_a_pupil_walks_the_path_on_a_phone(page: Page, app_url: str, small: Smal
     page.set_viewport_size({"width": 390, "height": 844})
     visit(page, app_url, "class", data=small.data)
     see(page, "Which of the two asks for the same?")
-    page.locator(".st-key-judge-0-0 label").nth(1).click()
+    page.locator(".st-key-round-0 label").nth(1).click()
     see(page.locator(".st-key-round-0"), "You")
     for step in STEPS:
         page.get_by_role("button", name=f"Next: {step}").click()

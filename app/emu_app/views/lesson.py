@@ -1,5 +1,6 @@
 """Class: a path of ten minutes for teaching, from judging sentences by eye to breaking a model."""
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -48,7 +49,7 @@ class Step(StrEnum):
 
 
 _STEP = Remembered[str]("step", Step.PREDICT.value)
-_EYE = Remembered[dict[int, int]]("lesson-eye", {})  # what was judged to mean the same, by round
+_EYE = Remembered[dict[str, int]]("lesson-eye", {})  # which of the two was judged the same, by `_identity`
 _ATTEMPT = Remembered[int]("lesson-attempt", 0)
 _GUESS = Remembered[int | None](
     "lesson-guess", None
@@ -153,17 +154,18 @@ def _draw_judging(lesson: Lesson) -> None:
     for number, one in enumerate(lesson.rounds):
         with st.container(border=True, key=f"round-{number}"):
             st.markdown(f"**{literal(texts.iloc[one.row])}**")
+            asked = _identity(lesson, one)
             judged = st.radio(
                 f"The same as sentence {number + 1}",
                 [0, 1],
-                index=_EYE.get().get(number),
+                index=_EYE.get().get(asked),
                 format_func=lambda place, one=one: texts.iloc[one.others[place]],
-                key=f"judge-{_ATTEMPT.get()}-{number}",
+                key=f"judge-{_ATTEMPT.get()}-{number}-{asked}",
                 label_visibility="collapsed",
             )
             if judged is None:
                 continue
-            _EYE.set({**_EYE.get(), number: judged})
+            _EYE.set({**_EYE.get(), asked: judged})
             told = [_mark("You", judged == one.right)]
             told += [
                 f"{_mark(name, one.is_right(key))} (cosines {one.cosines[key][0]:.2f} and {one.cosines[key][1]:.2f})"
@@ -176,15 +178,21 @@ def _draw_judging(lesson: Lesson) -> None:
     _draw_scores(lesson)
 
 
+def _identity(lesson: Lesson, one: Round) -> str:
+    """Return what tells a round from those of other data or encoders, whose answers are no answers to it."""
+    texts = "\n".join(lesson.sentences["text"].iloc[row] for row in (one.row, *one.others))
+    return hashlib.sha256(texts.encode()).hexdigest()[:8]
+
+
 def _mark(name: str, is_right: bool) -> str:
     return f":{'green' if is_right else 'red'}[{'✓' if is_right else '✗'} {literal(name)}]"
 
 
 def _draw_scores(lesson: Lesson) -> None:
-    eye = _EYE.get()
-    if len(eye) < len(lesson.rounds):
+    eye = [_EYE.get().get(_identity(lesson, one)) for one in lesson.rounds]
+    if None in eye:
         return
-    scores = {"You": sum(eye[number] == one.right for number, one in enumerate(lesson.rounds))}
+    scores = {"You": sum(judged == one.right for judged, one in zip(eye, lesson.rounds, strict=True))}
     scores |= {name: sum(one.is_right(key) for one in lesson.rounds) for key, name in lesson.names.items()}
     for cell, (name, score) in zip(
         roomy_columns(len(scores), 120, "lesson-scores", border=True), scores.items(), strict=True
