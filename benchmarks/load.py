@@ -1,13 +1,17 @@
 """Measure the app under load: how long pages take for many sessions while a run trains, and whether memory grows.
 
-    python -m benchmarks.load [--sessions 20] [--pages 10]
+    python -m benchmarks.load [--sessions 20] [--pages 10] [--only pages|class]
 
 A session uses Streamlit's protocol as a browser does (a WebSocket, reruns of polling fragments, uploads by HTTP)
 but draws nothing, since a user's browser runs on the user's machine. A page's time is from the request to the end of
 its script. Between two pages a session stays on the first for one to five seconds.
 
 Then one session after another visits 200 pages and makes 50 uploads, and the server's memory is measured before and
-after. Prints one JSON object.
+after.
+
+Last, when nothing trains, as many pupils open the page Class at once, by the link that it shows a teacher, and walk
+its path: they judge all pairs, expect something, read neighbours, guess, and spoil labels. A pupil's wait is from an
+answer until the page shows what comes of it, a model that learns from spoilt labels included. Prints one JSON object.
 """
 
 import argparse
@@ -22,11 +26,12 @@ import sys
 import tempfile
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl, urlencode
 
 import httpx2
 import psutil
@@ -38,6 +43,13 @@ from websockets.asyncio.client import ClientConnection, connect
 PATIENCE_S = 120.0
 LOOK_S = (1.0, 5.0)
 ROWS = 200
+STEPS = {  # of the page Class, with what it shows of each
+    "Judge": "Which of the two asks for the same?",
+    "Train": "What happens to ",
+    "Explain": "Why did it go wrong?",
+    "Break": "How many wrong labels does it stand?",
+    "Sum up": "What was seen",
+}
 
 
 @dataclass
@@ -54,6 +66,8 @@ class Session:
     widgets: dict[str, WidgetState] = field(default_factory=dict)
     reruns: dict[str, float] = field(default_factory=dict)
     page: str = ""
+    query: dict[str, str] = field(default_factory=dict)  # of the page's address
+    elements: dict[str, Any] = field(default_factory=dict)  # widgets and code of the page, by key or by label
     text: bytes = b""
 
     async def open(self) -> None:
@@ -78,7 +92,7 @@ class Session:
 
     async def visit(self, page: str) -> float:
         """Open a page by its name; return the seconds until its script has ended."""
-        self.reruns, self.text, self.page = {}, b"", page
+        self.reruns, self.text, self.page, self.elements = {}, b"", page, {}
         start = time.perf_counter()
         await self._rerun()
         await self._until_finished()
@@ -86,11 +100,11 @@ class Session:
         self.seconds.setdefault(page, []).append(seconds)
         return seconds
 
-    async def look(self, seconds: float) -> None:
-        """Stay on the page for a while, and rerun its polling fragments."""
+    async def look(self, seconds: float, shown: str | None = None) -> None:
+        """Stay on the page for a while, or until it shows a text, and rerun its polling fragments."""
         end = time.monotonic() + seconds
         due: dict[str, float] = {}
-        while (now := time.monotonic()) < end:
+        while (now := time.monotonic()) < end and (shown is None or shown.encode() not in self.text):
             for fragment, every in self.reruns.items():
                 if due.setdefault(fragment, now + every) <= now:
                     await self._rerun(fragment)
@@ -132,9 +146,35 @@ class Session:
             await self.look(1.0)  # longer than the polling interval
         self.widgets = {}
 
+    async def answer(self, name: str, shown: str, **value: Any) -> float:
+        """Change a widget, or press a button, and return the seconds until the page shows a text.
+
+        Args:
+            name: the widget's key, or the button's label.
+            shown: what comes of it.
+            value: the field of the widget's state with its value, such as `string_value`.
+        """
+        state = WidgetState(id=self.elements[name].id, **value)
+        self.widgets[name] = state
+        self.text = b""
+        start = time.perf_counter()
+        await self._rerun()
+        if state.trigger_value:
+            del self.widgets[name]  # is pressed once
+        await self._until_finished()
+        return await self.until_shown(shown, start)
+
+    async def until_shown(self, shown: str, start: float) -> float:
+        """Stay on the page until it shows a text; return the seconds since the start."""
+        await self.look(PATIENCE_S, shown)
+        if shown.encode() not in self.text:
+            raise TimeoutError(f"{self.page} did not show {shown!r}")
+        return time.perf_counter() - start
+
     async def _rerun(self, fragment: str = "") -> None:
         message = BackMsg()
         state = message.rerun_script
+        state.query_string = urlencode(self.query)
         state.page_script_hash = self.pages.get(self.page, "")
         state.fragment_id, state.is_auto_rerun = fragment, bool(fragment)
         state.widget_states.widgets.extend(self.widgets.values())
@@ -173,6 +213,7 @@ class Session:
                     element = message.delta.new_element
                     if element.WhichOneof("type") == "file_uploader" and not self.uploader:
                         self.uploader = element.file_uploader.id
+                    self._note(element)
                     if element.WhichOneof("type") == "exception":
                         self.errors.append(f"{self.page}: {element.exception.message[:200]}")
         self.text += frame
@@ -180,6 +221,17 @@ class Session:
         for other in set(re.findall(rb"(mark\d+x)intent", frame)) - {self.name.encode()}:
             self.errors.append(f"{self.page} shows {other.decode()} to the session of {self.name}")
         return messages
+
+    def _note(self, element: Any) -> None:
+        kind = element.WhichOneof("type")
+        if kind == "button":
+            self.elements[element.button.label] = element.button
+        elif kind == "code":
+            self.elements["code"] = element.code
+        elif kind in ("radio", "selectbox", "slider", "checkbox", "button_group"):
+            widget = getattr(element, kind)
+            key = widget.id.split("-", 2)[-1]  # an id ends with the widget's key, behind a hash
+            self.elements[key] = widget
 
 
 def _messages(frame: bytes) -> list[ForwardMsg]:
@@ -211,13 +263,78 @@ async def walk(session: Session, pages: int, seed: int) -> None:
         session.errors.append(f"{type(error).__name__}: {error}")
 
 
+async def walk_class(session: Session, link: Mapping[str, str], seed: int) -> list[float]:
+    """Open the page Class by a link and walk its path as a pupil does; return the seconds of each wait."""
+    draw = random.Random(seed)  # noqa: S311 - no secret
+    waits = list[float]()
+
+    async def wait(name: str, shown: str, **value: Any) -> None:
+        await session.look(draw.uniform(*LOOK_S))  # to think
+        waits.append(await session.answer(name, shown, **value))
+
+    async def go(step: str) -> None:
+        session.query["step"] = step
+        await wait(f"Next: {step}", STEPS[step], trigger_value=True)
+
+    try:
+        await session.open()
+        session.query = dict(link)
+        start = time.perf_counter()
+        await session.visit("class")
+        waits.append(await session.until_shown(STEPS["Judge"], start))
+        for key in [key for key in session.elements if key.startswith("judge-")]:
+            await wait(key, "Of the same intent", string_value=draw.choice(session.elements[key].options))
+        await go("Train")
+        await wait(
+            "lesson-german",
+            "You expected",
+            string_value=draw.choice(["More often", "As often", "Less often"]),
+        )
+        await go("Explain")
+        await wait("explained", "cosine", string_value=draw.choice(session.elements["explained"].options))
+        await go("Break")
+        await wait("guess", STEPS["Break"], double_array_value={"data": [draw.randrange(100)]})
+        spoilt = "Right intents of sentences that were held out"
+        await wait("shown", spoilt, bool_value=True)
+        await wait("wrong", spoilt, string_array_value={"data": [draw.choice(["A quarter", "Half", "All"])]})
+        await wait("each", spoilt, string_array_value={"data": [draw.choice(["4 an intent", "1 an intent"])]})
+        await go("Sum up")
+        await session.close()
+    except Exception as error:
+        session.errors.append(f"{type(error).__name__}: {error}")
+    return waits
+
+
+async def measure_class(host: str, pupils: int) -> dict[str, Any]:
+    """Return the figures of pupils who walk the path of the page Class at once."""
+    teacher = Session(host, "mark998x")
+    await teacher.open()
+    teacher.query["step"] = "Sum up"
+    start = time.perf_counter()
+    await teacher.visit("class")
+    await teacher.until_shown(STEPS["Sum up"], start)
+    link = dict(parse_qsl(teacher.elements["code"].code_text.partition("?")[2]))
+    await teacher.close()
+    class_ = [Session(host, f"mark{2000 + number}x") for number in range(pupils)]
+    found = await asyncio.gather(*(walk_class(session, link, seed) for seed, session in enumerate(class_)))
+    waits = sorted(second for of in found for second in of)
+    return {
+        "pupils": pupils,
+        "class_waits": len(waits),
+        "class_p50_s": round(waits[len(waits) // 2], 2),
+        "class_p95_s": round(waits[int(len(waits) * 0.95)], 2),
+        "class_max_s": round(waits[-1], 2),
+        "class_errors": [error for session in [teacher, *class_] for error in session.errors][:20],
+    }
+
+
 def memory_mb(process: psutil.Process) -> float:
     """Return the resident memory of the server, without its children's, in MB."""
     return process.memory_info().rss / 2**20
 
 
-async def measure(host: str, process: psutil.Process, sessions: int, pages: int) -> dict[str, Any]:
-    """Return the figures of all three parts."""
+async def measure_pages(host: str, process: psutil.Process, sessions: int, pages: int) -> dict[str, Any]:
+    """Return the figures of pages of many sessions, and of the server's memory."""
     first = Session(host, "mark999x")
     await first.open()
     for name in list(first.pages):  # encodes the demo set, draws its maps
@@ -246,7 +363,6 @@ async def measure(host: str, process: psutil.Process, sessions: int, pages: int)
     after = memory_mb(process)
     return {
         "sessions": sessions,
-        "cores": os.cpu_count(),
         "page_alone_s": round(max(alone), 2),
         "pages": len(times),
         "page_p50_s": round(times[len(times) // 2], 2),
@@ -285,20 +401,30 @@ def served(runs: Path) -> Iterator[tuple[str, psutil.Process]]:
 
 def main() -> None:
     """Serve the app, train, and measure."""
-    parser = argparse.ArgumentParser(description="Many sessions walk the app's pages while a run trains.")
+    parser = argparse.ArgumentParser(
+        description="Many sessions walk the app's pages while a run trains, and pupils the page Class."
+    )
     parser.add_argument("--sessions", type=int, default=20)
     parser.add_argument("--pages", type=int, default=10, help="pages that each session visits")
+    parser.add_argument("--only", choices=["pages", "class"], help="one of the two measurements")
     asked = parser.parse_args()
+    figures: dict[str, Any] = {"cores": os.cpu_count()}
     with tempfile.TemporaryDirectory() as folder, served(Path(folder)) as (host, server):
-        out = str(Path(folder) / "busy")
-        training = [sys.executable, *f"-m emu_core train demo --method emu --epochs 500 --out {out}".split()]
-        trainer = subprocess.Popen(training, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        try:
-            figures = asyncio.run(measure(host, server, asked.sessions, asked.pages))
-            figures["training_still_ran"] = trainer.poll() is None
-        finally:
-            trainer.kill()
-            trainer.wait()
+        if asked.only != "class":
+            out = str(Path(folder) / "busy")
+            training = [
+                sys.executable,
+                *f"-m emu_core train demo --method emu --epochs 500 --out {out}".split(),
+            ]
+            trainer = subprocess.Popen(training, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            try:
+                figures |= asyncio.run(measure_pages(host, server, asked.sessions, asked.pages))
+                figures["training_still_ran"] = trainer.poll() is None
+            finally:
+                trainer.kill()
+                trainer.wait()
+        if asked.only != "pages":
+            figures |= asyncio.run(measure_class(host, asked.sessions))
     print(json.dumps(figures, indent=1))
 
 
