@@ -263,14 +263,14 @@ async def walk(session: Session, pages: int, seed: int) -> None:
         session.errors.append(f"{type(error).__name__}: {error}")
 
 
-async def walk_class(session: Session, link: Mapping[str, str], seed: int) -> list[float]:
-    """Open the page Class by a link and walk its path as a pupil does; return the seconds of each wait."""
+async def walk_class(session: Session, link: Mapping[str, str], seed: int) -> list[tuple[str, float]]:
+    """Open the page Class by a link and walk its path as a pupil does; return each wait: after what, and seconds."""
     draw = random.Random(seed)  # noqa: S311 - no secret
-    waits = list[float]()
+    waits = list[tuple[str, float]]()
 
     async def wait(name: str, shown: str, **value: Any) -> None:
         await session.look(draw.uniform(*LOOK_S))  # to think
-        waits.append(await session.answer(name, shown, **value))
+        waits.append((name.partition("-")[0], await session.answer(name, shown, **value)))
 
     async def go(step: str) -> None:
         session.query["step"] = step
@@ -281,7 +281,7 @@ async def walk_class(session: Session, link: Mapping[str, str], seed: int) -> li
         session.query = dict(link)
         start = time.perf_counter()
         await session.visit("class")
-        waits.append(await session.until_shown(STEPS["Judge"], start))
+        waits.append(("open", await session.until_shown(STEPS["Judge"], start)))
         for key in [key for key in session.elements if key.startswith("judge-")]:
             await wait(key, "Of the same intent", string_value=draw.choice(session.elements[key].options))
         await go("Train")
@@ -317,13 +317,15 @@ async def measure_class(host: str, pupils: int) -> dict[str, Any]:
     await teacher.close()
     class_ = [Session(host, f"mark{2000 + number}x") for number in range(pupils)]
     found = await asyncio.gather(*(walk_class(session, link, seed) for seed, session in enumerate(class_)))
-    waits = sorted(second for of in found for second in of)
+    waits = sorted((wait for of in found for wait in of), key=lambda wait: wait[1])
+    seconds = [second for _, second in waits]
     return {
         "pupils": pupils,
         "class_waits": len(waits),
-        "class_p50_s": round(waits[len(waits) // 2], 2),
-        "class_p95_s": round(waits[int(len(waits) * 0.95)], 2),
-        "class_max_s": round(waits[-1], 2),
+        "class_p50_s": round(seconds[len(seconds) // 2], 2),
+        "class_p95_s": round(seconds[int(len(seconds) * 0.95)], 2),
+        "class_max_s": round(seconds[-1], 2),
+        "class_worst_after": {after: round(second, 2) for after, second in waits},  # the last of each is kept
         "class_errors": [error for session in [teacher, *class_] for error in session.errors][:20],
     }
 
