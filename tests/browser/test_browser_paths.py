@@ -46,7 +46,7 @@ def test_a_pupil_judges_guesses_and_explains(page: Page, app_url: str, small: Sm
     hand = Hand()
     hand.click(page.get_by_role("link", name="Class: a path of ten minutes"))
     see(page, "Which of the two asks for the same?")
-    hand.click(page.locator(".st-key-judge-0-0 label").nth(1))
+    hand.click(page.locator(".st-key-round-0 label").nth(1))
     see(page.locator(".st-key-round-0"), re.compile("[✓✗] You"))
     hand.click(page.get_by_role("button", name="Next: Train"))
     hand.click(page.get_by_text("More often", exact=True))
