@@ -57,7 +57,7 @@ def animation(film: Film, colour_by: ColourBy = "intent", theme: Theme = LIGHT) 
     figure.frames = list(_frames(film, places, members))
     _add_controls(figure, film.titles)
     legend = {"title": {"text": TITLES[colour_by]}, "itemsizing": "constant"}
-    return on_page(figure, height=680, legend=legend, showlegend=True, margin={"b": 140})
+    return on_page(figure, height=680, legend=legend, showlegend=True, margin=frame_margin(140))
 
 
 def on_grid(places: NDArray[np.float32]) -> NDArray[np.int16]:
@@ -73,6 +73,11 @@ def frame_grid(figure: go.Figure) -> None:
     edge = GRID // 25
     figure.update_xaxes(range=[-edge, GRID + edge])
     figure.update_yaxes(range=[-edge, GRID + edge])
+
+
+def frame_margin(bottom: int) -> dict[str, int]:
+    """Return the margin of a framed map; padding, which Streamlit has, would push the frame's left side out of view."""
+    return {"b": bottom, "pad": 0}
 
 
 def _add_accuracy(figure: go.Figure, film: Film) -> None:

@@ -6,7 +6,15 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from emu_core.charts.animation import GRID, buttons, frame_grid, on_grid, slow_at_both_ends, stops
+from emu_core.charts.animation import (
+    GRID,
+    buttons,
+    frame_grid,
+    frame_margin,
+    on_grid,
+    slow_at_both_ends,
+    stops,
+)
 from emu_core.charts.comparison import CHANGES
 from emu_core.charts.marks import MAX_NAMED_CLUSTERS, cluster_names, hover_texts
 from emu_core.charts.scatter import name_beside
@@ -50,7 +58,7 @@ def morph(moved: Morph, *, theme: Theme = LIGHT) -> go.Figure:
     figure.frames = list(_frames(both, others, members, names))
     _add_controls(figure, moved.titles, theme)
     legend = {"itemsizing": "constant", "orientation": "h", "x": 0, "y": 1.01, "yanchor": "bottom"}
-    return on_page(figure, height=680, legend=legend, showlegend=True, margin={"b": 150})
+    return on_page(figure, height=680, legend=legend, showlegend=True, margin=frame_margin(150))
 
 
 def _add_controls(figure: go.Figure, titles: tuple[str, str], theme: Theme) -> None:
