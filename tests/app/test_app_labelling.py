@@ -346,6 +346,13 @@ def test_sentences_are_labelled_one_by_one_with_keys_and_undone(runs: Path) -> N
     new = after.frame[~after.frame["text"].isin(before.frame["text"])]
     assert sorted(new["intent"]) == sorted([shortcuts["1"], shortcuts["4"]])
 
+    def undos() -> list[str]:
+        return [button.label for button in app.button if button.label.startswith("Undo")]
+
+    assert undos() == ["Undo: 2 sentences labelled"], "one button takes back what came last"
+    app.button(key="label-1").click().run()
+    assert undos() == ["Undo"]
+    app.button(key="label-undo").click().run()
     press(app, "Undo: 2 sentences labelled")
     assert app.query_params["data"] == "small" and not (runs / ".data" / "small-v2").exists()
     assert stored(runs, "small").sha256() == before.sha256()

@@ -10,7 +10,7 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from emu_app.data.boxes import ask_sentences, read_box
-from emu_app.data.library import ChosenData, add_version, all_rows, rows_to_label, scores
+from emu_app.data.library import ChosenData, add_version, all_rows, can_undo, rows_to_label, scores
 from emu_app.data.tables import DETECT, NOTES, unlabelled_from_upload
 from emu_app.panels.context import USUAL_ENCODER, A, Context, base_of, stay
 from emu_app.panels.findings import intent_column
@@ -44,6 +44,7 @@ _ADDITIONS = Remembered("label-additions", 0)
 _INTENT = Remembered("label-intent", "")  # of the box
 _BY_KEYS = Remembered("label-by-keys", False)
 _LABELLED_IN = Remembered[dict[str, frozenset[str]]]("labelled-in", {})  # languages by the version's name
+_UNDO = "undo-labels"  # the key of the button that takes back a round
 LINE = 55  # characters of a sentence in a line of the table
 
 
@@ -73,7 +74,8 @@ def draw_labelling(now: Context) -> None:
         suggestions = _suggested(now, rows, count)
         if suggestions is not None and not rows.empty:
             st.fragment(_draw_round)(chosen, rows, suggestions[0], suggestions[1].get("sure_from", _SURE))
-        draw_undo(chosen, "undo-labels")
+        else:
+            draw_undo(chosen, _UNDO)
     with right:
         curve = st.container()
         score = None if suggestions is None else suggestions[1]
@@ -273,6 +275,7 @@ def _draw_round(chosen: ChosenData, rows: pd.DataFrame, suggested: pd.DataFrame,
         _draw_one_by_one(chosen, rows, suggested)
     else:
         _draw_table(chosen, rows, suggested, sure_from)
+        draw_undo(chosen, _UNDO)
 
 
 def _draw_one_by_one(chosen: ChosenData, rows: pd.DataFrame, suggested: pd.DataFrame) -> None:
@@ -320,9 +323,12 @@ def _draw_one_by_one(chosen: ChosenData, rows: pd.DataFrame, suggested: pd.DataF
     with st.container(horizontal=True, key="label-moves"):
         st.button("Back", shortcut="Left", disabled=labels.at == 0, on_click=labels.move, args=(-1, count))
         st.button("Next", shortcut="Right", disabled=last, on_click=labels.move, args=(1, count))
-        st.button(
-            "Undo", shortcut="Ctrl+Z", disabled=not labels.steps, on_click=labels.undo, key="label-undo"
-        )
+        if labels.steps or not can_undo(chosen):
+            st.button(
+                "Undo", shortcut="Ctrl+Z", disabled=not labels.steps, on_click=labels.undo, key="label-undo"
+            )
+        else:  # nothing is labelled in this round yet: one button takes back what came last
+            draw_undo(chosen, _UNDO)
     wanted = np.isin(np.arange(count), list(labels.intents))
     if _draw_save(int(wanted.sum())):
         given = pd.Series([labels.intents.get(place, "") for place in range(count)])
