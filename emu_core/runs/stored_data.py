@@ -142,9 +142,11 @@ class ParallelData:
         )
 
     def size(self, config: RunConfig) -> str:
-        """Return the amount of training data in words."""
+        """Return the amount of training data in words, and how many pairs are held out of it."""
         others = len(self.tasks.all) > len(self.tasks.translation)
-        return counted(sum(self.tasks.sizes), "example" if others else "pair")
+        held_out = sum(map(len, (*self.dev, *self.test)))
+        learnt = counted(sum(self.tasks.sizes), "example" if others else "pair")
+        return f"{learnt} to learn from, {counted(held_out, 'pair')} held out"
 
     def store(self, folder: Path) -> None:
         """Write every text."""

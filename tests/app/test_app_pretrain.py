@@ -89,7 +89,11 @@ def test_uploaded_files_are_shown_before_anything_is_trained(app: AppTest) -> No
     ]
     assert any(list(found.value.iloc[0]) == ["dog 0", "Hund 0"] for found in app.dataframe)
     assert any("Only 30 pairs" in info.value for info in app.info)
-    assert any(re.fullmatch(r"\d+ pairs: about [\d,]+ MB of memory, .*", line.value) for line in app.caption)
+    [said] = [line.value for line in app.caption if "MB of memory" in line.value]
+    counts = re.fullmatch(
+        r"(\d+) pairs to learn from, (\d+) pairs held out: about [\d,]+ MB of memory, .*", said
+    )
+    assert counts is not None and int(counts[1]) + int(counts[2]) == 30
     assert not button(app, "Start the run").disabled
     assert not app.file_uploader[0].value  # the box is empty again
 

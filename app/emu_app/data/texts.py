@@ -250,9 +250,10 @@ def _draw_parallel(read: Read) -> None:
     st.dataframe(table, hide_index=True, column_config=pairs, key="pretrain-pairs")
     _draw_notes(read)
     if (smallest := min(map(len, read.parallel))) < SMALL:
+        of_each = " of each two languages" if len(read.parallel) > 1 else ""
         draw_note(
-            f"Only {counted(smallest, 'pair')}: the encoder will only work for very similar sentences. A useful one "
-            "takes tens of thousands."
+            f"Only {counted(smallest, 'pair')}{of_each}: the encoder will only work for very similar sentences. A "
+            "useful one takes tens of thousands."
         )
     with st.expander("The first rows", icon=":material/table_rows:"):
         for text in read.parallel:
