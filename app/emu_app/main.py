@@ -78,6 +78,8 @@ main > :first-child { padding: 0.4rem 1.5rem 2rem; }
 }
 </style>
 """
+# A popover is outside of the app's root, and does not inherit its colour scheme.
+_POPOVER = '<style>[data-testid="stPopoverBody"] {{ color-scheme: {}; }}</style>'
 
 
 def main() -> None:
@@ -114,7 +116,7 @@ def _draw() -> None:
     page = st.navigation([*places, *research, lesson, glossary], position="hidden")
     choosers = _CHOOSERS.get(page.title, _NONE)
     st.set_page_config(page_title=f"{page.title} - Emu")  # tells tabs and bookmarks of the browser apart
-    st.html(_STYLE)
+    st.html(_STYLE + _POPOVER.format(st.context.theme.type or "light"))
     with st.container(key="scripts"):
         for script in _SCRIPTS:
             st.html(f"<script>{script.read_text('utf-8')}</script>", unsafe_allow_javascript=True)
