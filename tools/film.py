@@ -36,7 +36,7 @@ def main(url: str) -> None:
         _wait(page)
         (DOCS / "workbench.png").write_bytes(_small(page.screenshot()))
         _write(_play(page), "play.webp")
-        page.locator(".st-key-example-0 button").click()
+        page.locator(".st-key-example-0 button").filter(visible=True).click()
         expect(page.get_by_text("Picked: 1 sentence")).to_be_visible()
         _wait(page)
         _scroll(page)

@@ -35,8 +35,9 @@ def _no_figures(comparison: Comparison) -> Figures:
 class Group(StrEnum):
     """A group of views; the workbench has its tabs in these groups."""
 
-    RESULTS = "Results"
-    ERRORS = "Errors"
+    INTENTS = RIGHT_INTENTS
+    NEIGHBOURS = "Neighbours"  # what is told from the sentences that are nearest
+    TRAINING = "Training"  # how it went, and what it forgot
 
 
 @dataclass(frozen=True)
@@ -160,7 +161,7 @@ VIEWS = (
     ComparisonView(
         "right_intents",
         RIGHT_INTENTS,
-        Group.RESULTS,
+        Group.INTENTS,
         lambda comparison: comparison_verdict(comparison).intents.note,
         lambda comparison: None if comparison.intents is None else comparison.intents.frame,
         lambda comparison: comparison_verdict(comparison).intents.table(),
@@ -169,7 +170,7 @@ VIEWS = (
     ComparisonView(
         "gains",
         SIMILAR_SENTENCES,
-        Group.RESULTS,
+        Group.NEIGHBOURS,
         lambda comparison: comparison_verdict(comparison).similar.note,
         lambda comparison: comparison.gains,
         lambda comparison: comparison_verdict(comparison).similar.table(),
@@ -178,7 +179,7 @@ VIEWS = (
     ComparisonView(
         "accuracy",
         "Similar sentences by language pair",
-        Group.RESULTS,
+        Group.NEIGHBOURS,
         metric_rows.protocol_sentences,
         lambda comparison: comparison.accuracy,
         metric_rows.accuracy_table,
@@ -187,7 +188,7 @@ VIEWS = (
     ComparisonView(
         "leakage",
         "Language in the vectors",
-        Group.RESULTS,
+        Group.NEIGHBOURS,
         _says(
             "How well the vectors reveal the language of a sentence; at chance, they do not. A sentence's own "
             "translations are left out."
@@ -198,7 +199,7 @@ VIEWS = (
     ComparisonView(
         "changes",
         "Changed neighbours",
-        Group.ERRORS,
+        Group.NEIGHBOURS,
         _says(
             "; ".join(f"{kind}: {kind.meaning}" for kind in Change)
             + f". Of each kind, the first {MOST_CHANGES} are listed."
@@ -212,7 +213,7 @@ VIEWS = (
     ComparisonView(
         "change_counts",
         "Changed neighbours by language",
-        Group.ERRORS,
+        Group.NEIGHBOURS,
         _says("How many sentences of each language have another nearest neighbour, in any language."),
         lambda comparison: comparison.change_counts(),
         metric_rows.change_counts_table,
@@ -220,7 +221,7 @@ VIEWS = (
     ComparisonView(
         "triples",
         "Sentence triples",
-        Group.ERRORS,
+        Group.NEIGHBOURS,
         _says(
             "S3 means what S1 means, S2 only looks like S1, and yet the base encoder puts S2 nearer to S1. The sides "
             "of a triangle are the distances between its sentences; hover over a corner to read its sentence."
@@ -233,7 +234,7 @@ VIEWS = (
     ComparisonView(
         "triples_across_languages",
         "Sentence triples across languages",
-        Group.ERRORS,
+        Group.NEIGHBOURS,
         _says("The same with S3 in another language than S1 and S2."),
         lambda comparison: comparison.triples(across_languages=True),
         lambda comparison: metric_rows.triples_table(comparison, across_languages=True),
@@ -243,7 +244,7 @@ VIEWS = (
     ComparisonView(
         "similarity",
         "Similarity",
-        Group.ERRORS,
+        Group.NEIGHBOURS,
         _says("Cosines of the first triple and its translations."),
         _similarity,
         _similarity_text,
@@ -252,7 +253,7 @@ VIEWS = (
     ComparisonView(
         "confusion",
         "Confused intents",
-        Group.ERRORS,
+        Group.NEIGHBOURS,
         _says(
             "The intents of the nearest neighbours, in any language: of the sentences of each intent (down), the share "
             f"whose neighbour has the intent across. Of many intents the {draw.MOST_CONFUSED} with the most errors are "
@@ -266,7 +267,7 @@ VIEWS = (
     ComparisonView(
         "forgetting",
         "Forgetting",
-        Group.RESULTS,
+        Group.TRAINING,
         _says(
             "The base encoder's abilities on other sentences, and how much of them is left: the rank correlation of "
             "cosines with human similarity scores, and how often a sentence's translation is its nearest neighbour."

@@ -120,7 +120,7 @@ def test_one_press_of_back_is_one_page_whatever_defaults_the_pages_wrote(
     page: Page, app_url: str, small: Small
 ) -> None:
     visit(page, app_url, data=small.data)
-    expect(page.get_by_role("tab", name="Results")).to_be_visible()  # the last to write into the address
+    expect(page.get_by_role("tab", name="Neighbours")).to_be_visible()  # the last to write into the address
     for name in ("Data", "Train", "Try"):
         go_to(page, name)
         see_address(page, data=small.data)

@@ -417,7 +417,7 @@ def test_groups_are_lit_in_the_browser_alone(opened: Page, small: Small) -> None
 
 @pytest.mark.slow
 def test_maps_go_out_as_png_svg_and_html(opened: Page, small: Small, tmp_path: Path) -> None:
-    opened.get_by_role("button", name="Download the maps").click()
+    opened.get_by_role("button", name="More").click()
     assert content(download(opened, "PNG")).startswith(b"\x89PNG\r\n\x1a\n")
     svg = download(opened, "SVG")
     assert svg.suggested_filename == "emu-tsne.svg"
@@ -441,7 +441,7 @@ def test_maps_are_refined_in_view(opened: Page, app_url: str) -> None:
     for helper in helpers:  # so that the maps are not there before somebody looks
         helper.suspend()
     try:
-        press(opened, "UMAP")
+        set_more(opened, "UMAP")
         expect(stop).to_be_visible()
     finally:
         for helper in helpers:
@@ -567,8 +567,20 @@ def test_one_map_turns_into_the_other_and_goes_out_as_a_page(opened: Page, tmp_p
     trail = f"{graph}._fullData.find(t => t.mode === 'lines')"
     moved = f"Array.from({trail}.x).some((x, i, all) => i % 3 === 1 && x !== all[i - 1])"
     opened.wait_for_function(f"() => {trail}.x.length > 2 && {moved}")
+    # Its frame is in view on all sides.
+    opened.wait_for_function(
+        f"""() => {{
+            const all = {graph}.getBoundingClientRect()
+            return [...{graph}.querySelectorAll('.xlines-above, .ylines-above')].every(line => {{
+                const {{left, right, top, bottom}} = line.getBoundingClientRect()
+                return left > all.left && right < all.right && top > all.top && bottom < all.bottom
+            }})
+        }}"""
+    )
+    opened.get_by_role("button", name="More").click()
     with opened.expect_download() as info:
         opened.get_by_role("button", name="Download it as HTML").click()
+    opened.keyboard.press("Escape")
     page = tmp_path / "page.html"
     info.value.save_as(page)
     offline = opened.context.new_page()

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 from emu_core.data.languages import language_name
 from emu_core.reports.verdict import run_verdict
 from emu_core.runs.run import Run
-from tests.support.browser import Small, see, visit
+from tests.support.browser import Small, go_to, see, settle, visit
 
 pytestmark = pytest.mark.browser
 
@@ -26,6 +26,29 @@ IN_VIEW = """() => {
         }
     }
     return texts.join(' ')
+}"""
+
+# How many controls and words are seen on the page, here or further down, without a press. The words of charts are data.
+# The buttons of a chart's or table's tool bar count, although they show under the mouse alone.
+SEEN = """() => {
+    const isSeen = part => {
+        const box = part.getBoundingClientRect()
+        return part.checkVisibility({visibilityProperty: true}) && box.width > 1 && box.height > 1
+    }
+    const count = parts => [...document.querySelectorAll(parts)].filter(isSeen).length
+    const walker = document.createTreeWalker(document.querySelector('[data-testid="stMain"]'), NodeFilter.SHOW_TEXT)
+    let words = 0
+    while (walker.nextNode()) {
+        const parent = walker.currentNode.parentElement
+        if (isSeen(parent) && !parent.closest('svg, style, script, [data-testid="stIconMaterial"]'))
+            words += walker.currentNode.textContent.split(/\\s+/).filter(word => /[\\p{L}\\p{N}]/u.test(word)).length
+    }
+    return {
+        buttons: count('button:not([role=tab]), [role=button]'),
+        inputs: count('input, textarea, select, [role=slider]'),
+        tabs: count('[role=tab]'),
+        words,
+    }
 }"""
 
 
@@ -79,10 +102,31 @@ def test_the_bar_is_one_line_and_what_changed_is_left_of_what_did_not(
         expect(bars.nth(number)).to_be_in_viewport()
 
 
+def test_few_controls_and_words_are_seen_at_first(page: Page, app_url: str, small: Small) -> None:
+    visit(page, app_url, data=small.data)
+    expect(page.get_by_text(re.compile("^Trust in the maps.* B:"))).to_have_count(1)
+    for part in (".st-key-example-0", ".st-key-explore-map .main-svg", ".st-key-right-intents .main-svg"):
+        expect(page.locator(part).filter(visible=True).first).to_be_visible()
+    settle(page)
+    compare = page.evaluate(SEEN)
+    go_to(page, "Train")
+    expect(page.get_by_role("button", name="Start the run")).to_be_enabled()
+    expect(page.get_by_role("link", name="Take away")).to_be_visible()
+    settle(page)
+    train = page.evaluate(SEEN)
+    # Two thirds of what there once was: 45 buttons, 13 inputs, 6 tabs and 364 words; 57 buttons and 23 inputs.
+    for counts, most in (
+        (compare, {"buttons": 30, "inputs": 8, "tabs": 4, "words": 243}),
+        (train, {"buttons": 38, "inputs": 15}),
+    ):
+        assert {name: counts[name] for name in most if not 0 < counts[name] <= most[name]} == {}, counts
+    assert compare["buttons"] > 20 and compare["words"] > 100, "of a page that is drawn"
+
+
 @pytest.mark.slow
 def test_an_example_opens_on_the_maps(page: Page, app_url: str, small: Small) -> None:
     visit(page, app_url, data=small.data)
-    example = page.locator(".st-key-example-0 button")
+    example = page.locator(".st-key-example-0 button").filter(visible=True)
     text = re.sub(r"^trending_\w+\s*", "", example.inner_text())
     example.click()
     see(page, "Picked: 1 sentence")

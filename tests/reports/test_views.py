@@ -38,7 +38,7 @@ CONFIG = Plan("head", "small", {}, encoder="use", train_languages=("en",))
 NEW = ComparisonView(
     "lengths",
     "Lengths <i>of</i> sentences",
-    Group.ERRORS,
+    Group.NEIGHBOURS,
     lambda comparison: "In characters & no more.",
     lambda comparison: pd.DataFrame({"length": comparison.sentences["text"].str.len()}),
     lambda comparison: TextTable(("length",), [["</td><script>12345"]]),
@@ -67,7 +67,7 @@ def test_a_new_view_is_everywhere(
     assert "<td>&lt;/td&gt;&lt;script&gt;12345</td>" in page and '"lengths of sentences"' in page
     records = json.loads(json.dumps(comparison_records(comparison)))
     assert records["lengths"] == [{"length": len(text)} for text in SENTENCES["text"]]
-    assert tabs(comparison)[-1] == NEW.title and drawer.groups_of_tabs()[NEW.title] == "Errors"
+    assert tabs(comparison)[-1] == NEW.title and drawer.groups_of_tabs()[NEW.title] == "Neighbours"
     assert "comparison.view('lengths')" in make_notebook(CONFIG, "runs/a", is_demo=True)
     shown = comparison.view("lengths")
     assert [trace.name for trace in shown.figures[0].data] == ["lengths of sentences"]

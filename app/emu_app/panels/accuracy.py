@@ -32,7 +32,7 @@ def draw_similar(comparison: Comparison, *, seen: bool = False) -> None:
     On sentences `seen` in training, no gain is shown as a success.
     """
     chart = charts.change_intervals(comparison.gains, ("A", "B"), seen=seen)
-    draw_measure(comparison_verdict(comparison).similar, chart, "similar-sentences")
+    draw_measure(comparison_verdict(comparison).similar, chart, "similar-sentences", is_folded=True)
     _draw_matrices(comparison)
     if comparison.leakage is not None:
         _draw_leakage(comparison.leakage)
@@ -44,7 +44,7 @@ def draw_intents(comparison: Comparison) -> None:
     chart = None
     if comparison.intents is not None:
         chart = charts.change_intervals(comparison.intents.frame, ("A", "B"), RIGHT_INTENTS.lower())
-    draw_measure(comparison_verdict(comparison).intents, chart, "right-intents")
+    draw_measure(comparison_verdict(comparison).intents, chart, "right-intents", is_folded=True)
 
 
 def _draw_matrices(comparison: Comparison) -> None:

@@ -201,9 +201,7 @@ def say_trust(maps: Mapping[str, Layout]) -> None:
         if layout.trust is not None
     ]
     if values:
-        st.caption(
-            f"Trust in the maps, from 0.5 (chance) to 1: {', '.join(values)}", help=help_on(Word.TRUST)
-        )
+        st.caption(f"Trust in the maps, 0.5 to 1: {', '.join(values)}", help=help_on(Word.TRUST))
 
 
 @dataclass(frozen=True)
@@ -290,6 +288,7 @@ def draw_downloads(
         return maps_file(panels, points, colour_by, chosen, file_format=ending, **look)
 
     about = {"html": "A page that can be zoomed and hovered over, without a network."}
-    for column, ending in zip(st.columns([1, 1, 1, 5]), get_args(Ending), strict=False):
-        options = {"container": column, "width": "stretch", "help": about.get(ending)}
-        draw_download(ending.upper(), partial(made, ending), f"{name}.{ending}", **options)
+    st.caption("Download the maps")
+    with st.container(horizontal=True):
+        for ending in get_args(Ending):
+            draw_download(ending.upper(), partial(made, ending), f"{name}.{ending}", help=about.get(ending))

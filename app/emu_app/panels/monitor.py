@@ -362,7 +362,8 @@ def _draw_measure(figure: Figure, metrics: Metrics) -> None:
     verdict, charts_of = run_verdict(metrics), figure.charts(figure.value(metrics))
     measure = verdict.intents if figure.title == RIGHT_INTENTS else verdict.similar
     st.markdown(f"**{figure.title}**")
-    draw_measure(measure, charts_of[0] if charts_of else None, figure.name.replace("_", "-"))
+    chart = charts_of[0] if charts_of else None
+    draw_measure(measure, chart, figure.name.replace("_", "-"), is_folded=False)  # all figures are
 
 
 _OWN: Mapping[str, Callable[[Figure, Metrics], None]] = {  # figures that the app draws in its own way

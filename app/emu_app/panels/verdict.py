@@ -79,19 +79,29 @@ def draw_measures(verdict: RunVerdict, key: str, *, seen: bool = False) -> None:
             st.html(language_bars(measure, seen=seen))
 
 
-def draw_measure(measure: Measure, chart: go.Figure | None, key: str) -> None:
-    """Draw a measure by language: the change with its interval, and all numbers."""
+def draw_measure(measure: Measure, chart: go.Figure | None, key: str, *, is_folded: bool) -> None:
+    """Draw a measure by language: the change with its interval, if it has a chart, and all numbers.
+
+    What is worse in a language is said here again; the headline, or the verdict on the run, has told the rest.
+    """
     if measure.changes is None:
         st.caption(literal(measure.missing))
         return
-    line = f"{measure.clause[0].upper()}{measure.clause[1:]}. {measure.languages}"
-    is_worse = any(change.verdict is Verdict.WORSE for change in measure.changes.by_language.values())
-    draw, icon = _DRAW["worse" if is_worse else "note"]
-    draw(literal(line), icon=icon)
+    if any(change.verdict is Verdict.WORSE for change in measure.changes.by_language.values()):
+        draw, icon = _DRAW["worse"]
+        draw(literal(f"{measure.clause[0].upper()}{measure.clause[1:]}. {measure.languages}"), icon=icon)
     if chart is not None:
         draw_chart(
             chart, key, f"{measure.title} by language: the change in points, with 95 % intervals around zero."
         )
+    if not is_folded:
+        _draw_numbers(measure, key)
+        return
+    with st.expander("All numbers", icon=":material/table:"):
+        _draw_numbers(measure, key)
+
+
+def _draw_numbers(measure: Measure, key: str) -> None:
     head, rows = measure.table()
     widths = {"language": st.column_config.TextColumn(width=340)}  # of the mean, which says what it is over
     draw_table(pd.DataFrame(list(rows), columns=list(head)), f"{key}-table", f"emu-{key}.csv", widths)

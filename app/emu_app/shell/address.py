@@ -149,10 +149,8 @@ def draw_grouped_tabs(groups: Mapping[str, Mapping[str, Callable[[], None]]], ke
     """
     groups = {(next(iter(tabs)) if len(tabs) == 1 else group): tabs for group, tabs in groups.items()}
     group_of = {name: group for group, tabs in groups.items() for name in tabs}
-    choices = choices_of_session()
-    if choices.get(param) not in group_of:
-        choices[param] = next(iter(group_of))
-    choose = _show(key, group_of[choices[param]], lambda group: keep(param, next(iter(groups[group]))))
+    opened = _restored(param, list(group_of), next(iter(group_of)))
+    choose = _show(key, group_of[opened], lambda group: keep(param, next(iter(groups[group]))))
     for tab, (group, tabs) in zip(
         st.tabs(list(groups), key=key, on_change=choose), groups.items(), strict=True
     ):

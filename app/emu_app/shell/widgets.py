@@ -20,6 +20,11 @@ from emu_core.runs.config import Plan
 
 KEPT: dict[str, Any] = {"persist_state": "session"}  # the session remembers the widget's value on other pages
 ADDRESSED: dict[str, Any] = {**KEPT, "bind": "query-params"}  # and so does the page's address
+# The tool bar of maps: only what has no other place; *More* has the lasso, the box and the pictures.
+PLAIN_BAR: dict[str, Any] = {
+    "displaylogo": False,
+    "modeBarButtonsToRemove": ["toImage", "zoom2d", "pan2d", "select2d", "lasso2d", "autoScale2d"],
+}
 MAX_TABLE_ROWS = 1_000  # shown of a table; its download has them all
 MOST_AT_ONCE = 30_000  # rows; the file of a longer table takes seconds and is made on demand
 

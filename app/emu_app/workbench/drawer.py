@@ -16,6 +16,7 @@ from emu_app.shell.session import Remembered
 from emu_app.shell.widgets import (
     ADDRESSED,
     KEPT,
+    PLAIN_BAR,
     choose,
     choose_languages,
     choose_one,
@@ -59,8 +60,12 @@ _TEXTS = {
 _COSINES = {"base_cosine": "A: similarity", "other_cosine": "B: similarity"}
 ANYWHERE = "any language"
 _CONFUSION = "confusion"
-_USE, _TRAINING = "Use", "Training"
-_OTHER_TABS = {TAKE_AWAY: _USE, "Curves": _TRAINING, "Epochs": _TRAINING}  # of no view
+_TRAINING = views.Group.TRAINING
+_OTHER_TABS = {
+    TAKE_AWAY: TAKE_AWAY,
+    "Curves": _TRAINING,
+    "Epochs": _TRAINING,
+}  # of no view; each with its group
 
 
 def draw_drawer(space: Space | None, subject: Subject | None, now: Context) -> None:
@@ -82,9 +87,7 @@ def draw_drawer(space: Space | None, subject: Subject | None, now: Context) -> N
             if choose_languages("Languages measured", languages, measured.key, **about) != known:
                 st.rerun()  # a new session knows those of its address from here on
     group_of = groups_of_tabs()
-    groups: dict[str, dict[str, Callable[[], None]]] = {
-        group: {} for group in (*views.Group, _USE, _TRAINING)
-    }
+    groups: dict[str, dict[str, Callable[[], None]]] = {group: {} for group in (*views.Group, TAKE_AWAY)}
     for title, draw in tabs.items():
         groups[group_of[title]][title] = draw
     if tabs:
@@ -220,9 +223,7 @@ def _draw_epochs(run: Run) -> None:
     film = computed(f"film:{run.folder}:{stamp}", label, read_film, run)
     if film is None:
         return
-    st.plotly_chart(
-        charts.animation(film, colour_by, theme()), key="explore-film", config={"displaylogo": False}
-    )
+    st.plotly_chart(charts.animation(film, colour_by, theme()), key="explore-film", config=PLAIN_BAR)
     st.caption(
         "One map for all epochs, each aligned to the next, so that movement means that sentences move relative to "
         f"each other. {PLAIN_MEASURES[film.measure].capitalize()}, by language, on these {len(film.sentences):,} "

@@ -32,9 +32,7 @@ from emu_core.reports.headline import (
 from emu_core.reports.verdict import BEFORE_AND_AFTER, RunVerdict, comparison_verdict, run_verdict
 
 _HEIGHT_PX = 300  # of the places that wait for bars and sentences
-_PURPOSE = (
-    "**Emu** specialises sentence encoders on your labels, and shows what that changes in each language."
-)
+_PURPOSE = "**Emu** specialises sentence encoders on your labels."
 _SHARES = (7, 6)  # of the page's width, that of the bars first
 _EXAMPLE = 70  # characters of a sentence
 
@@ -148,25 +146,25 @@ def _draw_examples(points: pd.DataFrame, subject: Subject, now: Context) -> None
     if not shown:
         st.caption("Both find the same neighbours of these sentences.")
         return
-    st.caption("Click a sentence to see it on the maps, beside the sentences most like it.")
+    st.caption("Their nearest neighbour's intent changed; click one to see it.")
     before, after = BEFORE_AND_AFTER if now.is_before_and_after else ("A", "B")
     for number, example in enumerate(shown):
+        sides = (before, example.before, example.before_intent), (after, example.now, example.now_intent)
         st.button(
             literal(short(example.text, _EXAMPLE)),
             icon=":material/trending_up:" if example.is_win else ":material/trending_down:",
             key=f"example-{number}",
             type="tertiary",
+            help="  \n".join(f"{when}: {literal(short(text, _EXAMPLE))}" for when, text, _ in sides),
             on_click=_open,
             args=(points, subject, now.chosen.sha256, example),
         )
-        sides = (before, example.before, example.before_intent), (after, example.now, example.now_intent)
         spoken = subject.comparison.sentences["language"].iloc[example.row]
         st.caption(
             ("" if spoken == language else f"{literal(language_name(spoken))} · ")
             + " · ".join(
-                f"{'✓' if intent == example.intent else '✗'} {when}: *{literal(short(text, _EXAMPLE))}* "
-                f"({literal(intent, 40)})"
-                for when, text, intent in sides
+                f"{'✓' if intent == example.intent else '✗'} {when}: {literal(intent, 40)}"
+                for when, _, intent in sides
             )
         )
 

@@ -14,7 +14,7 @@ from emu_app.panels import maps
 from emu_app.panels.context import Context
 from emu_app.shell.glossary import Word, help_on
 from emu_app.shell.session import Remembered
-from emu_app.shell.widgets import ADDRESSED, choose_languages, choose_many, choose_one, draw_note
+from emu_app.shell.widgets import ADDRESSED, PLAIN_BAR, choose_languages, choose_many, choose_one, draw_note
 from emu_app.work.cache import encoded
 from emu_app.work.vectors import map_key, weights_of
 from emu_app.workbench.inspector import Found, Inspection
@@ -62,41 +62,41 @@ class MapChoices:
     passing: list[int] | None  # the rows of the set that pass filters and search; None without any
     wanted: str  # the words of the search
     found: pd.DataFrame | None  # what a search by meaning found, the nearest first
+    downloads: Any  # the place of the downloads
 
 
 def draw_choices(space: Space, now: Context) -> MapChoices:
     """Ask how the N points are laid out and drawn, which of them, and what the mouse does."""
     labelled, points = now.chosen.labelled, space.points
-    method = choose_one(
-        "Map",
-        _LAYOUTS,
-        "explore-method",
-        format_func=maps.PROJECTION_NAMES.__getitem__,
-        help=help_on(Word.MAP),
-        **ADDRESSED,
-    )
     colour_by = cast(ColourBy, choose_one("Colour by", ["intent", "language"], "explore-colour", **ADDRESSED))
-    filters = {
-        "language": _chosen("Languages", labelled.languages, now, choose_languages),
-        "intent": _chosen("Intents", labelled.intents, now),
-    }
+    filters = {"language": _chosen("Languages", labelled.languages, now, choose_languages)}
     key = f"explore-{now.chosen.sha256[:12]}-search"
     wanted = st.text_input("Search", placeholder="Some words", key=key, width=150, **ADDRESSED).strip()
     found = _found(wanted, space) if wanted and _BY_MEANING.get() else None
     with st.popover("More", icon=":material/tune:", key="map-more"), st.container(key="map-more-settings"):
+        filters["intent"] = _chosen("Intents", labelled.intents, now)
         if labelled.splits:
             filters["split"] = _chosen("Splits", labelled.splits, now)
-        shape_languages = _draw_shape_toggle(points, colour_by)
-        about = "Contour lines where most sentences are."
-        density = st.toggle("Density", key="explore-density", help=about, **ADDRESSED)
+        method = choose_one(
+            "Map",
+            _LAYOUTS,
+            "explore-method",
+            format_func=maps.PROJECTION_NAMES.__getitem__,
+            help=help_on(Word.MAP),
+            **ADDRESSED,
+        )
         about = "The plain projection onto the two axes along which the sentences differ most."
         if st.toggle(maps.PROJECTION_NAMES[Projection.PCA], key="explore-pca", help=about, **ADDRESSED):
             method = Projection.PCA
+        shape_languages = _draw_shape_toggle(points, colour_by)
+        about = "Contour lines where most sentences are."
+        density = st.toggle("Density", key="explore-density", help=about, **ADDRESSED)
         about = (
             "Click a point for its nearest neighbours, or draw around points to list them. On the keyboard, the arrows "
             "move from point to point and Enter picks one. The wheel zooms a map that was clicked."
         )
         drag = MOUSE[choose_one("Mouse", list(MOUSE), "explore-mouse", help=about)]
+        downloads = st.container(key="map-downloads")
 
     def passes(frame: pd.DataFrame) -> NDArray[np.bool_]:
         shown = maps.is_shown(frame, filters)
@@ -116,7 +116,7 @@ def draw_choices(space: Space, now: Context) -> MapChoices:
         "density": density,
     }
     passing = np.flatnonzero(passes(labelled.frame)).tolist() if is_filtered else None
-    return MapChoices(Projection(method), drag, look, passing, wanted, found)
+    return MapChoices(Projection(method), drag, look, passing, wanted, found, downloads)
 
 
 def _found(wanted: str, space: Space) -> pd.DataFrame | None:
@@ -149,7 +149,6 @@ def draw_space(
     # these stay where they are.
     morphs = draw_play(space, now)
     drawn = st.container(key="drawn-maps")
-    below = st.container(key="below-maps", horizontal=True, vertical_alignment="center")
     said = st.container(key="said-of-maps")
     keys = {
         name: map_key(method, sha, len(points), weights_of(spec))  # a sample has a map of its own
@@ -169,7 +168,7 @@ def draw_space(
     progress = tuple((layout.key, layout.progress) for layout in layouts.values())
     if morphs:
         with drawn:
-            draw_morph(space, seen, panels, kept, subject, below)
+            draw_morph(space, seen, panels, kept, subject, choices.downloads)
         return
     with drawn:
         first = _figure(*places, _first_look((places[0], *panels, maps.theme(), progress), look))
@@ -178,7 +177,7 @@ def draw_space(
             key=_CHART.key,
             on_select=lambda: _take_from_chart(sha),
             selection_mode=("points", "box", "lasso"),
-            config={"scrollZoom": True, "displaylogo": False},
+            config={"scrollZoom": True, **PLAIN_BAR},
             alt=f"{' and '.join(panels)} of {counted(len(points), 'sentence')}.",
         )
         instead = "" if _figure(*places, look) is first else _as_json(*places, look)
@@ -191,7 +190,7 @@ def draw_space(
             _marks(space, layouts, inspection),
             _same_intent(points, inspection.row),
         )
-    with below, st.popover("Download the maps", icon=":material/download:"):
+    with choices.downloads:
         maps.draw_downloads(
             panels,
             points,

@@ -14,7 +14,7 @@ from emu_app.panels import maps
 from emu_app.panels.context import Context
 from emu_app.shell.address import MORPH, choices_of_session, write
 from emu_app.shell.glossary import Word, help_on
-from emu_app.shell.widgets import draw_download
+from emu_app.shell.widgets import PLAIN_BAR, draw_download
 from emu_app.workbench.picked_figures import found_for
 from emu_app.workbench.subject import Space, Subject, computed_once
 from emu_core import charts
@@ -82,7 +82,7 @@ def draw_morph(
     st.plotly_chart(
         computed_once("morph", drawn, lambda: charts.morph(moved, theme=theme)),
         key="explore-morphing",
-        config={"displaylogo": False},
+        config=PLAIN_BAR,
         alt=f"{first} turning into {second}.",
     )
     with st.container(key="autoplay"):

@@ -51,7 +51,7 @@ def test_compare_shows_progress_and_computes_nothing_itself(
         25,
         "Encoder A (USE multilingual): opening it and encoding 108 sentences",
     )
-    assert "Results" not in {tab.label for tab in app.tabs}  # no drawer yet
+    assert "Neighbours" not in {tab.label for tab in app.tabs}  # no drawer yet
 
 
 def test_what_the_run_measured_is_there_before_anything_is_encoded(
