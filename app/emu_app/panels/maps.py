@@ -201,7 +201,7 @@ def say_trust(maps: Mapping[str, Layout]) -> None:
         if layout.trust is not None
     ]
     if values:
-        st.caption(f"Trust in the maps, 0.5 to 1: {', '.join(values)}", help=help_on(Word.TRUST))
+        st.caption(f"Trust in the maps (0.5–1): {', '.join(values)}", help=help_on(Word.TRUST))
 
 
 @dataclass(frozen=True)

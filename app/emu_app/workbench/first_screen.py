@@ -32,7 +32,7 @@ from emu_core.reports.headline import (
 from emu_core.reports.verdict import BEFORE_AND_AFTER, RunVerdict, comparison_verdict, run_verdict
 
 _HEIGHT_PX = 300  # of the places that wait for bars and sentences
-_PURPOSE = "**Emu** specialises sentence encoders on your labels."
+_PURPOSE = "**Emu** specialises sentence encoders on your labels, and shows what changes in each language."
 _SHARES = (7, 6)  # of the page's width, that of the bars first
 _EXAMPLE = 70  # characters of a sentence
 
@@ -146,7 +146,7 @@ def _draw_examples(points: pd.DataFrame, subject: Subject, now: Context) -> None
     if not shown:
         st.caption("Both find the same neighbours of these sentences.")
         return
-    st.caption("Their nearest neighbour's intent changed; click one to see it.")
+    st.caption("Intent of the nearest sentence; click one.")
     before, after = BEFORE_AND_AFTER if now.is_before_and_after else ("A", "B")
     for number, example in enumerate(shown):
         sides = (before, example.before, example.before_intent), (after, example.now, example.now_intent)

@@ -92,7 +92,7 @@ def draw_inspector(typed: str, space: Space, subject: Subject | None, now: Conte
     st.caption(
         "Select a row for its nearest neighbours."
         if rows
-        else "Click a point for its nearest neighbours; *More* has a lasso."
+        else "Click a point for its neighbours; *More* has a lasso."
     )
     return Inspection(rows, row, False, {}, None)
 
