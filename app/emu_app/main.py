@@ -55,6 +55,10 @@ main > :first-child { padding: 0.4rem 1.5rem 2rem; }
 [aria-checked="true"] p, [role="tab"][aria-selected="true"] p, :has(> [type="range"]) + * p {
   color: light-dark(#31333F, #FAFAFA);
 }
+/* A popover is outside of the app's root, and has its text's colour, but not its colour scheme. */
+:root [data-testid="stPopoverBody"] [aria-checked="true"], :root [data-testid="stPopoverBody"] [aria-checked="true"] p {
+  color: inherit;
+}
 :root main h2 { font-size: 1.5rem; padding: 0.5rem 0; }
 :root main label p { white-space: normal; }
 :root .st-key-headline h2 { font-size: 2.25rem; padding: 0.25rem 0; }
@@ -78,8 +82,6 @@ main > :first-child { padding: 0.4rem 1.5rem 2rem; }
 }
 </style>
 """
-# A popover is outside of the app's root, and does not inherit its colour scheme.
-_POPOVER = '<style>[data-testid="stPopoverBody"] {{ color-scheme: {}; }}</style>'
 
 
 def main() -> None:
@@ -116,7 +118,7 @@ def _draw() -> None:
     page = st.navigation([*places, *research, lesson, glossary], position="hidden")
     choosers = _CHOOSERS.get(page.title, _NONE)
     st.set_page_config(page_title=f"{page.title} - Emu")  # tells tabs and bookmarks of the browser apart
-    st.html(_STYLE + _POPOVER.format(st.context.theme.type or "light"))
+    st.html(_STYLE)
     with st.container(key="scripts"):
         for script in _SCRIPTS:
             st.html(f"<script>{script.read_text('utf-8')}</script>", unsafe_allow_javascript=True)

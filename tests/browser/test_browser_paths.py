@@ -95,7 +95,7 @@ def test_a_product_manager_asks_whether_german_is_safe(page: Page, app_url: str,
     expect(bars.get_by_role("row", name=re.compile("^German"))).to_be_visible()
     page.keyboard.press("Escape")
     hand.click(page.get_by_role("tab", name="Neighbours", exact=True))
-    expect(page.get_by_role("img", name=re.compile("^Similar sentences by language"))).to_be_visible()
+    expect(page.get_by_role("figure", name=re.compile("^Similar sentences by language"))).to_be_visible()
     hand.click(page.get_by_role("tab", name="Take away"))
     report = hand.download(page, page.get_by_role("button", name=re.compile("Everything as one page")))
     assert "German" in report.path().read_text("utf-8")
