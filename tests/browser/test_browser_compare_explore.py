@@ -441,7 +441,7 @@ def test_maps_are_refined_in_view(opened: Page, app_url: str) -> None:
     for helper in helpers:  # so that the maps are not there before somebody looks
         helper.suspend()
     try:
-        set_more(opened, "UMAP")
+        press(opened, "UMAP")
         expect(stop).to_be_visible()
     finally:
         for helper in helpers:

@@ -90,9 +90,11 @@ def test_a_product_manager_asks_whether_german_is_safe(page: Page, app_url: str,
     hand = Hand()
     bars = page.get_by_role("table", name=re.compile("of 100, by language")).first
     expect(bars.get_by_role("row")).to_have_count(len(small.labelled.languages))
+    hand.click(page.get_by_role("button", name="Languages measured: all"))
     hand.pick(page.get_by_role("combobox", name="Languages measured"), "German")
     expect(bars.get_by_role("row")).to_have_count(1)
     expect(bars.get_by_role("row", name=re.compile("^German"))).to_be_visible()
+    page.keyboard.press("Escape")  # the list closes, and then what it is in
     page.keyboard.press("Escape")
     hand.click(page.get_by_role("tab", name="Neighbours", exact=True))
     expect(page.get_by_role("figure", name=re.compile("^Similar sentences by language"))).to_be_visible()

@@ -84,7 +84,10 @@ def draw_drawer(space: Space | None, subject: Subject | None, now: Context) -> N
             about = {"placeholder": "All languages", "width": 420, **ADDRESSED}
             measured = languages_measured(now)
             known = measured.get()
-            if choose_languages("Languages measured", languages, measured.key, **about) != known:
+            said = ", ".join(map(language_name, known)) or "all"
+            with st.popover(f"Languages measured: {said}", icon=":material/language:", key="measured"):
+                chosen = choose_languages("Languages measured", languages, measured.key, **about)
+            if chosen != known:
                 st.rerun()  # a new session knows those of its address from here on
     group_of = groups_of_tabs()
     groups: dict[str, dict[str, Callable[[], None]]] = {group: {} for group in (*views.Group, TAKE_AWAY)}

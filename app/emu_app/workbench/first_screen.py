@@ -146,7 +146,7 @@ def _draw_examples(points: pd.DataFrame, subject: Subject, now: Context) -> None
     if not shown:
         st.caption("Both find the same neighbours of these sentences.")
         return
-    st.caption("Nearest sentence's intent; click one to see it.")
+    st.caption("Nearest sentence's intent; click to see it.")
     before, after = BEFORE_AND_AFTER if now.is_before_and_after else ("A", "B")
     for number, example in enumerate(shown):
         sides = (before, example.before, example.before_intent), (after, example.now, example.now_intent)

@@ -89,11 +89,7 @@ def draw_inspector(typed: str, space: Space, subject: Subject | None, now: Conte
     draw_picked(rows, subject, now)
     if len(places := np.flatnonzero(space.points["row"].to_numpy() == row)):
         return Inspection(rows, row, False, *_draw_point(int(places[0]), space, now))
-    st.caption(
-        "Select a row for its nearest neighbours."
-        if rows
-        else "Click a point for its neighbours; *More* has a lasso."
-    )
+    st.caption("Select a row for its nearest neighbours." if rows else "Click a point for its neighbours.")
     return Inspection(rows, row, False, {}, None)
 
 

@@ -68,23 +68,25 @@ class MapChoices:
 def draw_choices(space: Space, now: Context) -> MapChoices:
     """Ask how the N points are laid out and drawn, which of them, and what the mouse does."""
     labelled, points = now.chosen.labelled, space.points
+    method = choose_one(
+        "Map",
+        _LAYOUTS,
+        "explore-method",
+        format_func=maps.PROJECTION_NAMES.__getitem__,
+        help=help_on(Word.MAP),
+        **ADDRESSED,
+    )
     colour_by = cast(ColourBy, choose_one("Colour by", ["intent", "language"], "explore-colour", **ADDRESSED))
-    filters = {"language": _chosen("Languages", labelled.languages, now, choose_languages)}
+    filters = {
+        "language": _chosen("Languages", labelled.languages, now, choose_languages),
+        "intent": _chosen("Intents", labelled.intents, now),
+    }
     key = f"explore-{now.chosen.sha256[:12]}-search"
     wanted = st.text_input("Search", placeholder="Some words", key=key, width=150, **ADDRESSED).strip()
     found = _found(wanted, space) if wanted and _BY_MEANING.get() else None
     with st.popover("More", icon=":material/tune:", key="map-more"), st.container(key="map-more-settings"):
-        filters["intent"] = _chosen("Intents", labelled.intents, now)
         if labelled.splits:
             filters["split"] = _chosen("Splits", labelled.splits, now)
-        method = choose_one(
-            "Map",
-            _LAYOUTS,
-            "explore-method",
-            format_func=maps.PROJECTION_NAMES.__getitem__,
-            help=help_on(Word.MAP),
-            **ADDRESSED,
-        )
         about = "The plain projection onto the two axes along which the sentences differ most."
         if st.toggle(maps.PROJECTION_NAMES[Projection.PCA], key="explore-pca", help=about, **ADDRESSED):
             method = Projection.PCA
