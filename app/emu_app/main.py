@@ -55,8 +55,8 @@ main > :first-child { padding: 0.4rem 1.5rem 2rem; }
 [aria-checked="true"] p, [role="tab"][aria-selected="true"] p, :has(> [type="range"]) + * p {
   color: light-dark(#31333F, #FAFAFA);
 }
-/* A popover is outside of the app's root, and has its text's colour, but not its colour scheme. */
-:root [data-testid="stPopoverBody"] [aria-checked="true"], :root [data-testid="stPopoverBody"] [aria-checked="true"] p {
+/* The popover is outside of the app's root, and has its text's colour, but not its colour scheme. */
+:root .st-key-map-more-settings [aria-checked="true"], :root .st-key-map-more-settings [aria-checked="true"] p {
   color: inherit;
 }
 :root main h2 { font-size: 1.5rem; padding: 0.5rem 0; }

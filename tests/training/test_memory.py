@@ -38,8 +38,16 @@ PLANS: list[tuple[str, str, Callable[[], tuple[Plan, StoredData]]]] = [
         "16 sentences in 2 languages",
         lambda: plan_training(slot_set(), method="fmda", pairs=["en-de"]),
     ),
-    ("bicvm", "90 pairs", lambda: plan_pretraining(Tasks(parallel(("en", "de"), count=100)), method="bicvm")),
-    ("dual-encoder", "90 pairs", lambda: plan_pretraining(Tasks(parallel(("en", "de"), count=100)))),
+    (
+        "bicvm",
+        "90 pairs to learn from, 10 pairs held out",
+        lambda: plan_pretraining(Tasks(parallel(("en", "de"), count=100)), method="bicvm"),
+    ),
+    (
+        "dual-encoder",
+        "90 pairs to learn from, 10 pairs held out",
+        lambda: plan_pretraining(Tasks(parallel(("en", "de"), count=100))),
+    ),
 ]
 
 
