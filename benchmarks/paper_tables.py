@@ -15,13 +15,34 @@ from pathlib import Path
 
 import pandas as pd
 
-from emu_core.bench.paper import paper_numbers
+from emu_core.bench.paper import paper_numbers, paper_words
 
 RESULTS = Path(__file__).parent / "results"
 KEYS = ["bench", "cell", "measure", "part", "where"]
-SHOWN = {"emu": ("correct",), "dual-encoder": ("eigen", "rank"), "fmda": ("translation", "template")}
+SHOWN = {"emu": ("correct",), "dual-encoder": ("eigen", "rank"), "fmda": ("translation", "precision")}
 
 LANGUAGES = ("en", "de", "es", "fr", "ja", "zh")
+PARTS = {
+    "cls": "[CLS]",
+    "mean": "mean pooling",
+    "meaning": "meaning",
+    "template": "template",
+    "residual": "residual",
+}
+WITHOUT = ("reconstruction", "utterance", "template", "residual", "contrast", "utterance-cross")
+ABLATION = (
+    ("base", "cls"),
+    *(
+        (name, "meaning")
+        for name in ("baseline", "fmda", *(f"fmda-without-{of}" for of in WITHOUT), "fmda-eq-5")
+    ),
+)
+TARGETS = (
+    ("base", "cls"),
+    ("base", "mean"),
+    ("baseline", "meaning"),
+    *(("fmda", part) for part in ("meaning", "template", "residual")),
+)
 WITHOUT_DISCRIMINATOR, SEED = "emu-without-ld", "s0"
 EIGEN = {
     "sum-of-words": "sum of word vectors",
@@ -81,6 +102,34 @@ def eigen() -> list[str]:
             f"| {title} | {found[cell, 'eigen', 'mean', 'en-de']:.3f} | {ranks[0]:.1f} / {ranks[1]:.1f} |"
         )
     return lines
+
+
+def fmda_rows(
+    table: str, measure: str, rows: tuple[tuple[str, str], ...], ways: tuple[str, str]
+) -> list[str]:
+    """Return a table of FMDA's paper on generated commands in percent, by system and embedding."""
+    found, theirs = means("fmda"), paper_numbers("fmda")[table]
+    columns, lines = theirs["columns"], []
+    for system, part in rows:
+        cell = system if system == "base" else f"{system}.en-de"
+        said = theirs["rows"].get(f"{system} {part}")
+        cells = []
+        for way in ways:
+            place = columns.index(way if way in columns else f"{way} (en-de)")
+            theirs_too = "" if said is None else f" ({100 * said[place]:.0f})"
+            cells.append(f"{100 * found[f'{cell}.{SEED}', measure, part, way]:.0f}{theirs_too}")
+        lines.append(f"| {paper_words('fmda')['labels'][system]} | {PARTS[part]} | {' | '.join(cells)} |")
+    return lines
+
+
+def ablation() -> list[str]:
+    """Return Table 4 of FMDA's paper, with two more rows."""
+    return fmda_rows("table4", "translation", ABLATION, ("en-de", "de-en"))
+
+
+def five_targets() -> list[str]:
+    """Return Table 6 of FMDA's paper, with mean pooling."""
+    return fmda_rows("table6", "precision", TARGETS, ("en", "de"))
 
 
 def main() -> None:

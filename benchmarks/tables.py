@@ -452,6 +452,8 @@ def tables() -> dict[str, list[str]]:
         "training languages": paper_tables.training_languages(),
         "all pairs": paper_tables.all_pairs(),
         "eigen-similarity": paper_tables.eigen(),
+        "ablation of FMDA": paper_tables.ablation(),
+        "five targets": paper_tables.five_targets(),
         "protocol": protocol_table(),
         "commands": commands_table(),
         "sets": sets_table(),

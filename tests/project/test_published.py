@@ -491,3 +491,19 @@ def test_what_the_page_says_of_the_papers_tables_was_measured() -> None:
     for pair in ("en+de", "en+fr", "de+fr"):
         assert max(mean[language] for language in pair.split("+")) < mean[pair] < mean["en+de+fr"]
     assert min(gain("en", f"{asked}-{pool}") for asked, pool in product(paper_tables.LANGUAGES, repeat=2)) > 0
+    shares = {
+        (row.cell, row.measure, row.part, row.where): 100 * row.total / row.count
+        for row in table[table["bench"] == "fmda"].itertuples(index=False)
+    }
+    assert f"| [CLS] | {shares['base.s0', 'precision', 'cls', 'en']:.0f} (37) |" in text
+    for way in ("en-de", "de-en"):
+        lost = {
+            loss: shares["fmda.en-de.s0", "translation", "meaning", way]
+            - shares[f"fmda-without-{loss}.en-de.s0", "translation", "meaning", way]
+            for loss in ("utterance", "template", "residual", "contrast")
+        }
+        assert lost.pop("utterance") > 60 and max(lost.values()) <= 2
+    for language in ("en", "de"):
+        order = [("base", "mean"), ("fmda.en-de", "template"), ("base", "cls"), ("fmda.en-de", "meaning")]
+        found = [shares[f"{cell}.s0", "precision", part, language] for cell, part in order]
+        assert found == sorted(found, reverse=True)
