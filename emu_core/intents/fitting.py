@@ -63,7 +63,7 @@ class Part:
 
 
 class Choice(NamedTuple):
-    """What counts, and what is fitted without each part of the sentences."""
+    """How strongly names count, which factors decide, and the factors fitted without each part of the sentences."""
 
     name_strength: float
     rule: Rule
@@ -71,7 +71,7 @@ class Choice(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class LeftOut:
+class LeftOutAnswers:
     """Q answers to sentences of intents that are left out, and to held-out ones of intents that are not.
 
     Attributes:
@@ -228,7 +228,7 @@ class Fitting:
 
     def left_out(
         self, search: Search, asked: Asked, folds: NDArray[np.int64], strength: float, usual: float
-    ) -> LeftOut | None:
+    ) -> LeftOutAnswers | None:
         """Ask sentences of intents that are left out, and held-out sentences of the others; None if none can be.
 
         Args:
@@ -241,7 +241,7 @@ class Fitting:
         labels, k, draws = self.examples.labels, len(self.examples.intents), np.random.default_rng(0)
         part_of_intent = draws.permutation(k) % min(_INTENT_PARTS, k)
         is_other = asked.folds < 0
-        found: list[LeftOut] = []
+        found: list[LeftOutAnswers] = []
         for part in range(min(_PARTS_ASKED, k)):
             is_hidden = (part_of_intent[labels] == part) | (folds == part)
             if is_other.all():
@@ -260,7 +260,7 @@ class Fitting:
                 answers = search.ask(asked.units[rows], 1, fit, weighing, is_hidden=is_hidden)
                 truth = asked.labels[rows]
                 found.append(
-                    LeftOut(
+                    LeftOutAnswers(
                         answers.signs,
                         np.full(len(rows), bool(number)),
                         answers.labels == truth,
@@ -270,4 +270,4 @@ class Fitting:
                 )
         if not found:
             return None
-        return LeftOut(*map(np.concatenate, zip(*(vars(one).values() for one in found), strict=True)))
+        return LeftOutAnswers(*map(np.concatenate, zip(*(vars(one).values() for one in found), strict=True)))

@@ -98,7 +98,6 @@ class IntentModel:
         rule_: whether both factors decide.
         weights_: by language with a weight of its own, the power of the density there.
         accuracy_: percent of right answers to held-out sentences; None with too few.
-        threshold_: a cosine if `by_cosine_`, or a score from 0 to 1, below which no intent is known; None for none.
         by_cosine_: whether the cosine of the nearest sentence alone decides on that.
         new_found_: percent of sentences of left-out intents below the threshold, in the mean of these intents; None if
             not measured.
@@ -109,7 +108,6 @@ class IntentModel:
         agreement_: how often what answers them agrees then.
         unseen_: number of sentences outside of the pool that it is calibrated on; 0 where those of the pool are.
         gap_: how far `median_` is above the median score of sentences of left-out intents.
-        languages_: the languages that are calibrated by themselves.
     """
 
     def fit(

@@ -363,7 +363,9 @@ def _draw_measure(figure: Figure, metrics: Metrics) -> None:
     measure = verdict.intents if figure.title == RIGHT_INTENTS else verdict.similar
     st.markdown(f"**{figure.title}**")
     chart = charts_of[0] if charts_of else None
-    draw_measure(measure, chart, figure.name.replace("_", "-"), is_folded=False)  # all figures are
+    draw_measure(
+        measure, chart, figure.name.replace("_", "-"), is_folded=False
+    )  # as all figures of the run together
 
 
 _OWN: Mapping[str, Callable[[Figure, Metrics], None]] = {  # figures that the app draws in its own way
