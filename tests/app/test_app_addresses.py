@@ -55,3 +55,38 @@ def test_a_choice_comes_with_a_run_of_the_page_and_not_with_one_of_a_fragment(
         patch.setattr(address, "get_script_run_ctx", lambda: run_of_a_fragment)
         assert app.selectbox[0].set_value("second").run().query_params["method"] == "first"
     assert app.selectbox[0].set_value("second").run().query_params["method"] == "second"
+
+
+def draw_links() -> None:
+    import streamlit as st
+
+    from emu_app.shell.address import linked, parameters, take_address
+
+    take_address()
+    linked("watched", "Run", ["first", "second", "third"])
+    st.json(parameters())  # a link to another page
+    st.json(parameters(watched=st.session_state.get("trained", "third")))  # a link that names a run
+
+
+def test_a_link_that_carries_an_old_choice_makes_none() -> None:
+    app = AppTest.from_function(draw_links).run()
+    assert app.query_params["watched"] == "first"
+    app.selectbox[0].set_value("second").run()
+    app.query_params["watched"] = "first"  # as a link says that was drawn before
+    assert app.run().selectbox[0].value == "second"
+    assert app.query_params["watched"] == "second"
+
+
+def test_a_link_that_names_a_choice_makes_it_again_and_again() -> None:
+    app = AppTest.from_function(draw_links).run()
+    for trained in ("third", "first", "third"):
+        app.session_state["trained"] = trained
+        app.run()
+        app.query_params["watched"] = trained
+        assert app.run().selectbox[0].value == trained
+
+
+def test_a_new_session_takes_what_its_address_names() -> None:
+    app = AppTest.from_function(draw_links)
+    app.query_params["watched"] = "second"
+    assert app.run().selectbox[0].value == "second"

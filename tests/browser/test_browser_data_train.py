@@ -29,6 +29,7 @@ SENTENCES = {
         "taxi": "bitte ein Taxi rufen",
     },
 }
+IN_DETAIL = "Compare the two in detail"  # what the link of a finished run says
 RUNNING = re.compile(r"Training: step [\d,]+ of [\d,]+, epoch")
 
 
@@ -97,6 +98,52 @@ def test_a_csv_goes_in_and_a_trained_run_comes_out(
     see(page, "Similar sentences")  # it ended, and nobody reloaded the page
     see(page.get_by_test_id("stPlotlyChart"), "Loss: all parts")
     assert (Run(runs_folder / "short").encoder_folder / "model.safetensors").is_file()
+    expect(page.get_by_role("link", name=IN_DETAIL)).to_be_visible()
+    go_to(page, "Compare")  # by a link of before the run ended, or began
+    see_address(page, b="run:short")
+    expect(page.get_by_role("combobox", name=re.compile("^B"))).to_have_value(re.compile("short"))
+
+
+@pytest.mark.slow
+def test_compare_opens_the_run_that_ended_last_whatever_was_seen_or_chosen_before(
+    page: Page, app_url: str, table: Path, tmp_path: Path
+) -> None:
+    untrained = tmp_path / "visitors.csv"
+    untrained.write_text(table.read_text("utf-8").replace("taxi", "tram"), "utf-8")
+    visit(page, app_url, "data")
+    upload(page, untrained)
+    see_address(page, data="visitors")
+    b = page.get_by_role("combobox", name=re.compile("^B"))
+    go_to(page, "Compare")
+    expect(b).to_have_value("no encoder")
+    go_to(page, "Train")
+    page.reload()  # whose address is that of a link from a page where B was no encoder
+    settle(page)
+    start_training(page, "first", epochs=1)
+    see_address(page, watched="first")
+    settle(page)  # another test's finished run may be on the page until this one is
+    expect(page.get_by_role("link", name=IN_DETAIL)).to_be_visible()
+    go_to(page, "Compare")
+    see_address(page, b="run:first")
+    pick_option(b, "no encoder")
+    see_address(page, b="none")
+    for _ in range(2):  # a choice stays
+        go_to(page, "Data")
+        go_to(page, "Compare")
+        see_address(page, b="none")
+    go_to(page, "Train")
+    page.get_by_label("Name of the run").fill("second")
+    page.get_by_label("Name of the run").press("Enter")
+    settle(page)
+    page.get_by_role("button", name="Start the run again").click()
+    see_address(page, watched="second")
+    go_to(page, "Data")  # while it trains
+    go_to(page, "Train")
+    see_address(page, watched="second")
+    settle(page)
+    expect(page.get_by_role("link", name=IN_DETAIL)).to_be_visible()
+    go_to(page, "Compare")
+    see_address(page, b="run:second")
 
 
 @pytest.mark.slow

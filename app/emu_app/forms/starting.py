@@ -6,7 +6,7 @@ from dataclasses import asdict, replace
 import streamlit as st
 
 from emu_app.panels.started import TO_SHOW
-from emu_app.shell.address import draw_link, keep, linked, linked_in_groups
+from emu_app.shell.address import compare_newest, draw_link, keep, linked, linked_in_groups
 from emu_app.shell.session import Remembered
 from emu_app.shell.state import config_of, facts_of_run, make_mine, runs_root, status_of
 from emu_app.shell.widgets import ADDRESSED, choose, then_rerun
@@ -182,6 +182,7 @@ def draw_start_button(
             run = job_manager().submit(name, *plan, root=runs_root())
         make_mine(run)
         keep(watched, run.name)
+        compare_newest()
         _started(page).set(_started(page).get() + 1)
         TO_SHOW.set(run.name)  # which may be out of view
         st.toast(f"Started {literal(run.name)}.", icon=":material/play_arrow:")

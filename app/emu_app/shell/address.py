@@ -44,31 +44,41 @@ PROBLEMS = Remembered[tuple[str, ...]](
 CHOSEN = Remembered[frozenset[str]](
     "choices-made", frozenset()
 )  # the parameters that a person chose, no defaults
+# Parameters and values: those that the session's links carried along, and those that the links of this page name.
+_CARRIED = Remembered[frozenset[tuple[str, str]]]("choices-carried", frozenset())
+_NAMED = Remembered[frozenset[tuple[str, str]]]("choices-named", frozenset())
 
 
 def take_address() -> set[str]:
     """Adopt what a link or Back put into the address, and return those parameters.
 
     A page that has not received the last address yet, since it was written while a person chose something else, sends
-    one from before it. Its old values are no choices, and are replaced at once: one by one, each would be a step of
-    Back.
+    one from before it. And a link that was drawn before the last choice, or before a run ended, carries what was so
+    then (`parameters`). Such old values are no choices, and are replaced at once: one by one, each would be a step of
+    Back. Back itself opens a page as it was.
     """
     run = get_script_run_ctx()
     page = "" if run is None else run.page_script_hash
-    moved = page != _PAGE.get() or (run is not None and run.is_history_navigation)
+    is_back = run is not None and run.is_history_navigation
+    moved = is_back or page != _PAGE.get()
+    by_link = _NAMED.get()
+    carried = frozenset[tuple[str, str]]() if is_back else _CARRIED.get() - by_link
     _PAGE.set(page)
-    named, late = dict[str, str](), dict[str, str]()
+    _NAMED.forget()
+    choices, named, late = choices_of_session(), dict[str, str](), dict[str, str]()
     for param in _PARAMS & st.query_params.keys():
         value, written = st.query_params[param], _written(param)
-        if moved or value not in written:
+        if (param, value) in carried:
+            late |= {param: choices[param]} if choices.get(param, value) != value else {}
+        elif moved or value not in written or (param, value) in by_link:
             named |= {param: value} if value != next(reversed(written), None) else {}
         elif value != (last := next(reversed(written))):
             late[param] = last
-    for param, value in named.items():
+    for param, value in (named | late).items():
         _note(param, value)
     if late:
         st.query_params.update(late)
-    choices_of_session().update(named)
+    choices.update(named)
     return set(named)
 
 
@@ -200,6 +210,11 @@ def keep_renamed(name: str, new: str = "") -> None:
                 write(param, choices[param])
 
 
+def compare_newest() -> None:
+    """Forget which encoders a person chose to compare, so that the newest run and its base are compared next."""
+    CHOSEN.set(CHOSEN.get() - {"a", "b"})
+
+
 def is_in_address(param: str) -> bool:
     """Return whether the address has a value of a parameter."""
     return param in st.query_params
@@ -220,7 +235,18 @@ def draw_link(page: str | StreamlitPage, label: str, icon: str, **choices: str) 
         choices: by parameter of the address.
     """
     target = page_file(page) if isinstance(page, str) else page
-    st.page_link(target, label=label, icon=icon, query_params=choices_of_session() | choices)
+    st.page_link(target, label=label, icon=icon, query_params=parameters(**choices))
+
+
+def parameters(**choices: str) -> dict[str, str]:
+    """Return the session's choices except for the given ones, for the address of another page.
+
+    Defaults are among them, since a page that writes one into its address makes a step of Back.
+    """
+    kept = {param: value for param, value in choices_of_session().items() if param not in choices}
+    _CARRIED.set(_CARRIED.get() | kept.items())
+    _NAMED.set(_NAMED.get() | choices.items())
+    return kept | choices
 
 
 def choices_of_session() -> dict[str, str]:

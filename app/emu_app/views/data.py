@@ -15,7 +15,7 @@ from emu_app.panels.findings import draw_findings, draw_left_out, draw_unread_la
 from emu_app.panels.first_labels import draw_first_labels
 from emu_app.panels.labelling import LABELLING, draw_labelling
 from emu_app.panels.none_of_these import draw_none_of_these
-from emu_app.shell.address import choices_of_session, draw_tabs, keep, page_file
+from emu_app.shell.address import draw_tabs, keep, page_file, parameters
 from emu_app.shell.glossary import Word, help_on
 from emu_app.shell.widgets import (
     KEPT,
@@ -276,7 +276,7 @@ def _draw_sentences(chosen: ChosenData) -> None:
     st.header("Findings")
     draw_findings(chosen)
     if st.button("Train on these sentences", type="primary", icon=":material/model_training:"):
-        st.switch_page(page_file("train"), query_params=choices_of_session())
+        st.switch_page(page_file("train"), query_params=parameters())
     draw_none_of_these(chosen)
     st.header("Sentences by intent and language")
     with st.container(height=TALLEST if len(counts) > TALLEST // 20 else "content", border=False):

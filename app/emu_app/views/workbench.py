@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from emu_app.panels.context import Context, context
 from emu_app.panels.maps import FIRST_POINTS, MAX_DRAWN_POINTS, sample
-from emu_app.shell.address import choices_of_session, page_file
+from emu_app.shell.address import choices_of_session, page_file, parameters
 from emu_app.shell.session import Remembered
 from emu_app.shell.widgets import ADDRESSED, draw_note
 from emu_app.shell.wording import literal, sentence
@@ -71,8 +71,8 @@ class Choices:
 def page() -> None:
     """Draw the headline with the languages, the maps with their inspector, and the drawer, each once it is known."""
     if (asked := choices_of_session()).get("tab") in _MOVED:
-        asked["try"] = _MOVED[asked.pop("tab")]
-        st.switch_page(page_file("try"), query_params=asked)
+        moved = {"try": _MOVED[asked.pop("tab")]}
+        st.switch_page(page_file("try"), query_params=parameters(**moved))
     # The maps stand alone in theirs: a fragment's own container has no key, and must not move when progress ends.
     places = ("verdict", "above-the-maps", "maps", "below-the-maps")
     first, above, maps, drawer = (st.container(key=place) for place in places)

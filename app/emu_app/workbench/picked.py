@@ -9,7 +9,7 @@ import streamlit as st
 from emu_app.data.library import add_version
 from emu_app.panels.context import Context, stay
 from emu_app.panels.undo import draw_undo
-from emu_app.shell.address import PICKED, choices_of_session, page_file, write
+from emu_app.shell.address import PICKED, choices_of_session, page_file, parameters, write
 from emu_app.shell.session import Remembered
 from emu_app.shell.widgets import MAX_TABLE_ROWS, choose, draw_csv_button, errors_shown, say_cut
 from emu_app.workbench.picked_figures import PREDICTIONS, draw_figures, found_for, with_predictions
@@ -76,7 +76,7 @@ def draw_picked(rows: tuple[int, ...], subject: Subject | None, now: Context) ->
     if len(rows) > 1 and st.button("Compare these sentences", icon=":material/compare:", width="stretch"):
         take(rows, now)
         named = {"try": "Compare sentences", OWN_SENTENCES.key: OWN_SENTENCES.get()}
-        st.switch_page(page_file("try"), query_params=choices_of_session() | named)
+        st.switch_page(page_file("try"), query_params=parameters(**named))
     with st.popover("Relabel or drop", icon=":material/edit:", width="stretch"):
         _draw_changes(rows, now)
     if len(rows) == 1:
