@@ -90,10 +90,9 @@ class Factors:
 
     def factors(self, x: NDArray[np.float32]) -> tuple[Matrix, Matrix]:
         """Return the log-probabilities of intents by the regression and by the kernel, (B, k) each."""
-        densities = self.kernel.log_densities(self.space.evened(x))
-        return log_softmax(self.regression.logits(x).astype(np.float64), axis=1), log_softmax(
-            densities, axis=1
-        )
+        by_regression: Matrix = log_softmax(self.regression.logits(x).astype(np.float64), axis=1)
+        densities = self.kernel.log_densities(self.space.evened(x), by_regression)
+        return by_regression, log_softmax(densities, axis=1)
 
     def scores(self, x: NDArray[np.float32], weight: float | Matrix) -> Matrix:
         """Return the log of how probable each intent is, but for a constant, (B, k); see `weighted`."""

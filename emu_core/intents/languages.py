@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from emu_core.evaluation.arrays import Vectors, rows_by_language, unit_vectors
 from emu_core.intents.regression import Classes
 from emu_core.intents.space import SentenceSpace
+from emu_core.intents.whitening import class_means
 
 MOST_AXES = 30
 UNLIKE, LIKE = 1.0, 1.2  # likeness of sentences on another subject at most, and on the same one at least
@@ -150,9 +151,7 @@ class Subject:
 def _axes(x: Floats, classes: Classes) -> Floats:
     """Return orthonormal directions (n, d) in which the means of the classes of (N, d) differ most."""
     present, numbers = np.unique(classes, return_inverse=True)
-    sums = np.zeros((len(present), x.shape[1]))
-    np.add.at(sums, numbers, x)
-    centres = sums / np.bincount(numbers)[:, None]
+    centres = class_means(x, numbers)
     _, lengths, axes = np.linalg.svd(centres - centres.mean(axis=0), full_matrices=False)
     count = min(len(present) - 1, MOST_AXES, int((lengths > _LEAST_LENGTH).sum()))
     found: Floats = axes[:count].astype(np.float32)

@@ -104,8 +104,8 @@ class Search:
         """
         k = min(k, len(self.examples.units))
         found: list[Found] = []
-        for block, cosines in self.pool.parts(units, is_hidden):
-            rows, best = cosines.nearest(k)
+        # By so many sentences that the rows of an intent are few products, and not one for some hundred sentences.
+        for block in blocks(len(units), self.examples.dim + len(self.examples.intents)):
             x = self.space.neutral(units[block])
             factors = fit.factors(x)
             scores = weighted(factors, weighing.usual)
@@ -115,7 +115,11 @@ class Search:
             scores = weighing.sharpness[block, None] * scores
             labels = scores.argmax(axis=1)
             confidence = np.exp(-logsumexp(scores - scores.max(axis=1, keepdims=True), axis=1))
-            margins = cosines.margins(labels, rows, best)
+            near = []
+            for part, cosines in self.pool.parts(units[block], is_hidden):
+                rows, best = cosines.nearest(k)
+                near.append((rows, best, cosines.margins(labels[part], rows, best)))
+            rows, best, margins = (np.concatenate(of_all) for of_all in zip(*near, strict=True))
             signs = _signs(fit, x, best[:, 0], lead)
             if len(self.examples.none):
                 signs.append(self._like_none(units[block], none_keys, block))

@@ -1,9 +1,12 @@
 """The map that evens out the variance within intents, and whether more of it helps intents without labels."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
 from scipy.special import softmax
 from torch import Tensor
 
@@ -56,7 +59,7 @@ def within_intents(x: Matrix, classes: Classes) -> Within | None:
     count = np.bincount(classes)
     # The mean of a sample that includes the sentence is too near to it: by n / (n - 1) of the variance.
     unbiased = np.sqrt(count / np.maximum(count - 1, 1))[classes, None]
-    apart = (x - means(x, classes)[classes]) * unbiased
+    apart = (x - class_means(x, classes)[classes]) * unbiased
     variance = np.square(apart).sum() / d
     if not variance > 0:
         return None
@@ -93,7 +96,7 @@ def reliability(x: Matrix, classes: Classes, group: Classes) -> float:
     from sklearn.covariance import ledoit_wolf_shrinkage
 
     _, first, sentence = np.unique(np.stack([classes, group]), axis=1, return_index=True, return_inverse=True)
-    distinct, intents = means(x, sentence), classes[first]
+    distinct, intents = class_means(x, sentence), classes[first]
     contrasts = []
     for intent in range(int(intents.max()) + 1):
         rows = distinct[intents == intent]
@@ -105,13 +108,11 @@ def reliability(x: Matrix, classes: Classes, group: Classes) -> float:
     return 1 - float(ledoit_wolf_shrinkage(independent, assume_centered=True))
 
 
-def means(x: Matrix, classes: Classes) -> Matrix:
+def class_means(x: NDArray[Any], classes: Classes) -> Matrix:
     """Return the mean of each class (k, d)."""
-    count = np.bincount(classes)
-    sums = np.zeros((len(count), x.shape[1]))
-    np.add.at(sums, classes, x)
-    class_means: Matrix = sums / count[:, None]
-    return class_means
+    is_class = csr_matrix((np.ones(len(x)), classes, np.arange(len(x) + 1)))  # (N, k)
+    found: Matrix = (is_class.T @ x) / np.bincount(classes)[:, None]
+    return found
 
 
 @dataclass(frozen=True)

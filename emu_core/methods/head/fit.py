@@ -33,7 +33,7 @@ from emu_core.intents.regression import (
     weights_of_all,
 )
 from emu_core.intents.space import language_axes
-from emu_core.intents.whitening import NewIntentGain, gain_of_new_intents, learn_spread, means
+from emu_core.intents.whitening import NewIntentGain, class_means, gain_of_new_intents, learn_spread
 from emu_core.methods.head.head import (
     TINY,
     IntentHead,
@@ -289,7 +289,7 @@ def intent_vectors(x: Matrix, classes: Classes) -> Tensor:
     orthonormal rows nearest to the centred means, the polar factor. Of more intents than dimensions, the columns are
     orthonormal instead.
     """
-    centers = means(x, classes)
+    centers = class_means(x, classes)
     return torch.from_numpy(polar(centers - centers.mean(axis=0))[0].astype(np.float32))
 
 
