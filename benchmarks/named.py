@@ -137,13 +137,33 @@ def title_of(system: str, encoder: str, encoders: Sequence[str]) -> str:
 
 
 @cache
-def best_other(data: str, encoder: str, count: str) -> Asked | None:
-    """Return the best of what can be had without the intent model, whether or not it trains an encoder."""
-    others = [named(data, encoder, count, system, label) for system, label in FROZEN.items()]
-    found, encoders = [one for one in others if one is not None], encoder.split("+")
+def others(data: str, encoder: str, count: str) -> list[Asked]:
+    """Return what can be had without the intent model, whether or not it trains an encoder, by rate and measure."""
+    frozen = [named(data, encoder, count, system, label) for system, label in FROZEN.items()]
+    found, encoders = [one for one in frozen if one is not None], encoder.split("+")
     if found:
         found += trained(data, encoders) if count == "all" else trained_on_few(data, encoders, count)
-    return max(found, key=lambda one: one.mean, default=None)
+    return found
+
+
+def best_other(data: str, encoder: str, count: str) -> Asked | None:
+    """Return the best of the others on a set."""
+    return max(others(data, encoder, count), key=lambda one: one.mean, default=None)
+
+
+def least_lead(encoder: str, count: str) -> float:
+    """Return the lead over the other that is nearest, on the mean of the sets on which that was measured, in points.
+
+    Of an other with several rates, measures, budgets or encoders, the best on each set counts.
+    """
+    leads: dict[str, dict[str, float]] = {}
+    for data in SETS:
+        if (ours := named(data, encoder, count, OURS)) is None:
+            continue
+        for one in others(data, encoder, count):
+            of_system = leads.setdefault(re.split(",| on ", one.name)[0], {})
+            of_system[data] = min(of_system.get(data, np.inf), ours.mean - one.mean)
+    return min(float(np.mean(list(of_system.values()))) for of_system in leads.values())
 
 
 class Interval(NamedTuple):

@@ -440,6 +440,30 @@ def test_what_the_figure_of_costs_shows_was_measured() -> None:
         assert {one.system for one in costs.trained_costs(data)} >= {"emu", "setfit", "st-softmax"}
 
 
+def test_the_leads_on_the_mean_of_the_sets_are_those_of_the_outcomes() -> None:
+    text = " ".join(Path("docs/evidence.md").read_text("utf-8").split())
+    [found] = re.findall(r"the nearest other system is (.+?) points behind .+?, and (.+?) with both\.", text)
+    for encoder, said in zip(named.ENCODERS, found, strict=True):
+        leads = [f"{named.least_lead(encoder, count):.1f}" for count in named.COUNTS]
+        assert said == f"{', '.join(leads[:-1])} and {leads[-1]}"
+
+
+def test_a_lead_on_the_mean_is_over_the_sets_on_which_the_other_was_measured(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def asked(name: str, right: int) -> named.Asked:
+        return named.Asked(name, ({"de": np.repeat([1.0, 0.0], [right, 10 - right])},), ())
+
+    given = {
+        "one": [asked("a", 5), asked("SetFit on `use`", 2), asked("SetFit, its own budget", 4)],
+        "two": [asked("a", 3), asked("a", 6)],  # by two rates
+    }
+    monkeypatch.setattr(named, "SETS", dict.fromkeys(given, ""))
+    monkeypatch.setattr(named, "named", lambda *_: asked("ours", 7))
+    monkeypatch.setattr(named, "others", lambda data, *_: given[data])
+    assert named.least_lead("use", "8") == pytest.approx(15)  # of a: 70 - 50 and 70 - 60; of SetFit 30
+
+
 def test_the_best_other_with_few_labels_is_the_best_of_all_that_was_measured() -> None:
     """As a classifier or by the nearest sentence, at either learning rate; not what was measured on some draws."""
     by_system = dict[tuple[str, ...], list[float]]()
