@@ -203,6 +203,7 @@ def test_a_cell_measures_what_plain_loops_measure() -> None:
     own = [Part.TEMPLATE, Part.RESIDUAL, Part.MEANING]
     for measure, wheres in (
         ("translation", ["en-es", "es-en"]),
+        ("retrieved", ["en-es", "es-en"]),
         ("template", ["en", "es"]),
         ("precision", ["en", "es"]),
     ):
@@ -217,7 +218,9 @@ def test_a_cell_measures_what_plain_loops_measure() -> None:
     for part in own:
         for name, queries, pool in (("en-es", english, spanish), ("es-en", spanish, english)):
             cosines = units(queries, part) @ units(pool, part).T
-            found = [int(row.argmax()) == i for i, row in enumerate(cosines)]
+            nearest = [int(row.argmax()) for row in cosines]
+            assert values["retrieved", part, name].tolist() == nearest
+            found = [row == i for i, row in enumerate(nearest)]
             assert values["translation", part, name].tolist() == found and 0 < sum(found) < len(found)
         for code in ("en", "es"):
             one, five = data.templates(code, 1), data.templates(code, 5)

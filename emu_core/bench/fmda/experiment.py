@@ -275,7 +275,8 @@ def measured(
     """Measure embeddings on the test split: retrieval of translations and of templates, and language probes.
 
     The language embedding is only probed. `NEW` measures have only queries whose template, in both languages, no
-    system was given; the candidates are the same.
+    system was given; the candidates are the same. "retrieved" is the number of the translation that a query finds,
+    for the cases of Tables 7 and 8.
     """
     tested = data.test_pairs(pairs)
     languages = dict.fromkeys(code for pair in pairs for code in pair)
@@ -292,6 +293,7 @@ def measured(
             if part is not Part.LANGUAGE:
                 for way, right in embedded.translations(part, pair).items():
                     values["translation", part, way] = right.correct
+                    values["retrieved", part, way] = right.nearest
                     if is_new.any():
                         values[f"translation{NEW}", part, way] = right.correct[is_new]
             name = pair_name(pair.source, pair.target)
