@@ -3,8 +3,10 @@
     python -m benchmarks.paper_tables FOLDER...
 
 takes the folders of `emu bench` and writes benchmarks/results/paper_tables.csv: by experiment, trained system, measure
-and direction or language, the sum of the values and their number. `benchmarks.tables --write` writes the tables, which
-have the paper's own figures in brackets.
+and direction or language, the sum of the values and their number. Rows of other experiments stay. Of FMDA with several
+language pairs, it also writes fmda_cases.csv: of the first pair, the first `CASES` test utterances, in the order of the
+data, that FMDA's meaning has right and another embedding wrong, and the first of which the reverse is true.
+`benchmarks.tables --write` writes the tables, which have the paper's own figures in brackets.
 """
 
 import argparse
@@ -12,14 +14,24 @@ import json
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from statistics import fmean
 
 import pandas as pd
 
+from emu_core.bench.fmda.experiment import FmdaExperiment
 from emu_core.bench.paper import paper_numbers, paper_words
+from emu_core.bench.results import Cell, pair_names
+from emu_core.runs.run import Run
 
 RESULTS = Path(__file__).parent / "results"
 KEYS = ["bench", "cell", "measure", "part", "where"]
-SHOWN = {"emu": ("correct",), "dual-encoder": ("eigen", "rank"), "fmda": ("translation", "precision")}
+SEVERAL = "fmda of several pairs"
+SHOWN = {
+    "emu": ("correct",),
+    "dual-encoder": ("eigen", "rank"),
+    "fmda": ("translation", "precision"),
+    SEVERAL: ("translation", "template"),
+}
 
 LANGUAGES = ("en", "de", "es", "fr", "ja", "zh")
 PARTS = {
@@ -43,6 +55,11 @@ TARGETS = (
     ("baseline", "meaning"),
     *(("fmda", part) for part in ("meaning", "template", "residual")),
 )
+PAIRS = ("en-de", "en-es", "en-ru")
+FAR = {"ru": "ja"}  # the language of another script here, and that of the paper
+# What a case compares FMDA's meaning with, by table.
+OTHERS = {"7": ("baseline", "meaning"), "8": ("fmda", "template")}
+CASES = 2  # each way
 WITHOUT_DISCRIMINATOR, SEED = "emu-without-ld", "s0"
 EIGEN = {
     "sum-of-words": "sum of word vectors",
@@ -132,19 +149,90 @@ def five_targets() -> list[str]:
     return fmda_rows("table6", "precision", TARGETS, ("en", "de"))
 
 
+def several_pairs() -> list[str]:
+    """Return Table 9 of FMDA's paper: translations by meaning, and templates by FMDA's template embedding."""
+    found, theirs = means(SEVERAL), paper_numbers("fmda")["table9"]["rows"]
+    translations = [f"{pair[-2:]}-{pair[:2]}" for pair in PAIRS]
+    (ours, paper), lines = next(iter(FAR.items())), []
+    for task in (*translations, *dict.fromkeys("-".join(PAIRS).split("-"))):
+        measure, part = ("translation", "meaning") if task in translations else ("template", "template")
+        single = [pair for pair in PAIRS if set(task.split("-")) <= set(pair.split("-"))]
+        models = (("baseline", "meaning", single), ("fmda", part, single), ("fmda", part, ["+".join(PAIRS)]))
+        said = theirs[task.replace(ours, paper)]
+        cells = [
+            100 * fmean(found[f"{system}.{on}.{SEED}", measure, name, task] for on in trained_on)
+            for system, name, trained_on in models
+        ]
+        shown = " | ".join(f"{mean:.0f} ({100 * of:.0f})" for mean, of in zip(cells, said, strict=True))
+        lines.append(f"| {task}{f' ({task.replace(ours, paper)})' if ours in task else ''} | {shown} |")
+    return lines
+
+
+def cases() -> list[str]:
+    """Return cases like those of Tables 7 and 8 of FMDA's paper, with the English of what is retrieved."""
+    table = pd.read_csv(RESULTS / "fmda_cases.csv", keep_default_na=False, dtype=str)
+    labels = paper_words("fmda")["labels"]
+    lines = []
+    for row in table.itertuples(index=False):
+        system, part = OTHERS[str(row.table)]
+        shown = [
+            f"{'right' if row.right == which else 'wrong'}: {text} ({english})"
+            for which, text, english in (
+                ("meaning", row.meaning, row.meaning_english),
+                ("other", row.other, row.other_english),
+            )
+        ]
+        lines.append(
+            f"| {row.query} | {shown[0]} | {labels[system]}, {PARTS[part]} | {shown[1]} | {row.of} |"
+        )
+    return lines
+
+
+def cases_of(folder: Path) -> pd.DataFrame:
+    """Return the cases of a benchmark's first pair, queries in its first language."""
+    experiment = FmdaExperiment.open(Run(folder))
+    [tested], on = experiment.data.test_pairs(experiment.pairs[:1]), pair_names(experiment.pairs[:1])
+    queries, pool = ([utterance.text for utterance in side] for side in (tested.first, tested.second))
+
+    def of(measure: str, system: str, part: str) -> list[int]:
+        result = experiment.read(Cell(system, on))
+        if result is None:
+            raise SystemExit(f"{folder} has no {system} of {on[0]}")
+        return [int(value) for value in result.values[measure, part, on[0]]]
+
+    rows = []
+    for table, other in OTHERS.items():
+        asked = (("fmda", "meaning"), other)
+        right, found = ([of(measure, *one) for one in asked] for measure in ("translation", "retrieved"))
+        for which, (winner, loser) in {"meaning": right, "other": right[::-1]}.items():
+            alone = [row for row, _ in enumerate(queries) if winner[row] and not loser[row]]
+            for row in alone[:CASES]:
+                texts = [(pool[retrieved[row]], queries[retrieved[row]]) for retrieved in found]
+                rows.append((table, which, len(alone), queries[row], *texts[0], *texts[1]))
+    columns = ["table", "right", "of", "query", "meaning", "meaning_english", "other", "other_english"]
+    return pd.DataFrame(rows, columns=columns)
+
+
 def main() -> None:
-    """Read the benchmarks and write the table."""
+    """Read the benchmarks and write the tables."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("folders", type=Path, nargs="+")
     tables = []
     for folder in parser.parse_args().folders:
-        bench = json.loads((folder / "config.json").read_text("utf-8"))["method"]
+        config = json.loads((folder / "config.json").read_text("utf-8"))
+        bench = config["method"]
+        if bench == "fmda" and len(config["pairs"]) > 1:
+            bench = SEVERAL
+            cases_of(folder).to_csv(RESULTS / "fmda_cases.csv", index=False)
         rows = pd.read_parquet(folder / "results.parquet")
         tables.append(rows[rows["measure"].isin(SHOWN[bench])].assign(bench=bench))
-    sums = pd.concat(tables).groupby(KEYS)["value"].agg(total="sum", count="size")
-    sums.round(4).to_csv(RESULTS / "paper_tables.csv")
+    sums = pd.concat(tables).groupby(KEYS)["value"].agg(total="sum", count="size").round(4).reset_index()
+    path = RESULTS / "paper_tables.csv"
+    there = pd.read_csv(path, keep_default_na=False)
+    kept = there[~there["bench"].isin(sums["bench"])]
+    pd.concat([kept, sums]).sort_values(KEYS).to_csv(path, index=False)
 
 
 if __name__ == "__main__":

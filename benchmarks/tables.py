@@ -454,6 +454,8 @@ def tables() -> dict[str, list[str]]:
         "eigen-similarity": paper_tables.eigen(),
         "ablation of FMDA": paper_tables.ablation(),
         "five targets": paper_tables.five_targets(),
+        "several pairs": paper_tables.several_pairs(),
+        "cases": paper_tables.cases(),
         "protocol": protocol_table(),
         "commands": commands_table(),
         "sets": sets_table(),

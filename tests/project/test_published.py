@@ -16,6 +16,7 @@ from benchmarks.tables import PAGES, PROTOCOL_ROWS, QUARTERS, difference, figure
 from emu_core.bench.emu.experiment import OURS, THEIRS
 from emu_core.bench.paper import paper_numbers
 from emu_core.bench.peers import Peer
+from emu_core.data.commands.generate import generate_commands
 from tests.support.paths import ROOT
 
 pytestmark = pytest.mark.slow
@@ -531,3 +532,61 @@ def test_what_the_page_says_of_the_papers_tables_was_measured() -> None:
         order = [("base", "mean"), ("fmda.en-de", "template"), ("base", "cls"), ("fmda.en-de", "meaning")]
         found = [shares[f"{cell}.s0", "precision", part, language] for cell, part in order]
         assert found == sorted(found, reverse=True)
+
+
+def of_several_pairs() -> dict[tuple[str, str, str, str], tuple[float, int]]:
+    """The right answers and their number, by cell, measure, embedding and direction or language."""
+    table = pd.read_csv(RESULTS / "paper_tables.csv", keep_default_na=False)
+    return {
+        (row.cell.removesuffix(".s0"), row.measure, row.part, row.where): (row.total, row.count)
+        for row in table[table["bench"] == paper_tables.SEVERAL].itertuples(index=False)
+    }
+
+
+def test_what_the_page_says_of_one_model_for_several_pairs_was_measured() -> None:
+    counts, lines = of_several_pairs(), tables()["several pairs"]
+    shares = {key: 100 * right / of for key, (right, of) in counts.items()}
+    assert {of for (_, measure, *_), (_, of) in counts.items() if measure == "translation"} == {271}
+    whole, codes = "fmda.en-de+en-es+en-ru", ("de", "es", "ru")
+    for code, said in zip(codes, ((57, 60, 57), (60, 65, 62), (36, 38, 40)), strict=True):
+        systems = (f"baseline.en-{code}", f"fmda.en-{code}", whole)
+        baseline, one, several = (shares[of, "translation", "meaning", f"{code}-en"] for of in systems)
+        cells = " | ".join(
+            f"{ours:.0f} ({of})" for ours, of in zip((baseline, one, several), said, strict=True)
+        )
+        assert [line for line in lines if line.startswith(f"| {code}-en ") and line.endswith(f"| {cells} |")]
+        assert 2 <= round(one - several) <= 4 and several < baseline
+    single = {code: shares[f"fmda.en-{code}", "template", "template", code] for code in codes}
+    single["en"] = np.mean([shares[f"fmda.en-{code}", "template", "template", "en"] for code in codes])
+    for code, one in single.items():
+        several = shares[whole, "template", "template", code]
+        assert 6 <= round(several - one) <= 11 and several < shares["base", "template", "mean", code]
+        assert [line for line in lines if line.startswith(f"| {code} ") and f"| {one:.0f} (" in line]
+
+
+def test_cases_are_test_commands_in_their_order_and_as_many_as_the_accuracies_differ_by() -> None:
+    """The commands are generated anew."""
+    commands = generate_commands(["en", "de", "es", "ru"], 3000, seed=0).frame
+    commands = commands[commands["split"] == "test"]
+    texts = {code: of.set_index("id")["text"] for code, of in commands.groupby("language")}
+    place = {text: number for number, text in enumerate(texts["en"])}
+    german = {english: texts["de"][key] for key, english in texts["en"].items()}
+    cases = pd.read_csv(RESULTS / "fmda_cases.csv")
+    for _, of in cases.groupby(["table", "right"], sort=False):
+        places = [place[query] for query in of["query"]]
+        assert places == sorted(set(places)) and len(places) == min(paper_tables.CASES, of["of"].iloc[0])
+    for row in cases.itertuples():
+        for which, text, english in (
+            ("meaning", row.meaning, row.meaning_english),
+            ("other", row.other, row.other_english),
+        ):
+            assert german[english] == text
+            assert (text == german[row.query]) == (row.right == which)
+    counts = of_several_pairs()
+    for table, (system, part) in paper_tables.OTHERS.items():
+        ours, other = (
+            counts[f"{name}.en-de", "translation", of, "en-de"][0]
+            for name, of in (("fmda", "meaning"), (system, part))
+        )
+        by_way = cases[cases["table"] == int(table)].groupby("right")["of"].first()
+        assert by_way["meaning"] - by_way["other"] == ours - other
