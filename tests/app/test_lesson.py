@@ -74,10 +74,14 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, Path]:
 
 
 @pytest.fixture
-def lesson(trained: tuple[Run, Path], monkeypatch: pytest.MonkeyPatch) -> AppTest:
+def worker() -> AtOnce:
+    return AtOnce()
+
+
+@pytest.fixture
+def lesson(trained: tuple[Run, Path], worker: AtOnce, monkeypatch: pytest.MonkeyPatch) -> AppTest:
     """The class page with the data of a run, which has not run yet."""
     run, file = trained
-    worker = AtOnce()
     for name in ("background", "mapper", "upload_reader"):
         monkeypatch.setattr(cache, name, lambda: worker)
     monkeypatch.setenv("EMU_RUNS", str(run.folder.parent))
@@ -138,6 +142,42 @@ def test_what_was_judged_stays_with_its_sentences(lesson: AppTest) -> None:
     app.selectbox(key="choose-data").set_value(chosen).run()
     assert [radio.options for radio in app.radio] == asked
     assert {radio.value for radio in app.radio} == {1} and app.metric[0].label == "You"
+
+
+def test_what_the_last_steps_ask_is_learnt_ahead_one_after_another(lesson: AppTest, worker: AtOnce) -> None:
+    def learnt() -> set[str]:
+        return {key for key in worker.asked if key.startswith("lesson")}
+
+    worker.endless = "lesson"  # while one waits, no second does
+    app = lesson.run()
+    app.radio[0].set_value(1).run()
+    assert len(learnt()) == 1
+    worker.endless = "none"
+    app.run()
+    ahead = learnt()
+    press(app, "Next: Train")
+    press(app, "Next: Explain")
+    press(app, "Next: Break")
+    app.toggle(key="shown").set_value(True).run()
+    for key in ("wrong", "each"):
+        for option in app.segmented_control(key=key).options:
+            app.segmented_control(key=key).set_value(option).run()
+            assert not app.exception and app.metric
+    assert learnt() == ahead
+
+
+def test_a_model_that_still_learns_shows_how_far_it_is_and_then_what_it_names(
+    lesson: AppTest, worker: AtOnce
+) -> None:
+    lesson.query_params.update({"step": "Break", "shown": "true"})
+    worker.endless = "lesson"
+    app = lesson.run()
+    assert not app.metric and [bar.proto.text for bar in app.get("progress")] == [
+        "Learning from these labels"
+    ]
+    worker.endless = "none"
+    app.run()
+    assert app.metric and not app.get("progress")
 
 
 def test_large_type_hides_the_bar(lesson: AppTest) -> None:

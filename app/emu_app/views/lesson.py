@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 from urllib.parse import urlencode
 
 import numpy as np
@@ -18,8 +19,9 @@ from emu_app.shell.session import Remembered
 from emu_app.shell.state import config_of, metrics_of
 from emu_app.shell.widgets import ADDRESSED, choose_one, draw_note, roomy_columns
 from emu_app.shell.wording import literal
-from emu_app.work.cache import computed, encoded
+from emu_app.work.cache import computed, encoded, is_over
 from emu_app.work.lesson import Round, Spoilt, right_intents_of, rounds
+from emu_app.work.vectors import weights_of
 from emu_core.api.compare import ALL, splits_of, usual_split
 from emu_core.data.languages import language_name
 from emu_core.encoders.base import FloatArray
@@ -30,6 +32,7 @@ _TRAIN = "train"
 _BETTER, _SAME, _WORSE = "More often", "As often", "Less often"
 _WRONG = {"None": 0, "A quarter": 25, "Half": 50, "All": 100}  # labels that are exchanged, in percent
 _FEW = {"All": 0, "4 an intent": 4, "1 an intent": 1}
+_OFFERED = [Spoilt(wrong, each) for each in _FEW.values() for wrong in _WRONG.values()]
 _PROJECTED = """
 <style>
 :root { font-size: 150%; }
@@ -104,6 +107,7 @@ def page() -> None:
             on_click=_STEP.set,
             args=(following[0].value,),
         )
+    _fit_ahead(lesson)
 
 
 def _first() -> str | None:
@@ -288,14 +292,14 @@ def _draw_breaking(lesson: Lesson) -> None:
     _GUESS.set(guess)
     wrong = _WRONG[choose_one("Wrong labels", list(_WRONG), "wrong", **ADDRESSED)]
     each = _FEW[choose_one("Labels", list(_FEW), "each", **ADDRESSED)]
-    asked = [Spoilt(0), Spoilt(wrong, each)]
-    found = [_right_intents(lesson, spoilt) for spoilt in asked]
-    if found[0] is None or found[1] is None:
+    unspoilt = _right_intents(lesson, Spoilt(0))
+    found = None if unspoilt is None else _right_intents(lesson, Spoilt(wrong, each))
+    if unspoilt is None or found is None:
         return
     for cell, (code, (right, count)) in zip(
-        roomy_columns(len(found[1]), 110, "lesson-broken", border=True), found[1].items(), strict=True
+        roomy_columns(len(found), 110, "lesson-broken", border=True), found.items(), strict=True
     ):
-        before = found[0][code][0]
+        before = unspoilt[code][0]
         cell.metric(
             language_name(code),
             f"{round(100 * right / count)} %",
@@ -315,16 +319,34 @@ def _is_divided(lesson: Lesson) -> bool:
 def _right_intents(lesson: Lesson, spoilt: Spoilt) -> dict[str, tuple[int, int]] | None:
     if not _is_divided(lesson):
         return None
+    key, task = f"{_key(lesson)} {spoilt}", _task(lesson)
+    found: dict[str, tuple[int, int]] | None = computed(
+        key, "Learning from these labels", right_intents_of, spoilt, *task
+    )
+    return found
+
+
+def _fit_ahead(lesson: Lesson) -> None:
+    """Have the next model of the step Break learn while the steps before it are read; all sessions share it.
+
+    Only one is queued at a time, so that what other pages wait for comes next.
+    """
+    if _is_divided(lesson):
+        key, task = _key(lesson), _task(lesson)
+        all(is_over(f"{key} {spoilt}", right_intents_of, spoilt, *task) for spoilt in _OFFERED)
+
+
+def _key(lesson: Lesson) -> str:
+    return f"lesson {weights_of(lesson.now.a)} {lesson.now.chosen.sha256}"
+
+
+def _task(lesson: Lesson) -> tuple[Any, ...]:
+    """Return the vectors and sentences that all models learn from and are asked."""
     labelled = lesson.now.chosen.labelled
     is_labelled = labelled.selected(languages=[lesson.language], splits=[_TRAIN])
     is_asked = labelled.selected(splits=[usual_split(labelled)])
-    key = f"lesson {lesson.now.a} {lesson.now.chosen.sha256} {spoilt}"
-    vectors = next(iter(lesson.vectors.values()))
     columns = lesson.sentences[["intent", "language", "id"]]
-    found: dict[str, tuple[int, int]] | None = computed(
-        key, "Learning from these labels", right_intents_of, spoilt, vectors, columns, is_labelled, is_asked
-    )
-    return found
+    return next(iter(lesson.vectors.values())), columns, is_labelled, is_asked
 
 
 def _draw_sum_up(lesson: Lesson) -> None:

@@ -256,6 +256,11 @@ def outcome_of(key: str, label: str, function: Any, *args: Any) -> Done | Failed
     return outcome
 
 
+def is_over(key: str, function: Any, *args: Any) -> bool:
+    """Have `function(*args)` in the background for a later `outcome_of`, and return whether it is over."""
+    return not isinstance(background().run(key, function, *args), Pending)
+
+
 def computed(key: str, label: str, function: Any, *args: Any) -> Any | None:
     """Return the value of `outcome_of`; None while there is none."""
     outcome = outcome_of(key, label, function, *args)
