@@ -26,8 +26,9 @@ GROUP_NAME = 22  # characters of such a name
 # Pixels of a name's letter and line, and of all maps side by side: the space of a notebook and of a small window.
 _LETTER, _LINE = 7.5, 16
 _MAP_WIDTH, _MAP_HEIGHT = 900, 500
+_NARROWEST = 300  # pixels of one map on a phone, or of one of two in a small window
 NAME_HEIGHT = _LINE / _MAP_HEIGHT
-_GAP = np.array([8 / _MAP_WIDTH, 6 / _MAP_HEIGHT])  # between a name and its cluster
+_GAP = np.array([8 / _MAP_WIDTH, 6 / _MAP_HEIGHT])  # between a name and its cluster or the map's edge
 # Where a name may stand: on which side of its cluster, and how many times as far as most of the cluster's points reach.
 _SIDES = np.array([[0, 1], [0, -1], [1, 0], [-1, 0], [1, 1], [-1, 1], [1, -1], [-1, -1]])
 _AWAY = (1, 1.5, 2.5, 4)
@@ -109,6 +110,7 @@ class ClusterName(NamedTuple):
     y: float
     at_x: float  # the middle of the cluster
     at_y: float
+    fixed_x: float  # its end at a side that it would cross on a narrow map, or else its middle
 
 
 def cluster_names(
@@ -149,8 +151,11 @@ def cluster_names(
         box = _beside(cluster, name_width(intent, panels), scaled, boxes)
         if box is not None:
             boxes.append(box)
-            x, y, at_x, at_y = (np.tile(low, 2) + np.tile(spans, 2) * [*box.middle, *cluster.centre]).tolist()
-            names.append(ClusterName(intent, x, y, at_x, at_y))
+            (x, y), (at_x, at_y) = (low + spans * [box.middle, cluster.centre]).tolist()
+            share, reach = float(box.middle[0]), name_width(intent) / 2 * _MAP_WIDTH / _NARROWEST
+            side = (share > 1 - reach) - (share < reach)
+            fixed_x = x + side * float(spans[0] * box.half[0])
+            names.append(ClusterName(intent, x, y, at_x, at_y, fixed_x))
     return names
 
 
@@ -183,11 +188,12 @@ def _beside(
     It covers few of the points (N, 2): a further step away from the cluster counts as `_STEP` of them.
     """
     half = np.array([width, NAME_HEIGHT]) / 2
+    edge = half + _GAP
     best: tuple[int, _Box] | None = None
     for distance, away in enumerate(_AWAY):
         for side in _SIDES:
             middle = cluster.centre + side * (half + _GAP + away * cluster.reach)
-            box = _Box(np.clip(middle, half, np.maximum(1 - half, half)), half)  # inside the map
+            box = _Box(np.clip(middle, edge, np.maximum(1 - edge, edge)), half)  # inside the map
             if box.covered(cluster.centre[None]) or any(map(box.meets, boxes)):
                 continue
             cost = box.covered(places) + _STEP * distance

@@ -107,7 +107,8 @@ def _trails(
 def _names(places: NDArray[np.int16], intents: NDArray[np.object_], theme: Theme) -> list[dict[str, object]]:
     """Return the names on the clusters of a map."""
     frame = np.array([[0.0, 0.0], [GRID, GRID]])
-    around = cluster_names(places.astype(np.float32), intents, MAX_NAMED_CLUSTERS, frame=frame)
+    # With room as on each of two maps: on a phone, this one is no wider.
+    around = cluster_names(places.astype(np.float32), intents, MAX_NAMED_CLUSTERS, frame=frame, panels=2)
     return [name_beside(name, theme) for name in around]
 
 

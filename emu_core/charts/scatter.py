@@ -232,10 +232,11 @@ def name_beside(name: marks.ClusterName, theme: Theme, panel: int = 1) -> dict[s
     """Return a cluster's name as plotly writes it, with a thin line to the cluster."""
     axes = panel_axes(panel)
     x, y = axes["xaxis"], axes["yaxis"]
+    anchor = {-1: "right", 0: "center", 1: "left"}[int(np.sign(name.x - name.fixed_x))]
     return {
         "text": f"<b>{plain(short(name.intent, marks.GROUP_NAME))}</b>",
         "x": name.at_x, "y": name.at_y, "xref": x, "yref": y,
-        "ax": name.x, "ay": name.y, "axref": x, "ayref": y,
+        "ax": name.fixed_x, "ay": name.y, "axref": x, "ayref": y, "xanchor": anchor,
         "showarrow": True, "arrowhead": 0, "arrowwidth": 1, "arrowcolor": theme.ink, "borderpad": 0,
         "font": {"size": 12, "shadow": "auto", "color": theme.ink},
     }  # fmt: skip

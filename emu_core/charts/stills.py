@@ -59,11 +59,12 @@ def maps_file(
             for (value, mark), at in part.groupby([part[colour_by], letter.rename("mark")]).indices.items():
                 look: dict[str, object] = {"color": colour_of[value], "marker": mark, "alpha": alpha[at]}
                 axis.scatter(*places[lit][at].T, s=size, linewidths=0, **look)
-            for name, x, y, *cluster in marks.cluster_names(
+            for name in marks.cluster_names(
                 places[lit], part["intent"].to_numpy(object), marks.MAX_NAMED_CLUSTERS, panels=len(panels)
             ):
                 axis.annotate(
-                    short(name, marks.GROUP_NAME), cluster, (x, y), ha="center", va="center", weight="bold", size=8,
+                    short(name.intent, marks.GROUP_NAME), (name.at_x, name.at_y), (name.x, name.y),
+                    ha="center", va="center", weight="bold", size=8,
                     arrowprops={"arrowstyle": "-", "linewidth": 0.7},
                     path_effects=[withStroke(linewidth=2.5, foreground="white", alpha=0.8)],
                 )  # fmt: skip

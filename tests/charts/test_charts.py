@@ -490,6 +490,24 @@ def test_names_stay_inside_what_all_panels_show() -> None:
     assert (name.at_x, name.at_y) == (0, 0.5)
 
 
+def test_names_at_a_side_stay_on_the_map_of_a_phone() -> None:
+    x = [0.0, 0.02, 0.5, 0.98, 1.0]
+    places = np.column_stack([np.repeat(x, 5), np.repeat([0, 0.2, 0.4, 0.6, 1], 5)]).astype(np.float32)
+    intents = [f"a name of letters {n}" for n in range(5)]
+    frame = pd.DataFrame(
+        {"text": "t", "intent": np.repeat(intents, 5), "language": "en", "row": range(len(places))}
+    )
+    figure = charts.sentence_maps({"A": places}, frame, "intent")
+    low, high = figure.layout.xaxis.range
+    width = 7.5 * len(intents[0]) / 300 * (high - low)
+    before = {"left": 0.0, "center": 0.5, "right": 1.0}
+    names = figure.layout.annotations[1:]
+    assert len(names) == len(intents) and {name.xanchor for name in names} == before.keys()
+    for name in names:
+        start = name.ax - before[name.xanchor] * width
+        assert low <= start and start + width <= high
+
+
 def test_very_many_points_say_their_group_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("emu_core.charts.scatter.MOST_HOVERED", 50)
     figure = charts.sentence_maps(places(60), points(60), "intent")
