@@ -23,6 +23,7 @@ from emu_app.workbench.languages import (
     row_of,
     translated,
 )
+from emu_app.workbench.morphing import plays_in
 from emu_app.workbench.picked import draw_picked, inspected, pick, picked
 from emu_app.workbench.predict import answers, draw_answer, draw_neighbours, titled
 from emu_app.workbench.subject import Space, Subject, computed_once
@@ -89,7 +90,10 @@ def draw_inspector(typed: str, space: Space, subject: Subject | None, now: Conte
     draw_picked(rows, subject, now)
     if len(places := np.flatnonzero(space.points["row"].to_numpy() == row)):
         return Inspection(rows, row, False, *_draw_point(int(places[0]), space, now))
-    st.caption("Select a row for its nearest neighbours." if rows else "Click a point for its neighbours.")
+    if rows:
+        st.caption("Select a row for its nearest neighbours.")
+    elif not plays_in(space):  # no point of a map that turns can be picked
+        st.caption("Click a point for its neighbours.")
     return Inspection(rows, row, False, {}, None)
 
 

@@ -25,11 +25,16 @@ from emu_core.reports.verdict import BEFORE_AND_AFTER
 _SCRIPT = Path(maps.__file__).with_name("play.js")
 
 
+def plays_in(space: Space) -> bool:
+    """Return whether A's map turns into B's, never with one encoder."""
+    return len(space.specs) > 1 and choices_of_session().get(MORPH) == "true"
+
+
 def draw_play(space: Space, now: Context) -> bool:
-    """Offer to turn A's map into B's, or to show both again; return whether it turns, never with one encoder."""
+    """Offer to turn A's map into B's, or to show both again; return whether it turns."""
     if len(space.specs) < 2:
         return False
-    plays = choices_of_session().get(MORPH) == "true"
+    plays = plays_in(space)
     with st.container(key="play", horizontal=True, horizontal_alignment="center"):
         st.button(
             "Show both maps"

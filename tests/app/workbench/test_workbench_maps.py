@@ -268,8 +268,11 @@ def test_one_map_turns_into_the_other_with_trails_of_held_out_sentences(
     assert names == ["the others", *(f"{kind}: {(changes == kind).sum()}" for kind in ("fixed", "broken"))]
     assert any("others leave no trail" in line.value for line in app.caption)
     assert "Download it as HTML" in [button.label for button in app.get("download_button")]
+    hint = "Click a point for its neighbours."  # which does nothing on a map that turns
+    assert hint not in [line.value for line in app.caption]
     press(app, "Show both maps")
     assert drawn_rows(app, "x") == frame.index.tolist()
+    assert hint in [line.value for line in app.caption]
 
 
 def test_what_cannot_be_laid_out_is_said_beside_its_first_map(app: AppTest, worker: AtOnce) -> None:
