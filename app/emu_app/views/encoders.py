@@ -50,8 +50,9 @@ def _draw_card(info: EncoderInfo) -> None:
     for column, (what, value) in zip(
         st.columns([2, 1, 1, 1])[: len(shown_facts)], shown_facts.items(), strict=True
     ):
-        column.caption(what)
-        column.markdown(value)
+        with column.container(gap=None):
+            st.caption(what)
+            st.markdown(value)
     if info.spec == HF:
         st.markdown(
             f"{facts(info)} Any text transformer that sentence-transformers can open is supported, by its name on the "
