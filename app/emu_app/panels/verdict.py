@@ -40,14 +40,8 @@ def draw_cards(verdict: RunVerdict) -> None:
     for cell, (title, number, more) in zip(
         roomy_columns(len(verdict.cards), 260, "verdict-cards", border=True), verdict.cards, strict=True
     ):
-        cell.metric(
-            title,
-            literal(number) or "–",
-            literal(more),
-            delta_color="off",
-            delta_arrow="off",
-            help=help_on(*_WORDS[title]),
-        )
+        cell.metric(title, literal(number) or "–", help=help_on(*_WORDS[title]))
+        cell.caption(literal(more))  # which wraps, as the metric's own line does not
 
 
 def draw_lines(verdict: RunVerdict) -> None:

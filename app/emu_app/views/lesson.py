@@ -39,6 +39,8 @@ _PROJECTED = """
 :root .st-key-bar, :root .st-key-projected-off { display: none; }
 </style>
 """
+# Of two long sentences below each other, it must be clear where the second begins.
+_APART = "<style>.st-key-lesson [role=radiogroup] { gap: 0.75rem; }</style>"
 
 
 class Step(StrEnum):
@@ -154,6 +156,7 @@ def _draw_judging(lesson: Lesson) -> None:
     st.caption(
         "Two minutes. Decide by what the sentences ask for, not by their words; then see what the encoders do."
     )
+    st.html(_APART)
     texts, intents = lesson.sentences["text"], lesson.sentences["intent"]
     for number, one in enumerate(lesson.rounds):
         with st.container(border=True, key=f"round-{number}"):
@@ -303,11 +306,11 @@ def _draw_breaking(lesson: Lesson) -> None:
         cell.metric(
             language_name(code),
             f"{round(100 * right / count)} %",
-            f"{round(100 * (right - before) / count)} points",
+            round(100 * (right - before) / count),
         )
     st.caption(
-        "Right intents of sentences that were held out, and the change against all labels as they are. The model "
-        "learns from these labels alone, without the intents' names."
+        "Right intents of sentences that were held out, and the change in points against all labels as they are. The "
+        "model learns from these labels alone, without the intents' names."
     )
 
 
