@@ -63,6 +63,8 @@ def draw_links() -> None:
     from emu_app.shell.address import linked, parameters, take_address
 
     take_address()
+    if st.session_state.get("is_cut"):
+        st.stop()
     linked("watched", "Run", ["first", "second", "third"])
     st.json(parameters())  # a link to another page
     st.json(parameters(watched=st.session_state.get("trained", "third")))  # a link that names a run
@@ -88,5 +90,17 @@ def test_a_link_that_names_a_choice_makes_it_again_and_again() -> None:
 
 def test_a_new_session_takes_what_its_address_names() -> None:
     app = AppTest.from_function(draw_links)
+    app.query_params["watched"] = "second"
+    assert app.run().selectbox[0].value == "second"
+
+
+def test_a_click_on_a_link_counts_though_it_ends_a_run_that_has_not_drawn_it_again() -> None:
+    app = AppTest.from_function(draw_links).run()
+    app.session_state["trained"] = "second"
+    app.selectbox[0].set_value("second").run()
+    app.selectbox[0].set_value("first").run()  # "second" was chosen before, and links carried it
+    app.session_state["is_cut"] = True
+    app.run()
+    app.session_state["is_cut"] = False
     app.query_params["watched"] = "second"
     assert app.run().selectbox[0].value == "second"

@@ -44,9 +44,10 @@ PROBLEMS = Remembered[tuple[str, ...]](
 CHOSEN = Remembered[frozenset[str]](
     "choices-made", frozenset()
 )  # the parameters that a person chose, no defaults
-# Parameters and values: those that the session's links carried along, and those that the links of this page name.
-_CARRIED = Remembered[frozenset[tuple[str, str]]]("choices-carried", frozenset())
-_NAMED = Remembered[frozenset[tuple[str, str]]]("choices-named", frozenset())
+_Values = frozenset[tuple[str, str]]  # parameters with a value
+_CARRIED = Remembered[_Values]("choices-carried", frozenset())  # what the session's links carried along
+# What links name that were drawn by the last run of the page, and by this one: a click may end a run before it is over.
+_NAMED = Remembered[tuple[_Values, _Values]]("choices-named", (frozenset(), frozenset()))
 
 
 def take_address() -> set[str]:
@@ -61,10 +62,11 @@ def take_address() -> set[str]:
     page = "" if run is None else run.page_script_hash
     is_back = run is not None and run.is_history_navigation
     moved = is_back or page != _PAGE.get()
-    by_link = _NAMED.get()
-    carried = frozenset[tuple[str, str]]() if is_back else _CARRIED.get() - by_link
+    before, now = _NAMED.get()
+    by_link = before | now
+    carried = _Values() if is_back else _CARRIED.get() - by_link
     _PAGE.set(page)
-    _NAMED.forget()
+    _NAMED.set((now, _Values()))
     choices, named, late = choices_of_session(), dict[str, str](), dict[str, str]()
     for param in _PARAMS & st.query_params.keys():
         value, written = st.query_params[param], _written(param)
@@ -245,7 +247,8 @@ def parameters(**choices: str) -> dict[str, str]:
     """
     kept = {param: value for param, value in choices_of_session().items() if param not in choices}
     _CARRIED.set(_CARRIED.get() | kept.items())
-    _NAMED.set(_NAMED.get() | choices.items())
+    before, now = _NAMED.get()
+    _NAMED.set((before, now | choices.items()))
     return kept | choices
 
 
