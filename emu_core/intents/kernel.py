@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emu_core.evaluation.retrieval import blocks
+from emu_core.intents.whitening import class_means
 
 KERNEL_TEMPERATURE = 0.05
 _LEAST = 1e-20  # for an intent without an example
@@ -31,12 +32,10 @@ class Kernel:
     def of(cls, x: NDArray[np.float32], classes: NDArray[np.int64], intents: int) -> "Kernel":
         """Sort unit vectors (N, d) by their classes (N,), from 0 to `intents` - 1."""
         order = np.argsort(classes, kind="stable")
-        present, starts, counts = np.unique(classes[order], return_index=True, return_counts=True)
+        present, starts, numbers = np.unique(classes[order], return_index=True, return_inverse=True)
         scaled = x[order]
         scaled /= np.float32(KERNEL_TEMPERATURE)
-        means: NDArray[np.float32] = np.add.reduceat(scaled, starts, axis=0)
-        means /= counts[:, None]
-        return cls(scaled, means, present, starts, intents)
+        return cls(scaled, class_means(scaled, numbers).astype(np.float32), present, starts, intents)
 
     @property
     def ends(self) -> NDArray[np.int64]:
@@ -46,7 +45,7 @@ class Kernel:
     def log_densities(self, x: NDArray[Any], others: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the log of each intent's density at unit vectors (B, d), (B, k).
 
-        With more than `MANY` intents and `LARGE` numbers of examples, it is computed for those that can count: the
+        With more than `MANY` intents and `LARGE` examples, it is computed for those that can count: the
         `LIKELY` that are the most probable by all that is known, and those of which the kernel thinks most. The others
         keep a lower bound, their density if all their examples were in their mean (Jensen's inequality).
 

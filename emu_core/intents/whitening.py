@@ -110,8 +110,9 @@ def reliability(x: Matrix, classes: Classes, group: Classes) -> float:
 
 def class_means(x: NDArray[Any], classes: Classes) -> Matrix:
     """Return the mean of each class (k, d)."""
-    is_class = csr_matrix((np.ones(len(x)), classes, np.arange(len(x) + 1)))  # (N, k)
-    found: Matrix = (is_class.T @ x) / np.bincount(classes)[:, None]
+    count, ends = np.bincount(classes), np.arange(len(x) + 1)
+    is_class = csr_matrix((np.ones(len(x)), classes, ends), shape=(len(x), len(count)))
+    found: Matrix = (is_class.T @ x) / count[:, None]
     return found
 
 

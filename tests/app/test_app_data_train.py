@@ -619,7 +619,7 @@ def test_a_second_run_waits_for_the_first(app: AppTest, root: Path) -> None:
     train_page(app)
     button(app, "Start the run").click().run()
     # It would be the same again, which is said, and is allowed.
-    assert any(link.proto.label == "emu-use-1" for link in app.get("page_link"))
+    assert app.button(key="show-trained").label == "emu-use-1"
     assert any(line.value == "You are training this already:" for line in app.markdown)
     app.number_input(key="train-seed").set_value(1).run()
     assert not any("this already" in line.value for line in app.markdown)
@@ -629,6 +629,12 @@ def test_a_second_run_waits_for_the_first(app: AppTest, root: Path) -> None:
     until(lambda: first.status().state is RunState.RUNNING)
     app.run()
     assert app.selectbox(key="watched").value == "emu-use-2"
+    trained = app.button(key="show-trained").label
+    other = ({"emu-use-1", "emu-use-2"} - {trained}).pop()
+    for name in (trained, other):  # whichever is looked at
+        app.selectbox(key="watched").set_value(name).run()
+        assert app.button(key="show-trained").click().run().selectbox(key="watched").value == trained
+    app.selectbox(key="watched").set_value("emu-use-2").run()
     assert "Waiting for 1 other job on its device." in [info.value for info in app.info]
     button(app, "Cancel").click().run()
     first.cancel()

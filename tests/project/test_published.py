@@ -442,7 +442,7 @@ def test_what_the_figure_of_costs_shows_was_measured() -> None:
 
 
 def test_the_leads_on_the_mean_of_the_sets_are_those_of_the_outcomes() -> None:
-    text = " ".join(Path("docs/evidence.md").read_text("utf-8").split())
+    text = " ".join((ROOT / "docs" / "evidence.md").read_text("utf-8").split())
     [found] = re.findall(r"the nearest other system is (.+?) points behind .+?, and (.+?) with both\.", text)
     for encoder, said in zip(named.ENCODERS, found, strict=True):
         leads = [f"{named.least_lead(encoder, count):.1f}" for count in named.COUNTS]

@@ -6,7 +6,7 @@ from dataclasses import asdict, replace
 import streamlit as st
 
 from emu_app.panels.started import TO_SHOW
-from emu_app.shell.address import compare_newest, draw_link, keep, linked, linked_in_groups
+from emu_app.shell.address import compare_newest, keep, linked, linked_in_groups
 from emu_app.shell.session import Remembered
 from emu_app.shell.state import config_of, facts_of_run, make_mine, runs_root, status_of
 from emu_app.shell.widgets import ADDRESSED, choose, then_rerun
@@ -171,7 +171,15 @@ def draw_start_button(
         with st.container(key="trained-already", horizontal=True, vertical_alignment="center", gap="small"):
             over = status_of(trained).state.is_over
             st.markdown(f"You {'trained' if over else 'are training'} this already:")
-            draw_link(page, trained.name, ":material/history:", **{watched: trained.name})
+            icon, show = ":material/history:", "show-trained"
+            st.button(
+                trained.name,
+                key=show,
+                icon=icon,
+                type="tertiary",
+                on_click=keep,
+                args=(watched, trained.name),
+            )
         label = f"{label} again"
     icon, disabled = ":material/play_arrow:", isinstance(plan, str)
     pressed = st.button(label, type="primary", icon=icon, disabled=disabled, width="stretch")

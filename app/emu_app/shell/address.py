@@ -63,8 +63,7 @@ def take_address() -> set[str]:
     is_back = run is not None and run.is_history_navigation
     moved = is_back or page != _PAGE.get()
     before, now = _NAMED.get()
-    by_link = before | now
-    carried = _Values() if is_back else _CARRIED.get() - by_link
+    carried = _Values() if is_back else _CARRIED.get() - before - now
     _PAGE.set(page)
     _NAMED.set((now, _Values()))
     choices, named, late = choices_of_session(), dict[str, str](), dict[str, str]()
@@ -72,7 +71,7 @@ def take_address() -> set[str]:
         value, written = st.query_params[param], _written(param)
         if (param, value) in carried:
             late |= {param: choices[param]} if choices.get(param, value) != value else {}
-        elif moved or value not in written or (param, value) in by_link:
+        elif moved or value not in written:
             named |= {param: value} if value != next(reversed(written), None) else {}
         elif value != (last := next(reversed(written))):
             late[param] = last
