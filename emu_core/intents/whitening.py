@@ -12,6 +12,7 @@ from torch import Tensor
 
 from emu_core.errors import Fix, TrainingError
 from emu_core.evaluation.changes import LEAST_INTENTS
+from emu_core.evaluation.retrieval import blocks
 from emu_core.intents.regression import Classes, Matrix
 
 EVEN = 1e-9  # a variance below this share of the largest counts as none
@@ -112,8 +113,10 @@ def class_means(x: NDArray[Any], classes: Classes) -> Matrix:
     """Return the mean of each class (k, d)."""
     count, ends = np.bincount(classes), np.arange(len(x) + 1)
     is_class = csr_matrix((np.ones(len(x)), classes, ends), shape=(len(x), len(count)))
-    found: Matrix = (is_class.T @ x) / count[:, None]
-    return found
+    sums: Matrix = np.zeros((len(count), x.shape[1]))
+    for block in blocks(len(x), x.shape[1]):  # which the product copies in float64
+        sums += is_class[block].T @ x[block]
+    return sums / count[:, None]
 
 
 @dataclass(frozen=True)
