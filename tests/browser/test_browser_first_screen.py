@@ -1,15 +1,20 @@
 """The first screen, read by somebody who has never seen the app: in a real browser, on the real app."""
 
+import os
 import re
+import sys
+from itertools import combinations
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import BrowserContext, Page, expect
 
 from emu_core.data.languages import language_name
 from emu_core.reports.verdict import run_verdict
 from emu_core.runs.run import Run
 from tests.support.browser import Small, go_to, see, settle, visit
+from tests.support.paths import ROOT
+from tests.support.serving import free_port, serving
 
 pytestmark = pytest.mark.browser
 
@@ -50,6 +55,12 @@ SEEN = """() => {
         words,
     }
 }"""
+
+# The boxes of the names of intents on the maps.
+NAMES = """Array.from(document.querySelectorAll('.st-key-explore-map .annotation-text'), text => {
+    const {left, right, top, bottom} = text.getBoundingClientRect()
+    return {name: text.textContent, left, right, top, bottom}
+}).filter(({name}) => !/^[AB]: /.test(name))"""
 
 
 def words(text: str) -> set[str]:
@@ -131,3 +142,25 @@ def test_an_example_opens_on_the_maps(page: Page, app_url: str, small: Small) ->
     example.click()
     see(page, "Picked: 1 sentence")
     see(page.locator(".st-key-space"), text, exact=True)
+
+
+@pytest.mark.slow
+def test_a_newcomer_with_a_phone_can_read_the_maps(window: BrowserContext, tmp_path: Path) -> None:
+    """The first server in an empty folder shows the demo run; no name of an intent is written on another."""
+    port, page = free_port(), window.new_page()
+    command = [sys.executable, "-P", "-m", "emu_core", "app", "--port", str(port), "--runs", str(tmp_path)]
+    with serving(command, ROOT, os.environ):
+        page.set_viewport_size({"width": 390, "height": 844})
+        visit(page, f"http://localhost:{port}")
+        page.wait_for_function(f"({NAMES}).length > 4")
+        expect(page.get_by_text(re.compile("^Trust in the maps.* B:"))).to_have_count(1)
+        settle(page)
+        names = page.evaluate(NAMES)
+        covered = [
+            (one["name"], other["name"])
+            for one, other in combinations(names, 2)
+            if min(one["right"], other["right"]) > max(one["left"], other["left"])
+            and min(one["bottom"], other["bottom"]) > max(one["top"], other["top"])
+        ]
+        page.close()
+    assert len(names) > 4 and covered == []

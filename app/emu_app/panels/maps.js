@@ -4,6 +4,7 @@
 // other. The chart adopts changes of data and layout when a trace is restyled.
 const NARROW = 640 // pixels
 const FEW_NAMES = 6 // on a narrow map
+const [LETTER, LINE] = [7.5, 16] // pixels of a name
 const WAYS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }
 
 const MARK = 'emu mark'
@@ -177,7 +178,7 @@ const shades = graph => {
 
 // The legend: a button for each group, the largest first, with the number of its sentences.
 const LEGEND = `
-  [role=group] { display: flex; flex-wrap: wrap; gap: 2px 4px; max-height: 8.5rem; overflow-y: auto; }
+  [role=group] { display: flex; flex-wrap: wrap; gap: 2px 4px; max-height: 7.8rem; overflow-y: auto; } /* a last row is cut */
   button {
     display: flex; align-items: center; gap: 5px; padding: 2px 7px; border: 1px solid transparent; border-radius: 6px;
     background: none; color: inherit; font: inherit; font-size: 0.8rem; cursor: pointer;
@@ -243,6 +244,17 @@ const drawLegend = (graph, root) => {
 const isNarrow = graph => graph.clientWidth > 0 && graph.clientWidth < NARROW
 const STACKED = { xaxis: [0, 1], xaxis2: [0, 1], yaxis: [0.53, 1], yaxis2: [0, 0.47] }
 
+const span = ({ range } = {}) => (range ? Math.abs(range[1] - range[0]) : 1)
+
+// The first few names that are on none before them, given the pixels of a unit across and up.
+const roomy = (notes, { across, up }) => notes.reduce((kept, note) => {
+  const wide = ({ text }) => LETTER * text.replace(/<[^>]*>/g, '').length
+  const middle = of => of.ax * across + wide(of) * { left: 0.5, center: 0, right: -0.5 }[of.xanchor]
+  const isOn = of => Math.abs(of.ay - note.ay) * up < LINE &&
+    Math.abs(middle(of) - middle(note)) < (wide(of) + wide(note)) / 2
+  return kept.length < FEW_NAMES && !kept.some(isOn) ? [...kept, note] : kept
+}, [])
+
 // The layout of a figure in the graph's space; frame, zoom and theme stay.
 const arranged = (graph, { id, layout: { annotations: notes = [], legend, legend2, meta: { groups } } }) => {
   const [layout, narrow] = [graph.layout, isNarrow(graph)]
@@ -251,12 +263,15 @@ const arranged = (graph, { id, layout: { annotations: notes = [], legend, legend
   )))
   const meta = { groups, figure: id, narrow }
   if (!narrow) return { ...layout, ...axes, annotations: notes, legend, legend2, meta }
-  // The titles, then the names on each map, the largest intents first.
-  const names = axis => notes.filter(note => note.xref === axis).slice(0, FEW_NAMES)
+  // The titles, then the names on each map, the largest intents first: those that are on no other here.
+  const names = place => roomy(notes.filter(note => note.xref === `x${place}`), {
+    across: graph.clientWidth / span(layout[`xaxis${place}`]),
+    up: layout.height * (layout.xaxis2 ? 0.47 : 1) / span(layout[`yaxis${place}`]),
+  })
   const titles = notes.filter(note => note.xref === 'paper')
   const above = (title, place) => (layout.xaxis2 ? { ...title, x: 0.5, y: place ? 0.47 : 1 } : title)
   return {
-    ...layout, ...axes, annotations: [...titles.map(above), ...names('x'), ...names('x2')],
+    ...layout, ...axes, annotations: [...titles.map(above), ...names(''), ...names(2)],
     legend: { ...legend, visible: false }, legend2: { ...legend2, visible: false }, meta,
   }
 }
