@@ -33,7 +33,7 @@ DIVISION = 31  # the seed of SIB-200's quarters here
 SETS, LABELS = ("sib", "demo", "home"), (1, None)
 _NOTHING = 1e-9
 # By part that is left out: the constants that do so. The kernel and the regression are left out of the sum.
-PARTS: Mapping[str, Mapping[str, float]] = {
+PARTS: Mapping[str, Mapping[str, float | str]] = {
     "nothing": {},
     "the removal of language directions and mean": {},
     "the map that evens out": {"emu_core.intents.space.WHITENING": 0.0},
@@ -41,6 +41,7 @@ PARTS: Mapping[str, Mapping[str, float]] = {
     "the kernel": {},
     "the regression": {},
     "the prior; names are examples alone": {"emu_core.intents.model.NAME_STRENGTH": _NOTHING},
+    "the sentences with names; their words are alone": {"emu_core.intents.names.SENTENCE": "{}"},
     "the names": {"emu_core.intents.model.NAME_STRENGTH": 0.0},
 }
 

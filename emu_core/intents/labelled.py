@@ -18,7 +18,7 @@ from emu_core.evaluation.run_metrics import HeldOut
 from emu_core.intents.answers import Answers
 from emu_core.intents.fitting import Unseen
 from emu_core.intents.model import IntentModel
-from emu_core.intents.names import name_texts
+from emu_core.intents.names import name_vectors
 from emu_core.intents.regression import sampled_rows
 
 _REFERENCE_STEP = 3  # of the built-in parallel sentences, every third; all of them give the same results
@@ -65,14 +65,12 @@ def fit_intents(
         vectors = encode(frame["text"].tolist())
     if none_vectors is None and len(of_none):
         none_vectors = encode(of_none["text"].tolist())
-    texts = name_texts(
-        list(dict.fromkeys([*labelled.intents, *labelled.descriptions])), labelled.descriptions
-    )
+    intents = list(dict.fromkeys([*labelled.intents, *labelled.descriptions]))
     return IntentModel().fit(
         vectors,
         frame["intent"].tolist(),
         groups[: len(frame)],
-        names=dict(zip(texts, encode(list(texts.values())), strict=True)) if texts else {},
+        names=name_vectors(encode, intents, labelled.descriptions),
         languages=_spoken(frame),
         asked=asked,
         threshold=threshold,

@@ -6,6 +6,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from emu_core.evaluation.arrays import Encode, Vectors, unit_vectors
+
+SENTENCE = "This sentence is about {}"
 _PARTS = re.compile(r"[\s_\-/.:]+")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
@@ -28,6 +31,26 @@ def name_texts(intents: Sequence[str], descriptions: Mapping[str, str] | None = 
     }
     texts |= {intent: text for intent, text in (descriptions or {}).items() if text.strip()}
     return {intent: text for intent, text in texts.items() if have_letters([text])[0]}
+
+
+def name_vectors(
+    encode: Encode, intents: Sequence[str], descriptions: Mapping[str, str] | None = None
+) -> dict[str, Vectors]:
+    """Return the vector (d,) of each intent that has a text, see `name_texts`.
+
+    That of a name is the mean of its words and of a sentence with them, as encoders know sentences better than words:
+    Radford et al. (2021) put the names of classes into captions. A description is taken as it is.
+    """
+    texts = name_texts(intents, descriptions)
+    if not texts:
+        return {}
+    alone = [intent for intent in texts if not (descriptions or {}).get(intent, "").strip()]
+    vectors = unit_vectors(encode([*texts.values(), *(SENTENCE.format(texts[name]) for name in alone)]))
+    of_names = dict(zip(texts, vectors, strict=False))
+    in_sentences = dict(zip(alone, vectors[len(texts) :], strict=True))
+    return {
+        name: (of + in_sentences[name]) / 2 if name in in_sentences else of for name, of in of_names.items()
+    }
 
 
 def have_letters(texts: Sequence[str]) -> NDArray[np.bool_]:

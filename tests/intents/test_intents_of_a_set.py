@@ -18,6 +18,7 @@ from emu_core.intents import labelled as intents_of
 from emu_core.intents.factors import Rule
 from emu_core.intents.labelled import drawn, fit_intents, measure_all, predicted
 from emu_core.intents.model import LEAST_ASKED, IntentModel
+from emu_core.intents.names import SENTENCE
 
 INTENTS, EACH = ("a", "b", "c"), 24
 Floats = NDArray[np.float32]
@@ -163,7 +164,8 @@ def test_the_vectors_of_sentences_and_names_are_encoded_where_they_are_not_known
     pool = pool.described({"lost_luggage": "My bag is gone", "new": "A new one"})
     model = fit_intents(pool, encode)
     assert encode.asked[: len(pool)] == pool.frame["text"].tolist()
-    assert encode.asked[len(pool) : len(pool) + 3] == ["book flight", "My bag is gone", "A new one"]
+    of_names = ["book flight", "My bag is gone", "A new one", "This sentence is about book flight"]
+    assert encode.asked[len(pool) : len(pool) + 4] == of_names
     assert set(model.intents_) == {"bookFlight", "lost_luggage", "17", "new"}
     given = Encoded(pool.frame["text"], vectors)
     same = fit_intents(pool, given, vectors=vectors)
@@ -183,7 +185,8 @@ def test_parallel_sentences_are_those_of_languages_that_the_encoder_knows() -> N
             if not languages or code in languages
             for text in texts[::3]
         ]
-        assert [text for text in encode.asked if text not in INTENTS] == expected and expected
+        names = {*INTENTS, *map(SENTENCE.format, INTENTS)}
+        assert [text for text in encode.asked if text not in names] == expected and expected
 
 
 def test_only_the_languages_that_are_known_are_calibrated() -> None:

@@ -1,8 +1,12 @@
 """Names of intents as text."""
 
-import pytest
+from collections.abc import Sequence
 
-from emu_core.intents.names import name_texts
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from emu_core.intents.names import name_texts, name_vectors
 
 
 @pytest.mark.parametrize(
@@ -47,3 +51,24 @@ def test_a_description_stands_for_the_name() -> None:
         "new": "Wann gibt es Frühstück?",
     }
     assert name_texts(["17"], {"17": "42"}) == {}
+
+
+def test_a_name_counts_as_words_and_as_a_sentence_and_a_description_as_it_is() -> None:
+    given = {
+        "lost luggage": [3, 0, 0],
+        "This sentence is about lost luggage": [0, 2, 0],
+        "taxi": [0, 0, 1],
+        "This sentence is about taxi": [0, 0, 5],
+        "where one can swim": [0, 4, 3],
+    }
+
+    def encode(texts: Sequence[str]) -> NDArray[np.float32]:
+        return np.array([given[text] for text in texts], dtype=np.float32)
+
+    vectors = name_vectors(
+        encode, ["lost_luggage", "pool", "taxi", "17"], {"pool": "where one can swim", "taxi": " "}
+    )
+    assert list(vectors) == ["lost_luggage", "pool", "taxi"]
+    found = np.stack(list(vectors.values()))
+    np.testing.assert_allclose(found, [[0.5, 0.5, 0], [0, 0.8, 0.6], [0, 0, 1]], rtol=1e-6)
+    assert name_vectors(encode, ["17", "--"]) == {}
