@@ -1,6 +1,6 @@
 """Write sentence embeddings to a Parquet file, in parts."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +15,7 @@ from emu_core.data.cleaning import stripped
 from emu_core.data.export_csv import safe_csv
 from emu_core.data.languages import UNDETERMINED
 from emu_core.data.reading import ABOUT_INTENTS, Reading, checked_reading
+from emu_core.data.wording import counted
 from emu_core.devices import pick_device
 from emu_core.encoders.encode import shared_encode
 from emu_core.encoders.registry import load_encoder, precision_notes
@@ -78,6 +79,7 @@ def embed(
         >>> len(pd.read_parquet("vectors.parquet")["vector"][0])
         512
     """
+    refuse_input(out, data)
     frame = read_inputs(data, reading)
     frame["language"] = frame["language"].replace("", UNDETERMINED)
     if frame.empty:
@@ -128,17 +130,35 @@ def read_inputs(data: Sources, reading: Reading | None = None) -> pd.DataFrame:
     return read(data, SENTENCES, reading=reading, required=("text",)).rows
 
 
-def sentence_rows(data: Sources, reading: Reading | None = None) -> pd.DataFrame:
-    """Return the rows of sentences without their intents, of which those without a sentence are left out."""
+def sentence_rows(
+    data: Sources, reading: Reading | None = None, on_note: Callable[[str], object] | None = None
+) -> pd.DataFrame:
+    """Return the rows of sentences without their intents, of which those without a sentence are left out.
+
+    `on_note` is called with a note on these, if there are any.
+    """
     reading = checked_reading(reading)
     if reading.mapping is not None:
         reading = replace(reading, mapping=replace(reading.mapping, intent=None, split=None))
     frame = read_inputs([data] if isinstance(data, str) else data, reading)
     frame = frame.assign(text=stripped(frame["text"]))
-    frame = frame[frame["text"] != ""]
-    if frame.empty:
+    is_blank = frame["text"] == ""
+    if is_blank.all():
         raise DataError("there are no sentences; check that the data has rows")
-    return frame
+    if on_note is not None and is_blank.any():
+        on_note(f"{counted(int(is_blank.sum()), 'row')} without a sentence left out")
+    return frame[~is_blank]
+
+
+def refuse_input(out: str | Path, data: Sources) -> None:
+    """Raise a DataError if `out` is one of the files that are read."""
+    target = Path(out).resolve()
+    named = [data] if isinstance(data, str | Path) else data if isinstance(data, Sequence) else ()
+    of_same_name = (
+        Path(item) for item in named if isinstance(item, str | Path) and Path(item).name == target.name
+    )
+    if any(path.resolve() == target for path in of_same_name):
+        raise DataError(f"{out} is read, and would be overwritten; name another file with ", Fix("out"))
 
 
 @contextmanager

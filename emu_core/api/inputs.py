@@ -23,7 +23,7 @@ from emu_core.formats.in_memory import Sources
 from emu_core.formats.labelled import read_labelled, read_unlabelled, with_descriptions
 from emu_core.methods.registry import method_named
 from emu_core.runs.config import Plan, RunTask
-from emu_core.runs.run import Run, RunState
+from emu_core.runs.run import Run
 
 
 def labelled_set(
@@ -71,8 +71,7 @@ def unlabelled_set(data: Sources, reading: Reading | None = None) -> UnlabelledS
 def finished_run(source: Run | str | Path, purpose: str) -> Run:
     """Return a run given itself or its folder. Raises RunError if it is not finished, and so has no encoder yet."""
     run = source if isinstance(source, Run) else Run(Path(source))
-    if (state := run.status().state) is not RunState.FINISHED:
-        raise RunError(f"{run.folder} is {state}; only a finished run has an encoder to {purpose}")
+    run.check_finished(purpose)
     return run
 
 

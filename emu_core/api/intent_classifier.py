@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from emu_core.api.embed import in_parts, sentence_rows, writing
+from emu_core.api.embed import in_parts, refuse_input, sentence_rows, writing
 from emu_core.api.inputs import (
     encoder_title,
     finished_run,
@@ -421,7 +421,7 @@ class IntentClassifier(ClassifierMixin, BaseEstimator):
         if strange:
             notes.append(
                 f"The sentences in {listed(map(language_name, strange), 6)} are about something else than the labelled "
-                "ones, so that the threshold is not lowered for them."
+                "ones, so that the threshold is lowered less for them, if at all."
             )
         return tuple(notes)
 
@@ -656,7 +656,7 @@ class IntentClassifier(ClassifierMixin, BaseEstimator):
             adapt: calibrate for the languages of the sentences first; see `adapt`.
             reading: columns with unusual names, and the language of files that state none; see `Reading`.
             on_progress: called with (sentences done, total).
-            on_note: called with each note on what the encoder does not read of the sentences.
+            on_note: called with each note on what the encoder does not read of the sentences, and on rows without one.
 
         Returns:
             Number of sentences.
@@ -665,7 +665,8 @@ class IntentClassifier(ClassifierMixin, BaseEstimator):
             DataError: the data can't be read, or `out` can't be written or has another ending.
         """
         check_is_fitted(self)
-        frame = sentence_rows(data, reading)
+        refuse_input(out, data)
+        frame = sentence_rows(data, reading, on_note)
         if adapt:
             self.adapt(frame["text"].tolist(), frame["language"].tolist())
         if on_note is not None:

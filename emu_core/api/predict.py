@@ -1,6 +1,6 @@
 """Predict the intent of sentences by a run or from labelled ones; the nearest of these are the reason that is shown."""
 
-from collections.abc import Mapping, Sized
+from collections.abc import Callable, Mapping, Sequence, Sized
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -120,20 +120,27 @@ def classifier_of(
     return IntentClassifier.from_run(run, **parameters)
 
 
-def sentences_of(data: Sources, reading: Reading | None = None) -> pd.DataFrame:
+def sentences_of(
+    data: Sources,
+    reading: Reading | None = None,
+    *,
+    columns: Sequence[str] = ("text", "language"),
+    on_note: Callable[[str], object] | None = None,
+) -> pd.DataFrame:
     """Return the given sentences in the columns text and language, "" for unknown; rows without one are left out.
 
     Their index is that of a pandas frame or Series that they are given as, so that predictions fit their rows. An empty
-    list or table has no sentences.
+    list or table has no sentences. `columns` names others to return, such as "id", too; for `on_note` see
+    `sentence_rows`.
 
     Raises:
         DataError: a file can't be read or has no sentence, or sentences and files are mixed.
     """
     if isinstance(data, Sized) and not isinstance(data, str) and not len(data):
         index = data.index if isinstance(data, pd.DataFrame | pd.Series) else None
-        return pd.DataFrame({"text": [], "language": []}, index, dtype=object)
-    rows = sentence_rows(data, reading)
-    sentences = rows[["text", "language"]]
+        return pd.DataFrame({name: [] for name in columns}, index, dtype=object)
+    rows = sentence_rows(data, reading, on_note)
+    sentences = rows[list(columns)]
     if isinstance(data, pd.DataFrame | pd.Series) and rows["row"].is_unique:
         return sentences.set_axis(data.index[rows["row"] - 1])
     return sentences.reset_index(drop=True)

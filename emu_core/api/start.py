@@ -1,5 +1,6 @@
 """Start without labels: the intents of unlabelled sentences from the intents' names alone, and which to label next."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -9,8 +10,9 @@ from numpy.typing import NDArray
 
 from emu_core.api.predict import sentences_of
 from emu_core.data.languages import UNDETERMINED
+from emu_core.data.none_of_these import usual_names
 from emu_core.data.reading import DescribedIntents, Reading, checked_reading
-from emu_core.data.wording import listed
+from emu_core.data.wording import counted, listed
 from emu_core.devices import pick_device
 from emu_core.encoders.remembered import opened_encoder
 from emu_core.encoders.specs import BOTH, joined_spec
@@ -19,8 +21,9 @@ from emu_core.evaluation.arrays import Vectors
 from emu_core.evaluation.projection import project, stratified_sample
 from emu_core.formats.descriptions import read_intents
 from emu_core.formats.in_memory import Sources
+from emu_core.intents.answers import NO_INTENT
 from emu_core.intents.model import IntentModel
-from emu_core.intents.names import name_texts
+from emu_core.intents.names import have_letters, name_texts, name_vectors
 from emu_core.intents.space import centred, centred_by_language
 from emu_core.reports.map_pages import maps_page
 
@@ -34,8 +37,9 @@ class Started:
     """Sentences with the intents that their names suggest, and those to label next.
 
     Attributes:
-        predictions: a row a sentence, with the columns text, language, intent and lead: how far it is ahead of the next
-            one, in log-probability, which no labels have calibrated.
+        predictions: a row a sentence, with the columns id if the data has ids, text, language, intent, "no known
+            intent" of a text without a letter, and lead: how far it is ahead of the next one, in log-probability, which
+            no labels have calibrated.
         next: those of them to label next, in the same columns: of every intent, those that are least sure.
         texts: what each intent was told by: its description, or the words of its name.
         vectors: (N, dim), of the sentences, without the mean of their language.
@@ -84,6 +88,7 @@ def start(
     count: int = 10,
     device: str = "auto",
     reading: Reading | None = None,
+    on_note: Callable[[str], object] | None = None,
 ) -> Started:
     """Predict the intents of sentences from the intents' names or descriptions, without any label.
 
@@ -98,6 +103,7 @@ def start(
         count: number of sentences to label next.
         device: "auto", "cpu", "cuda:0".
         reading: columns with unusual names, and the language of files that state none; see `Reading`.
+        on_note: called with a note on rows without a sentence, which are left out.
 
     Raises:
         DataError: the intents or the sentences can't be read, or a name has no words and no description.
@@ -112,18 +118,21 @@ def start(
         >>> started.map_page("pca").count("<html")
         1
     """
-    described = read_intents(intents)
+    described = _real(read_intents(intents))
     texts = name_texts(list(described), described)
     if silent := [name for name in described if name not in texts]:
         raise DataError(
             f"no words say what is meant by {listed(silent, 3)}; describe it, or give it a name of words"
         )
-    sentences = sentences_of(data, checked_reading(reading).of_sentences()).reset_index(drop=True)
+    sentences = sentences_of(
+        data, checked_reading(reading).of_sentences(), columns=("id", "text", "language"), on_note=on_note
+    )
+    index, sentences = sentences.index, sentences.reset_index(drop=True)
     if not len(sentences):
         raise DataError("there are no sentences; check that the data has rows")
     opened = opened_encoder(encoder, pick_device(device)).without_head
-    names = list(texts)
-    of_names = centred(opened.encode([texts[name] for name in names]))
+    vectors = name_vectors(opened.encode, list(described), described)
+    names, of_names = list(vectors), centred(np.stack(list(vectors.values())))
     asked = centred_by_language(opened.encode(sentences["text"].tolist()), sentences["language"])
     nobody = np.arange(0)
     model = IntentModel().fit(
@@ -134,18 +143,34 @@ def start(
         asked=nobody,
         dims=opened.part_dims,
     )
-    probabilities = model.probabilities(asked)
+    probabilities, has_letters = model.probabilities(asked), have_letters(sentences["text"].tolist())
     first, second = (np.partition(probabilities, -rank, axis=1)[:, -rank] for rank in (1, 2))
+    named = np.array(model.intents_, dtype=object)[probabilities.argmax(axis=1)]
+    lead = np.log(first / np.maximum(second, _LEAST_PROBABILITY))
     predictions = sentences.assign(
-        intent=np.array(model.intents_, dtype=object)[probabilities.argmax(axis=1)],
-        lead=np.log(first / np.maximum(second, _LEAST_PROBABILITY)),
+        intent=np.where(has_letters, named, NO_INTENT), lead=np.where(has_letters, lead, np.nan)
     )
-    return Started(predictions, predictions.iloc[_next(predictions, count)], texts, asked, encoder)
+    if not (predictions["id"] != "").any():
+        del predictions["id"]
+    started = Started(predictions, predictions.iloc[_next(predictions, count)], texts, asked, encoder)
+    return started.at(index)
+
+
+def _real(described: Mapping[str, str]) -> dict[str, str]:
+    """Return the intents without those that stand for none of these. Raises DataError if fewer than two are left."""
+    none = usual_names(described)
+    real = {name: text for name, text in described.items() if name not in none}
+    if len(real) < 2:
+        raise DataError(
+            f"{counted(len(real), 'intent')} named beside what stands for none of these ({listed(sorted(none), 3)}); "
+            "name 2 or more"
+        )
+    return real
 
 
 def _next(predictions: pd.DataFrame, count: int) -> NDArray[np.intp]:
     """Return the rows to label next: of each intent in turn, the sentence that is least sure."""
-    unsure = predictions.drop_duplicates("text").sort_values("lead", kind="stable")
+    unsure = predictions.dropna(subset="lead").drop_duplicates("text").sort_values("lead", kind="stable")
     turn = unsure.groupby("intent").cumcount()
     rows: NDArray[np.intp] = turn.sort_values(kind="stable").index.to_numpy()[:count]
     return rows

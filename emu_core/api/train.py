@@ -210,7 +210,8 @@ def on_descriptions(labelled: LabelledSet) -> tuple[str, ...]:
         set(labelled.intents),
         [name for name in labelled.descriptions if name not in labelled.intents],
     )
-    remarks = [f"{counted(len(known & set(labelled.descriptions)), 'intent')} of {len(known):,} described."]
+    described = {name for name, text in labelled.descriptions.items() if text}
+    remarks = [f"{counted(len(known & described), 'intent')} of {len(known):,} described."]
     if new:
         remarks.append(f"Without a labelled sentence, known by what is said of them alone: {listed(new, 5)}.")
     return tuple(remarks)

@@ -89,14 +89,15 @@ def _predict(options: argparse.Namespace) -> Output:
             _print_facts(facts)
             print(f"{count:,} predictions in {options.out}")
         return {"sentences": count, "file": str(options.out), **facts}
-    sentences = sentences_of(options.data, reading.of_sentences())
+    left_out: list[str] = []
+    sentences = sentences_of(options.data, reading.of_sentences(), on_note=left_out.append)
     if len(sentences) > MOST_PRINTED:
         raise DataError(f"{len(sentences):,} predictions are too many to print; name a file with --out")
     classifier, languages = fitted(), sentences["language"].tolist()
     if len(sentences) and not options.no_adapt:
         classifier.adapt(sentences["text"].tolist(), languages)
     table = classifier.explain(sentences["text"].tolist(), languages=languages)
-    notes = (*reading_notes(classifier.encoder, sentences), *classifier.language_notes(languages))
+    notes = (*left_out, *reading_notes(classifier.encoder, sentences), *classifier.language_notes(languages))
     facts = _with_notes(classifier.facts, notes)
     table = table.astype(object).where(table.notna(), None)
     if not options.json:

@@ -43,9 +43,12 @@ def _draw_map(started: "Started", out: Path, *, shows: bool) -> Path:
 def _start(options: argparse.Namespace) -> Output:
     import pyarrow as pa
 
-    from emu_core.api.embed import writing
+    from emu_core.api.embed import refuse_input, writing
     from emu_core.api.start import start
 
+    notes: list[str] = []
+    if options.out:
+        refuse_input(options.out, options.data)
     started = start(
         options.intents,
         options.data,
@@ -53,6 +56,7 @@ def _start(options: argparse.Namespace) -> Output:
         count=options.count,
         device=options.device,
         reading=shared.reading_of(options).of_sentences(),
+        on_note=notes.append,
     )
     predictions = started.predictions
     if options.out:
@@ -67,15 +71,24 @@ def _start(options: argparse.Namespace) -> Output:
             ("sentence", "intent", "lead"),
             [(row.text, row.intent, f"{row.lead:.1f}") for row in started.next.itertuples()],
         )
-        print("\nnote: no label was read; with a few of them, predictions get better and are calibrated")
+        print()
+        for note in (
+            "no label was read; with a few of them, predictions get better and are calibrated",
+            *notes,
+        ):
+            print(f"note: {note}")
         if options.out:
             print(f"{len(predictions):,} predictions in {options.out}", flush=True)
     page = _draw_map(started, Path(options.out), shows=not options.json) if options.out else None
+    predictions, first = (
+        table.astype(object).where(table.notna(), None) for table in (predictions, started.next)
+    )
     return {
         "sentences": len(predictions),
         "file": options.out,
         "map": None if page is None else str(page),
+        "notes": notes,
         "counts": counts.to_dict(),
-        "next": started.next.to_dict("records"),
+        "next": first.to_dict("records"),
         **({} if options.out else {"predictions": predictions.to_dict("records")}),
     }

@@ -1,5 +1,6 @@
 """Names of intents, with or without descriptions, from files and objects."""
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -21,21 +22,24 @@ def read_intents(source: DescribedIntents, *, fewest: int = 2) -> dict[str, str]
     """Return the description of each intent by its name, "" for none.
 
     Args:
-        source: names; descriptions by name; a table with a column of intents (or one column) and, if it has one, a
-            column "description"; or a text file with a line for each, see `intents_of_lines`.
+        source: names; descriptions by name, also as the object of a .json file; a table with a column of intents (or
+            one column) and, if it has one, a column "description"; or a text file with a line for each, see
+            `intents_of_lines`.
         fewest: number of intents that are enough.
 
     Raises:
         DataError: the file can't be read, there are too few intents or too many, or one has two descriptions.
     """
     if isinstance(source, Mapping):
-        rows = [(str(name), _checked(text, name)) for name, text in source.items()]
+        rows = [(_checked_name(name), _checked(text, name)) for name, text in source.items()]
+    elif isinstance(source, str | Path) and (described := _object_in(Path(source))) is not None:
+        return read_intents(described, fewest=fewest)
     elif isinstance(source, str | Path) and is_table(Path(source).name):
         rows = _rows_of_table(Path(source))
     elif isinstance(source, str | Path):
         return intents_of_lines(read_lines(Path(source), Path(source).name)[0], fewest=fewest)
     elif isinstance(source, Iterable):
-        rows = [(str(name), "") for name in source]
+        rows = [(_checked_name(name), "") for name in source]
     else:
         raise InputError(
             f"the intents are {kind_of(source)}; give a dict with a description of each, or a file"
@@ -77,6 +81,24 @@ def _checked(text: object, name: object) -> str:
     if not isinstance(text, str):
         raise InputError(f"the description of {shown(str(name))!r} is {kind_of(text)}; give a sentence")
     return text
+
+
+def _checked_name(name: object) -> str:
+    if name is None or name is pd.NA or name != name:  # noqa: PLR0124  - NaN
+        raise InputError("an intent has no name; name it, or leave it out")
+    return str(name)
+
+
+def _object_in(path: Path) -> dict[str, str] | None:
+    """Return the descriptions by name that are the whole of a JSON file, or None if it is another one."""
+    if path.suffix.lower() != ".json":
+        return None
+    try:
+        found = json.loads("\n".join(read_lines(path, path.name)[0]))
+    except (ValueError, RecursionError):
+        return None  # what reads tables says what is wrong
+    is_object = isinstance(found, dict) and all(isinstance(text, str) for text in found.values())
+    return found if is_object else None
 
 
 def _rows_of_table(path: Path) -> list[tuple[str, str]]:

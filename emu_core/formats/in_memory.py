@@ -24,7 +24,9 @@ from emu_core.formats.collections.huggingface import cells_of_table
 from emu_core.formats.limits import check_rows
 from emu_core.formats.source_files import SourceFile
 from emu_core.formats.tables.cells import Cells
-from emu_core.formats.tables.formats import FILE_ENDINGS
+from emu_core.formats.tables.formats import FILE_ENDINGS, STRUCTURED_ENDINGS, UNREAD_ENDINGS
+
+_NO_SENTENCES = (*STRUCTURED_ENDINGS, *UNREAD_ENDINGS)  # ends of a word that is the name of a file
 
 
 class ArrowTable(Protocol):
@@ -143,6 +145,9 @@ def is_file(name: str | Path) -> bool:
         return True
     if not name.strip():
         return False
+    is_word = not any(map(str.isspace, name))
+    if is_word and (name.lower().endswith(_NO_SENTENCES) or name.startswith(("./", "../"))):
+        return True
     try:
         return Path(name).exists()
     except (OSError, ValueError):  # too long for a name

@@ -423,7 +423,7 @@ class Run:
             RunError: the run is not finished, and so has no encoder yet.
             EncoderError: the encoder's files are damaged.
         """
-        self._check_finished()
+        self.check_finished("open")
 
         from emu_core.encoders.registry import load_encoder
         from emu_core.encoders.sentence_transformers_module import to_sentence_transformers
@@ -431,9 +431,12 @@ class Run:
         spec = f"{RUN_SPEC}{self.folder}"
         return to_sentence_transformers(load_encoder(spec, device=with_precision(device, Precision.FP32)))
 
-    def _check_finished(self) -> None:
-        if (state := self.status().state) is not RunState.FINISHED:
-            raise RunError(f"{self.folder} is {state}; only a finished run has an encoder to open")
+    def check_finished(self, purpose: str) -> None:
+        """Raise a RunError if the run is not finished, and so has no encoder yet to serve a purpose, such as "open"."""
+        if (state := self.status().state) is RunState.FINISHED:
+            return
+        unfinished = f"{self.folder} is {state}; only a finished run has an encoder to {purpose}"
+        raise RunError(f"{unfinished}; `emu resume {self.folder}` goes on" if self.can_resume else unfinished)
 
     def predict(
         self, texts: Sequence[str], *, languages: str | Sequence[str] = (), device: str = "auto"
@@ -466,7 +469,7 @@ class Run:
         from emu_core.intents.names import have_letters
         from emu_core.runs.intents import load_intents
 
-        self._check_finished()
+        self.check_finished("open")
         texts = texts_of(texts)
         model, spoken = load_intents(self).model, spoken_codes(languages, len(texts))
         if not texts:
@@ -528,6 +531,8 @@ class Run:
                     f"{self.folder} was left half made; run the command that made it again, or delete it"
                 ) from None
             raise RunError(f"{self.folder} is not a run: it has no {name}") from None
+        except NotADirectoryError:
+            raise RunError(f"{self.folder} is not a run: it is a file, not a folder") from None
         except msgspec.ValidationError:
             raise RunError(f"{self.folder / name} is damaged; {fix}") from None
         except (OSError, ValueError):

@@ -35,6 +35,18 @@ def classifier(pool: LabelledSet) -> IntentClassifier:
     return IntentClassifier(device="cpu").fit(pool)
 
 
+def test_rows_without_a_sentence_are_counted_and_the_input_is_not_overwritten(
+    classifier: IntentClassifier, tmp_path: Path
+) -> None:
+    mails, notes = tmp_path / "mails.csv", list[str]()
+    mails.write_text("id,text\n1,Where is the pool?\n2,\n3,  \n")
+    assert classifier.predict_file(mails, tmp_path / "out.csv", on_note=notes.append) == 1
+    assert "2 rows without a sentence left out" in notes
+    for data in (mails, [str(mails)]):
+        with pytest.raises(DataError, match="would be overwritten"):
+            classifier.predict_file(data, tmp_path / "." / "mails.csv")
+
+
 def test_a_sentence_of_the_pool_is_its_own_reason(classifier: IntentClassifier, pool: LabelledSet) -> None:
     texts = pool.frame["text"].iloc[[0, 50]].tolist()
     table = classifier.explain(texts)

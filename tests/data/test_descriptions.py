@@ -8,8 +8,10 @@ import pandas as pd
 import pytest
 
 from emu_core import IntentClassifier, predict, train
+from emu_core.api.train import on_descriptions
 from emu_core.cli import main
 from emu_core.data.audit import Audit
+from emu_core.data.demo import load_demo
 from emu_core.data.reading import ColumnMapping, Reading
 from emu_core.data.sets import LabelledSet
 from emu_core.errors import DataError, Fix, InputError, TrainingError
@@ -104,6 +106,11 @@ def test_lines_are_names_with_or_without_a_description() -> None:
         intents_of_lines(["a: b", "a: c"])
     with pytest.raises(InputError, match="a dict with a description of each"):
         read_intents(3)  # type: ignore[arg-type]
+
+
+def test_a_name_alone_describes_nothing() -> None:
+    labelled = load_demo().described({"pool": "where to swim", "gym": "", "wifi": ""})
+    assert on_descriptions(labelled) == ("1 intent of 28 described.",)
 
 
 @pytest.mark.slow

@@ -22,6 +22,7 @@ from emu_core.data.held_texts import texts_of
 from emu_core.data.reading import ColumnMapping, Reading
 from emu_core.data.sets import unlabelled_from
 from emu_core.errors import DataError, InputError
+from emu_core.formats.in_memory import is_file
 from emu_core.formats.labelled import read_labelled, read_unlabelled
 from tests.support.raises import raises
 
@@ -271,6 +272,15 @@ def test_a_string_by_itself_is_a_file_and_no_sentence(capsys: pytest.CaptureFixt
     ):
         assert main(arguments) == 2
         assert "sentences: no such file" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "name", ["mails.xls", "Mails.DOCX", "mails.ods", "./mails", "../mails", "report.pdf"]
+)
+def test_the_name_of_a_missing_file_is_no_sentence(name: str) -> None:
+    assert is_file(name)
+    assert not is_file(f"please open {name}")
+    assert not any(map(is_file, ("/start", "e.g.", "version 2.0", "example.com")))
 
 
 def test_unusual_frames_of_pandas_are_read() -> None:

@@ -201,6 +201,12 @@ def test_a_run_without_labels_has_none(tmp_path: Path) -> None:
             ask()
 
 
+def test_a_file_is_no_run(tmp_path: Path) -> None:
+    (tmp_path / "mails.csv").write_text("text\n")
+    with pytest.raises(RunError, match=r"mails\.csv is not a run: it is a file"):
+        IntentClassifier.from_run(tmp_path / "mails.csv")
+
+
 def test_a_run_that_is_not_finished_names_none(data: LabelledSet, tmp_path: Path) -> None:
     run = create_run(tmp_path / "r", *plan_training(data, method="head"))
     for ask in (lambda: run.predict(ASKED, device="cpu"), lambda: IntentClassifier.from_run(run)):
@@ -405,7 +411,7 @@ def test_a_run_killed_while_it_writes_its_intents_ends_with_the_same_bytes(
     assert exit_code(die_with_intents, str(run.folder), is_written) == -signal.SIGKILL
     assert run.status().state is RunState.INTERRUPTED and run.can_resume
     assert has_intents(run) is is_written, "a folder that is not whole has another name"
-    with pytest.raises(RunError, match="only a finished run has an encoder"):
+    with pytest.raises(RunError, match=r"only a finished run has an encoder to .*; `emu resume .*` goes on"):
         run.predict(ASKED, device="cpu")
     assert exit_code(resume, str(run.folder)) == 0
     assert files(run) == files(whole) and files(whole)

@@ -55,6 +55,24 @@ STRUCTURED_ENDINGS = (
     *(".conllu", ".xml", ".html", ".xlf", ".xliff", ".po", ".pot", ".toml", ".ini", ".py", ".log"),
 )
 """Endings of files that never have a sentence a line, whether they can be read or not."""
+UNREAD_ENDINGS = (
+    *(".xls", ".xlsm", ".xlsb", ".ods", ".doc", ".docx", ".odt", ".rtf", ".pdf", ".ppt", ".pptx"),
+    *(
+        ".pkl",
+        ".pickle",
+        ".npy",
+        ".npz",
+        ".feather",
+        ".orc",
+        ".avro",
+        ".db",
+        ".sqlite",
+        ".rar",
+        ".7z",
+        ".tar",
+    ),
+)
+"""Endings of files that people have sentences in, and that can't be read."""
 
 
 def any_of(names: Iterable[str], word: str = "or") -> str:
