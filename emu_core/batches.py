@@ -17,7 +17,8 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from emu_core.data.languages import language_code
+from emu_core.data.cleaning import HALF, holds_half
+from emu_core.data.held_texts import spoken_codes
 from emu_core.devices import on_every_machine, pick_device
 from emu_core.encoders.base import FloatArray
 from emu_core.encoders.remembered import opened_encoder
@@ -89,8 +90,8 @@ class Predict:
         device: "auto", "cpu", "cuda:0".
 
     Raises:
-        InputError: the pool is not named by a path; a batch is none, has no such column of sentences, or has a new
-            column already.
+        InputError: the pool is not named by a path; a batch is none, has no such column of sentences, has a new column
+            already, or names a language that is none.
         DataError: the pool can't be read.
         EncoderError: the encoder can't be opened.
 
@@ -193,6 +194,8 @@ def _texts(batch: Any, name: str) -> list[str]:
     for row, text in enumerate(texts):
         if not isinstance(text, str):
             raise InputError(f"{name!r} holds a {type(text).__name__} in row {row}; give sentences")
+        if holds_half(text):
+            raise InputError(f"{name!r} holds {HALF} in row {row}; fix it")
     return texts
 
 
@@ -201,12 +204,14 @@ def _is_missing(value: Any) -> bool:
 
 
 def _languages(batch: Any, name: str, count: int) -> list[str]:
-    """Return the languages of a batch's rows, "" for unknown ones; [] if it has no column of them."""
+    """Return the languages of a batch's rows, "" for unknown ones; [] if it has no column of them.
+
+    Raises InputError where one is none.
+    """
     if name not in _names(batch) or not count:
         return []
-    values = _column(batch, name)
-    codes = {value: language_code(value) or "" for value in set(values) if isinstance(value, str)}
-    return [codes.get(value, "") if isinstance(value, str) else "" for value in values]
+    values = [value.strip() if isinstance(value, str) else value for value in _column(batch, name)]
+    return spoken_codes(values, count)
 
 
 def _with_columns(batch: Any, columns: Mapping[str, Any]) -> Any:

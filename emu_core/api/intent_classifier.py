@@ -45,6 +45,7 @@ from emu_core.intents.answers import NO_INTENT, PredictionFacts
 from emu_core.intents.labelled import fit_intents
 from emu_core.intents.model import LEAST_ASKED, LEAST_UNLABELLED
 from emu_core.intents.names import have_letters
+from emu_core.intents.unlabelled import rows_to_adapt_to
 from emu_core.notebook.predictions import Predictions
 from emu_core.runs.intents import load_intents
 from emu_core.runs.run import Run
@@ -52,7 +53,6 @@ from emu_core.runs.trained_on import TrainedOn, trained_on, trained_rows
 from emu_core.threads import give_memory_back
 
 _NO_NUMBER = -1  # stands for no known intent where intents are numbers
-MOST_UNLABELLED = 500  # sentences of a language from which it is calibrated
 BETWEEN = " | "  # the intents that a sentence may have
 OF_A_NEIGHBOUR = ("text", "intent", "language", "cosine")
 
@@ -71,8 +71,8 @@ class IntentClassifier(ClassifierMixin, BaseEstimator):
             labelled sentences what one of a known intent looks like, -1 switches it off.
         coverage: share of sentences whose intent is to be among the `intents` that `explain` adds then, such as .9.
         reject_option: what `predict` returns for a sentence with no known intent; None always returns the most likely
-            intent. Sentences that are labelled so are examples of those with none. Where intents are numbers, -1 is
-            returned instead of a text.
+            intent. It is a text or, where intents are numbers, a number that is none of them; -1 is returned there
+            instead of a text. Sentences with this text for a label are examples of those with no known intent.
         device: "auto", "cpu", "cuda:0".
 
     Attributes:
@@ -154,17 +154,15 @@ class IntentClassifier(ClassifierMixin, BaseEstimator):
                 )
             return self.fit_labelled(labelled_set(X, Reading(language=languages))[0], intents=intents)
         self._check_parameters()
-        rejected = [] if self.reject_option is None else [str(self.reject_option)]
+        rejected = [self.reject_option] if isinstance(self.reject_option, str) else []
         given = labelled_texts(
             X, y, languages=languages, groups=groups, no_intents=rejected, sample_weight=sample_weight
         )
+        self._answer_type(given.classes)
         self._fit(given.labelled, intents, sample_weight=given.weights)
         self.pool_rows_ = given.rows
         self._name_classes(given.classes, given.class_of)
-        if self._rejection == _NO_NUMBER and _NO_NUMBER in self.classes_:
-            raise InputError(
-                f"{_NO_NUMBER} is an intent, and stands for no known intent, too; give reject_option another number"
-            )
+        self._answer_type(self.classes_)  # which have the intents that are only described, too
         return self
 
     def fit_labelled(
@@ -192,9 +190,10 @@ class IntentClassifier(ClassifierMixin, BaseEstimator):
             RunError: the run's folder is damaged.
         """
         self._check_parameters()
+        names = labelled.intents
+        self._answer_type(np.array(names))
         self._fit(labelled, intents, vectors, none_vectors, asked)
         self.pool_rows_ = np.arange(len(labelled))
-        names = labelled.intents
         self._name_classes(np.array(names), {intent: position for position, intent in enumerate(names)})
         return self
 
@@ -436,7 +435,7 @@ class IntentClassifier(ClassifierMixin, BaseEstimator):
 
         Args:
             X: N sentences, `emu_core.intents.model.LEAST_UNLABELLED` or more of a language; of more than
-                `MOST_UNLABELLED`, so many are drawn.
+                `emu_core.intents.unlabelled.MOST_UNLABELLED`, so many are drawn.
             languages: the language of all of them, or of each, as for `predict`.
             vectors: (N, dim), if they are known already; see `explain`.
 
@@ -447,15 +446,11 @@ class IntentClassifier(ClassifierMixin, BaseEstimator):
             DataError: these are no sentences, or one has no vector.
         """
         check_is_fitted(self)
-        texts = np.array(texts_of(X), dtype=object)
-        spoken = np.array(spoken_codes(languages, len(texts)), dtype=object)
-        draw, unlabelled = np.random.default_rng(0), dict[str, Vectors]()
-        for code in sorted(set(spoken) - {""}):
-            of_language = np.flatnonzero(spoken == code)
-            distinct = of_language[np.unique(texts[of_language], return_index=True)[1]]
-            if len(distinct) >= LEAST_UNLABELLED:
-                rows = distinct[draw.permutation(len(distinct))[:MOST_UNLABELLED]]
-                unlabelled[code] = self._encode(texts[rows].tolist()) if vectors is None else vectors[rows]
+        texts = texts_of(X)
+        unlabelled = {
+            code: self._encode([texts[row] for row in rows]) if vectors is None else vectors[rows]
+            for code, rows in rows_to_adapt_to(texts, spoken_codes(languages, len(texts))).items()
+        }
         self.classifier_ = self.classifier_.adapted(unlabelled)
         return self
 
@@ -483,6 +478,7 @@ class IntentClassifier(ClassifierMixin, BaseEstimator):
         names = stored.model.intents_
         order = np.argsort(np.array(names, dtype=object), kind="stable")
         self.classes_ = np.array(names)[order]
+        self._answer_type(self.classes_)
         self._class_numbers = np.argsort(order)
         asked = 0 if stored.model.accuracy_ is None else len(stored.labelled)
         self.notes_ = tuple(self._notes(asked, ""))
@@ -509,7 +505,9 @@ class IntentClassifier(ClassifierMixin, BaseEstimator):
         is_known = answers.is_known & have_letters(texts)
         if is_known.all() or self.reject_option is None:
             return labels
-        return np.where(is_known, labels, self._rejection)
+        labels = labels.astype(self._answer_type(self.classes_))
+        labels[~is_known] = self._rejection(self.classes_)
+        return labels
 
     def predict_proba(self, X: Texts, *, languages: str | Sequence[str] | None = ()) -> NDArray[np.float64]:  # noqa: N803
         """Return the probability of each of `classes_` for each of N sentences that have one of these intents, (N, k).
@@ -563,11 +561,46 @@ class IntentClassifier(ClassifierMixin, BaseEstimator):
             cosines, rows = answers.cosines, self.pool_rows_[answers.rows]
         return (1 - cosines, rows) if return_distance else rows
 
-    @property
-    def _rejection(self) -> Any:
-        """The label of no known intent: a number among numbers, where a text would make all labels texts."""
-        is_number = self.classes_.dtype.kind in "biuf"
-        return _NO_NUMBER if is_number and isinstance(self.reject_option, str) else self.reject_option
+    def _rejection(self, classes: NDArray[Any]) -> Any:
+        """Return the label of no known intent: a number among numbers, where a text would make all labels texts."""
+        is_text = isinstance(self.reject_option, str)
+        return _NO_NUMBER if is_text and _are_numbers(classes) else self.reject_option
+
+    def _answer_type(self, classes: NDArray[Any]) -> np.dtype[Any]:
+        """Return the type of an array of classes and of the label of no known intent.
+
+        Raises InputError if that is one of the classes, or no array holds both as they are.
+        """
+        rejection = self._rejection(classes)
+        if rejection is None or classes.dtype.kind == "O":
+            return classes.dtype
+        if not _are_numbers(classes):
+            if not isinstance(rejection, str):
+                raise InputError(
+                    f"the intents are texts, and the reject_option is {kind_of(rejection)}; give a text, or None"
+                )
+            return np.result_type(classes, np.asarray(rejection).dtype)
+        if not isinstance(rejection, Real | np.bool_):
+            raise InputError(
+                f"the intents are numbers, and the reject_option is {kind_of(rejection)}; give a number, or None"
+            )
+        if rejection in classes.tolist():
+            raise InputError(
+                f"{rejection} is an intent, and stands for no known intent, too; give reject_option another number"
+            )
+        own = np.asarray(rejection).dtype
+        if isinstance(rejection, Integral):
+            own = np.min_scalar_type(int(rejection))
+        dtype = np.result_type(classes, own)
+        if classes.dtype.kind == "u" and own.kind == "i" and dtype.kind == "f":
+            dtype = np.dtype(np.int64)
+        if dtype.kind == "O" or classes.astype(dtype).tolist() != classes.tolist():
+            raise InputError(
+                f"no array of numbers holds the intents, {classes.dtype.name} numbers, and {rejection}, which stands "
+                "for no known intent; give reject_option a whole number, 0 or more, that is no intent, or label with "
+                "texts"
+            )
+        return dtype
 
     def explain(
         self,
@@ -692,15 +725,22 @@ class IntentClassifier(ClassifierMixin, BaseEstimator):
         return table[self.file_schema.names]
 
 
+def _are_numbers(classes: NDArray[Any]) -> bool:
+    return classes.dtype.kind in "biuf"
+
+
 def _as_classes(intents: Sequence[str], classes: NDArray[Any]) -> NDArray[Any]:
     """Return intents as classes of the kind that labelled ones have. Raises InputError for a text among numbers."""
     kind = classes.dtype.kind
-    if kind not in "biuf":
+    if not _are_numbers(classes):
         return np.array(intents, dtype=object if kind == "O" else str)
     try:
         if kind == "b" and intents:
             raise ValueError("no third truth value")
-        return np.array([float(intent) if kind == "f" else int(intent) for intent in intents], classes.dtype)
+        numbers = [float(intent) if kind == "f" else int(intent) for intent in intents]
+        if not np.isfinite(numbers).all():
+            raise ValueError("no number")
+        return np.array(numbers, classes.dtype)
     except (OverflowError, ValueError):
         raise InputError(
             f"the intents are {classes.dtype.name} numbers, and one of these is described that is none: "

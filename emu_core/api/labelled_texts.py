@@ -9,6 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from emu_core.data.audit import audit_rows, located
+from emu_core.data.cleaning import HALF, holds_half
 from emu_core.data.held_texts import Texts, check_as_many, languages_named, spoken_codes, texts_of
 from emu_core.data.languages import UNDETERMINED
 from emu_core.data.reading import Reading
@@ -74,16 +75,17 @@ def labelled_texts(
     if not texts:
         raise InputError("there are no sentences; give at least two, with their intents")
     check_as_many(labels, texts, "intents")
-    if (is_missing := pd.isna(labels)).any():
+    as_given = np.asarray(y, dtype=object).ravel()  # where text does not make NaN a text, too
+    if (is_missing := pd.isna(as_given)).any():
         raise InputError(f"sentence {int(is_missing.argmax()) + 1:,} has no intent; leave it out")
     check_classification_targets(labels)
-    names = [str(label) for label in labels.tolist()]
+    names = _whole([str(label) for label in labels.tolist()], "intent")
     codes = _codes(languages, texts)  # an audit asks for one; English stands for unknown ones
     rows = pd.DataFrame("", index=range(len(texts)), columns=list(LABELLED_COLUMNS), dtype="str")
     rows["text"], rows["intent"], rows["language"] = texts, names, codes or "en"
     if groups is not None:
         check_as_many(groups, texts, "groups")
-        rows["id"] = ["" if pd.isna(group) else str(group) for group in groups]
+        rows["id"] = _whole(["" if pd.isna(group) else str(group) for group in groups], "group")
     weights = None if sample_weight is None else _weights(sample_weight, texts)
     counting = np.arange(len(texts)) if weights is None else np.flatnonzero(weights)
     usable, audit = audit_rows(
@@ -108,6 +110,13 @@ def labelled_texts(
     return LabelledTexts(
         labelled, positions, classes, class_of, None if weights is None else weights[positions]
     )
+
+
+def _whole(names: list[str], what: str) -> list[str]:
+    """Return the intents or groups of sentences. Raises InputError where one holds half a character."""
+    if number := next((number for number, name in enumerate(names, 1) if holds_half(name)), 0):
+        raise InputError(f"the {what} of sentence {number:,} holds {HALF}; fix it")
+    return names
 
 
 def _weights(sample_weight: Sequence[float], texts: Sequence[str]) -> NDArray[np.float64]:

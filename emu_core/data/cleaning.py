@@ -21,6 +21,19 @@ BLANKS = (
 )
 
 
+HALF = "half a character (a lone surrogate)"
+"""What a text may hold in Python, and nothing can write or encode."""
+
+
+def holds_half(text: str) -> bool:
+    """Return whether a text holds `HALF` of one."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return False
+
+
 def stripped(values: "pd.Series[str]") -> "pd.Series[str]":
     """Return the series as strings, each as `clean` returns it; "" for a missing value."""
     texts = values.astype("str").fillna("").str.strip(BLANKS)

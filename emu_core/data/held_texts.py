@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 import pandas as pd
 
+from emu_core.data.cleaning import HALF, holds_half
 from emu_core.data.column_names import column_name, listed_names
 from emu_core.data.languages import UNDETERMINED, checked_language
 from emu_core.data.sets import SentenceSet
@@ -24,7 +25,7 @@ def texts_of(texts: Texts) -> list[str]:
     """Return sentences as a list.
 
     Raises:
-        InputError: they are a single string, a frame, or no strings.
+        InputError: they are a single string, a frame, or no strings, or one holds half a character.
     """
     if isinstance(texts, str):
         raise InputError(f"a str is a single sentence; give a list: [{shown(texts, 30)!r}]")
@@ -36,11 +37,14 @@ def texts_of(texts: Texts) -> list[str]:
         raise InputError(f"{kind_of(texts)} holds no sentences; give a list, a Series or an array of strings")
     values = values_of(texts)
     for number, value in enumerate(values, 1):
-        if not isinstance(value, str):
-            where = f"sentence {number:,} of {len(values):,}"
-            if _is_missing(value):
-                raise InputError(f"{where} is missing; leave it out")
-            raise InputError(f"{where} is {kind_of(value)} and no string; give strings")
+        if isinstance(value, str) and not holds_half(value):
+            continue
+        where = f"sentence {number:,} of {len(values):,}"
+        if _is_missing(value):
+            raise InputError(f"{where} is missing; leave it out")
+        if isinstance(value, str):
+            raise InputError(f"{where} holds {HALF}; fix it, or leave it out")
+        raise InputError(f"{where} is {kind_of(value)} and no string; give strings")
     return values
 
 

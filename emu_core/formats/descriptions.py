@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from emu_core.data.cleaning import HALF, holds_half
 from emu_core.data.column_names import DESCRIPTION_NAMES, folded_name, role_of_name
 from emu_core.data.intent_names import seen_names
 from emu_core.data.reading import DescribedIntents
@@ -28,7 +29,8 @@ def read_intents(source: DescribedIntents, *, fewest: int = 2) -> dict[str, str]
         fewest: number of intents that are enough.
 
     Raises:
-        DataError: the file can't be read, there are too few intents or too many, or one has two descriptions.
+        DataError: the file can't be read, there are too few intents or too many, or one has two descriptions or holds
+            half a character.
     """
     if isinstance(source, Mapping):
         rows = [(_checked_name(name), _checked(text, name)) for name, text in source.items()]
@@ -64,6 +66,8 @@ def intents_of_lines(lines: Iterable[str], *, fewest: int = 2) -> dict[str, str]
 
 
 def _checked_rows(rows: Sequence[tuple[str, str]], fewest: int) -> dict[str, str]:
+    if half := next((row for row in rows if any(map(holds_half, row))), None):
+        raise DataError(f"the intent '{shown(half[0])}' or its description holds {HALF}; fix it")
     descriptions: dict[str, str] = {}
     names = seen_names(name for name, _ in rows)
     for name, text in ((names[name], text.strip()) for name, text in rows):

@@ -14,6 +14,7 @@ from typing import BinaryIO
 
 import pandas as pd
 
+from emu_core.data.cleaning import HALF, holds_half
 from emu_core.data.column_names import listed_names
 from emu_core.data.wording import shown
 from emu_core.errors import DataError
@@ -31,9 +32,6 @@ MAX_COLUMNS = 1_000
 
 
 MAX_CELL = 100_000  # characters of a cell or a line; a sentence has a hundred
-
-
-_HALF = "half a character (a lone surrogate)"
 
 
 class Opened:
@@ -115,8 +113,8 @@ def build_table(header: Sequence[str], columns: Sequence[Sequence[str]], name: s
         )
     if not labelled_columns or not len(labelled_columns[0][1]):
         raise DataError(f"{shown(name)} has column names but no rows; add the sentences below them")
-    if any("\ud800" <= character <= "\udfff" for label in labels for character in label):
-        raise DataError(f"{shown(name)} holds {_HALF} in the name of a column; fix it")
+    if any(map(holds_half, labels)):
+        raise DataError(f"{shown(name)} holds {HALF} in the name of a column; fix it")
     check_characters(sum(sum(map(len, values)) for _, values in labelled_columns), name)
     return pd.DataFrame({label: _strings(values, label, name) for label, values in labelled_columns})
 
@@ -158,7 +156,7 @@ def _strings(values: Sequence[str], label: str, name: str) -> "pd.Series[str]":
     try:
         series = pd.Series(values, dtype="str")
     except UnicodeEncodeError as error:
-        raise DataError(f"{shown(name)} holds {_HALF}{column}; fix it") from error
+        raise DataError(f"{shown(name)} holds {HALF}{column}; fix it") from error
     if (nul := series.str.contains("\0", regex=False)).any():
         raise DataError(
             f"{shown(name)}: row {int(nul.to_numpy().argmax()) + 1} holds a NUL character{column}; remove it"

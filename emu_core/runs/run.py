@@ -439,15 +439,22 @@ class Run:
         raise RunError(f"{unfinished}; `emu resume {self.folder}` goes on" if self.can_resume else unfinished)
 
     def predict(
-        self, texts: Sequence[str], *, languages: str | Sequence[str] = (), device: str = "auto"
+        self,
+        texts: Sequence[str],
+        *,
+        languages: str | Sequence[str] = (),
+        adapt: bool = False,
+        device: str = "auto",
     ) -> list[str]:
         """Return the intent of each sentence by the run's own intent model, or `NO_INTENT` for one of no known intent.
 
-        `IntentClassifier.from_run` also explains its answers, adapts to languages, and keeps the encoder open.
+        `IntentClassifier.from_run` also explains its answers, stays adapted to languages, and keeps the encoder open.
 
         Args:
             texts: N sentences.
             languages: the language of all, or of each, "" for an unknown one.
+            adapt: calibrate for the languages of the sentences, of which each needs 30 or more; see
+                `IntentClassifier.adapt`. The answer to a sentence then depends on the others.
             device: where to encode, such as "cpu".
 
         Raises:
@@ -467,6 +474,7 @@ class Run:
         from emu_core.encoders.registry import load_encoder
         from emu_core.intents.answers import NO_INTENT
         from emu_core.intents.names import have_letters
+        from emu_core.intents.unlabelled import rows_to_adapt_to
         from emu_core.runs.intents import load_intents
 
         self.check_finished("open")
@@ -477,7 +485,11 @@ class Run:
         encoder = load_encoder(
             f"{RUN_SPEC}{self.folder}", device=self.config().device_of_intents(device)
         ).without_head
-        answers = model.predict(encoder.encode(texts), 1, spoken)
+        vectors = encoder.encode(texts)
+        if adapt:
+            to_adapt_to = rows_to_adapt_to(texts, spoken)
+            model = model.adapted({code: vectors[rows] for code, rows in to_adapt_to.items()})
+        answers = model.predict(vectors, 1, spoken)
         is_known = answers.is_known & have_letters(texts)
         return [
             model.intents_[label] if known else NO_INTENT

@@ -2,9 +2,10 @@
 
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
-from emu_core import IntentClassifier, train
+from emu_core import IntentClassifier, predict, train
 from emu_core.errors import InputError, RunError
 from emu_core.intents.answers import NO_INTENT
 from emu_core.runs.run import Run, RunState, Status
@@ -25,6 +26,24 @@ def test_it_answers_as_its_classifier(run: Run) -> None:
     assert named == IntentClassifier.from_run(run, device="cpu").predict(ASKED).tolist()
     assert named[0] == "pool" and named[2:4] == [NO_INTENT, NO_INTENT]
     assert run.predict([]) == []
+
+
+def test_it_adapts_as_predict_does(run: Run) -> None:
+    """To languages of which the labels calibrate none, so that some answers are others."""
+    rows = small_set(("es",)).frame
+    texts, languages = [*rows["text"], "12345"], ["es"] * (len(rows) + 1)
+    frame = pd.DataFrame({"text": texts, "language": languages})
+    for adapt in (False, True):
+        expected = predict(frame, run=run, adapt=adapt, device="cpu")["intent"]
+        named = run.predict(texts, languages=languages, adapt=adapt, device="cpu")
+        assert named == expected.tolist()
+    assert named != run.predict(texts, languages="es", device="cpu")
+    assert run.predict([], adapt=True) == [] and run.predict(["pool"], adapt=True)
+
+
+def test_it_refuses_half_a_character(run: Run) -> None:
+    with pytest.raises(InputError, match="sentence 2 of 2 holds half a character"):
+        run.predict(["pool", "\u00e9\ud800"])
 
 
 @pytest.mark.parametrize(

@@ -132,6 +132,35 @@ def test_what_is_no_batch_is_refused(batch: Any, message: str, pool: Path) -> No
             add(batch)
 
 
+def test_half_a_character_is_refused(pool: Path) -> None:
+    batch = {"text": ["Where is the pool?", "\u00e9\ud800"]}
+    for add in (Embed(), Predict(None, pool)):
+        with pytest.raises(InputError, match=r"'text' holds half a character .* in row 1; fix it"):
+            add(batch)
+
+
+@pytest.mark.parametrize("language", ["klingon", 5])
+def test_what_is_no_language_is_refused_as_by_a_classifier(language: Any, pool: Path) -> None:
+    batch = {"text": ["Where is the pool?", "Wo ist der Pool?"], "language": ["en", language]}
+    classifier = IntentClassifier().fit(*map(list, zip(*POOL, strict=True)))
+    messages = []
+    for asked in (
+        lambda: Predict(None, pool)(batch),
+        lambda: classifier.predict(batch["text"], languages=batch["language"]),
+    ):
+        with pytest.raises(InputError) as caught:
+            asked()
+        messages.append(str(caught.value))
+    assert messages[0] == messages[1]
+
+
+def test_an_unknown_language_may_be_written_in_any_way(pool: Path) -> None:
+    add, texts = Predict(None, pool), ["Where is the pool?"] * 5
+    languages = [None, "", "und", " ", float("nan")]
+    unknown = add(pd.DataFrame({"text": texts, "language": pd.Series(languages, dtype=object)}))
+    pd.testing.assert_frame_equal(unknown.drop(columns="language"), add(pd.DataFrame({"text": texts})))
+
+
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return train(small_set(), out=tmp_path_factory.mktemp("runs") / "small", method="head", device="cpu")

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from copy import copy
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
+from emu_core.encoders.registry import load_encoder
 from emu_core.errors import DataError, InputError
 from emu_core.intents.answers import NO_INTENT
 from emu_core.intents.model import IntentModel
@@ -65,6 +67,124 @@ def test_a_number_of_no_known_intent_can_not_be_an_intent(labelled: pd.DataFrame
         IntentClassifier(ENCODER).fit(labelled["text"], y)
     fitted = IntentClassifier(ENCODER, threshold=1, reject_option=-2).fit(labelled["text"], y)
     assert -1 in fitted.classes_ and fitted.predict(ASKED[:1]).tolist() == [-2]
+
+
+FEW = ["Where is the pool?", "Can I swim here?", "Call me a taxi", "I need a cab"]
+
+
+@pytest.mark.parametrize(
+    ("labels", "option", "expected"),
+    [
+        (np.array([255, 255, 2, 2], dtype="uint8"), NO_INTENT, -1),
+        (np.array([3, 3, 2, 2], dtype="uint64"), NO_INTENT, -1),
+        (np.array([3, 3, 2, 2], dtype="int8"), 258, 258),
+        (np.array([True, True, False, False]), NO_INTENT, -1),
+        (np.array([3, 3, 2, 2]), -1.5, -1.5),
+        (np.array([2**63, 2**63, 2, 2], dtype="uint64"), 0, 0),
+        (pd.Series(["pool", "pool", "taxi", "taxi"]), -1, -1),
+    ],
+    ids=["uint8", "uint64", "int8", "bool", "a fraction", "large", "objects"],
+)
+def test_what_is_rejected_keeps_its_value_among_all_types_of_intents(
+    labels: Any, option: Any, expected: Any, tmp_path: Path
+) -> None:
+    fitted = IntentClassifier(ENCODER, threshold=-1, reject_option=option).fit(FEW, labels)
+    loaded = IntentClassifier.load(fitted.save(tmp_path / "saved"))
+    for classifier in (fitted, loaded):
+        assert classifier.predict([FEW[0], "12"]).tolist() == [labels[0], expected]
+
+
+@pytest.mark.parametrize(
+    ("labels", "option", "message"),
+    [
+        ([1, 1, 2, 2], 2, "2 is an intent, and stands for no known intent, too; give reject_option another"),
+        ([1, 1, 2, 2], 2.0, "2.0 is an intent"),
+        ([1, 1, 2, 2], np.int8(2), "2 is an intent"),
+        ([1.0, 1.0, 2.0, 2.0], 2, "2 is an intent"),
+        ([1, 1, 2, 2], True, "True is an intent"),
+        ([1, 1, -1, -1], -1, "-1 is an intent"),
+        ([1, 1, 2, 2], [3], "the intents are numbers, and the reject_option is a list; give a number"),
+        (["a", "a", "b", "b"], -1, "the intents are texts, and the reject_option is an int; give a text"),
+        (["a", "a", "b", "b"], float("nan"), "the reject_option is a float; give a text, or None"),
+        (np.array([2**63, 2**63, 2, 2], dtype="uint64"), -1, "give reject_option a whole number, 0 or more"),
+        ([2**60 + 1, 2**60 + 1, 2, 2], float("nan"), "give reject_option a whole number, 0 or more"),
+    ],
+    ids=str,
+)
+def test_what_can_not_stand_for_no_known_intent_is_refused(labels: Any, option: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        IntentClassifier(ENCODER, reject_option=option).fit(FEW, labels)
+
+
+def test_a_number_does_not_stand_for_no_known_intent_among_those_of_a_table() -> None:
+    table = pd.DataFrame({"text": FEW, "intent": ["pool", "pool", "taxi", "taxi"]})
+    with pytest.raises(InputError, match="the intents are texts, and the reject_option is an int"):
+        IntentClassifier(ENCODER, reject_option=-1).fit(table, languages="en")
+
+
+def test_a_described_intent_is_not_what_stands_for_no_known_intent() -> None:
+    for intents, option in (({"5": BREAKFAST}, 5.0), ({-1: BREAKFAST}, NO_INTENT)):
+        with pytest.raises(InputError, match="is an intent, and stands for no known intent, too"):
+            IntentClassifier(ENCODER, reject_option=option).fit(FEW, [1, 1, 2, 2], intents=intents)
+    with pytest.raises(InputError, match="one of these is described that is none: 'nan'"):
+        IntentClassifier(ENCODER).fit(FEW, [1.0, 1.0, 2.0, 2.0], intents={"nan": BREAKFAST})
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        [float("nan"), "pool", "taxi", "taxi"],
+        (np.nan, "pool", "taxi", "taxi"),
+        [None, "pool", "taxi", "taxi"],
+        [pd.NA, "pool", "taxi", "taxi"],
+        pd.Series([np.nan, "pool", "taxi", "taxi"]),
+        [np.nan, 1, 2, 2],
+    ],
+    ids=["list", "tuple", "None", "NA", "Series", "numbers"],
+)
+def test_a_missing_intent_is_refused(labels: Any) -> None:
+    for estimator in (IntentClassifier(ENCODER), SpecialisedEncoder()):
+        with pytest.raises(InputError, match="sentence 1 has no intent; leave it out"):
+            estimator.fit(FEW, labels)
+
+
+HALF = "\u00e9\ud800"
+
+
+def test_half_a_character_in_a_sentence_is_refused_everywhere(fitted: IntentClassifier) -> None:
+    given = [*ASKED, HALF]
+    functions = (fitted.predict, fitted.predict_proba, fitted.kneighbors, fitted.explain)
+    for function in (*functions, ENCODER.fit, ENCODER.transform, load_encoder("use").encode):
+        with pytest.raises(InputError, match="sentence 4 of 4 holds half a character"):
+            function(given)
+    with pytest.raises(InputError, match="sentence 4 of 4 holds half a character"):
+        fitted.adapt(given, "en")
+    for estimator in (IntentClassifier(ENCODER), SpecialisedEncoder()):
+        with pytest.raises(
+            InputError, match=r"sentence 4 of 4 holds half a character.*fix it, or leave it out"
+        ):
+            estimator.fit(given, ["a", "a", "b", "b"])
+
+
+@pytest.mark.parametrize(
+    ("labels", "given", "message"),
+    [
+        (["a", "a", "b", HALF], {}, "the intent of sentence 4 holds half a character"),
+        (["a", "a", "b", "b"], {"groups": ["1", HALF, "", ""]}, "the group of sentence 2 holds half a char"),
+        (
+            ["a", "a", "b", "b"],
+            {"intents": {"c": HALF}},
+            "the intent 'c' or its description holds half a char",
+        ),
+        (["a", "a", "b", "b"], {"intents": [HALF]}, "or its description holds half a character"),
+    ],
+    ids=["intent", "group", "description", "name"],
+)
+def test_half_a_character_beside_the_sentences_is_refused(
+    labels: list[str], given: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(DataError, match=message):
+        IntentClassifier(ENCODER).fit(FEW, labels, **given)
 
 
 @pytest.fixture(scope="module")

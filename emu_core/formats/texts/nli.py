@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from emu_core.data.cleaning import clean, cleaned
+from emu_core.data.cleaning import HALF, clean, cleaned
 from emu_core.data.languages import checked_language, language_code
 from emu_core.data.texts.nli import LABELS, Nli
 from emu_core.data.wording import counted, listed, shown
@@ -132,7 +132,7 @@ def _record(line: bytes, where: str) -> tuple[str, ...]:
         if b"\\u" in line:
             json.dumps(value, ensure_ascii=False).encode()  # a lone surrogate (\ud800) is not UTF-8
     except UnicodeEncodeError as error:
-        raise DataError(f"{where} holds half a character (a lone surrogate); fix it") from error
+        raise DataError(f"{where} holds {HALF}; fix it") from error
     except UnicodeDecodeError as error:
         raise DataError(f"{where} is not UTF-8; save the file as UTF-8") from error
     except (ValueError, RecursionError) as error:
