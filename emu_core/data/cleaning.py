@@ -22,7 +22,7 @@ BLANKS = (
 
 
 HALF = "half a character (a lone surrogate)"
-"""What a text may hold in Python, and nothing can write or encode."""
+"""What a str may hold, and nothing can write or encode."""
 
 
 def holds_half(text: str) -> bool:

@@ -436,7 +436,7 @@ class Run:
         if (state := self.status().state) is RunState.FINISHED:
             return
         unfinished = f"{self.folder} is {state}; only a finished run has an encoder to {purpose}"
-        raise RunError(f"{unfinished}; `emu resume {self.folder}` goes on" if self.can_resume else unfinished)
+        raise RunError(f"{unfinished}; resume it" if self.can_resume else unfinished)
 
     def predict(
         self,

@@ -411,7 +411,7 @@ def test_a_run_killed_while_it_writes_its_intents_ends_with_the_same_bytes(
     assert exit_code(die_with_intents, str(run.folder), is_written) == -signal.SIGKILL
     assert run.status().state is RunState.INTERRUPTED and run.can_resume
     assert has_intents(run) is is_written, "a folder that is not whole has another name"
-    with pytest.raises(RunError, match=r"only a finished run has an encoder to .*; `emu resume .*` goes on"):
+    with pytest.raises(RunError, match=r"only a finished run has an encoder to .*; resume it"):
         run.predict(ASKED, device="cpu")
     assert exit_code(resume, str(run.folder)) == 0
     assert files(run) == files(whole) and files(whole)
