@@ -48,7 +48,7 @@ from emu_core.evaluation.arrays import Vectors, rows_by_language, unit_vectors
 from emu_core.evaluation.classifier import logistic_regression
 from emu_core.intents.labelled import fit_intents
 from emu_core.intents.model import LEAST_UNLABELLED, IntentModel
-from emu_core.intents.names import name_texts
+from emu_core.intents.names import name_vectors
 from emu_core.intents.space import centred, centred_by_language
 
 LABELS, DRAWS = (0, 1, 2, 4, 8, None), 3
@@ -145,8 +145,9 @@ def measured(
     asked = asked_of(rows, asked, intents)
     truth, spoken = intents[asked], languages[asked]
     if not len(rows):
-        names = name_texts(sorted(set(truth)))
-        of_names = centred(encode(list(names.values())))
+        names = name_vectors(encode, sorted(set(truth)))
+        as_known = np.stack(list(names.values()))
+        of_names = centred(as_known)
         model = IntentModel().fit(
             of_names,
             list(names),
@@ -157,7 +158,7 @@ def measured(
         )
         of_asked = centred_by_language(vectors[asked], spoken.tolist())
         right = np.array(model.intents_, object)[model.predict(of_asked, 1).labels] == truth
-        nearest = (unit_vectors(vectors[asked]) @ unit_vectors(encode(list(names.values()))).T).argmax(axis=1)
+        nearest = (unit_vectors(vectors[asked]) @ unit_vectors(as_known).T).argmax(axis=1)
         found = {"intent_model": right, "nearest_name": np.array(list(names), object)[nearest] == truth}
         return {name: by_language(of, spoken).mean() for name, of in found.items()}, found, pd.DataFrame()
     labelled = emu_core.labelled_from_frame(frame.iloc[rows].assign(split=""), "labels")[0]

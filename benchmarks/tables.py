@@ -32,6 +32,7 @@ PAGES = (
     ROOT / "docs" / "evidence.md",
     ROOT / "docs" / "check-us.md",
     ROOT / "docs" / "papers.md",
+    ROOT / "docs" / "reviewer.md",
     ROOT / "benchmarks" / "ARCHIVE.md",
 )
 _MARKED = re.compile(
@@ -449,6 +450,7 @@ def tables() -> dict[str, list[str]]:
     made = {
         "named": named.table(),
         "known": named.known_table(),
+        "published": named.published_table(),
         "training languages": paper_tables.training_languages(),
         "all pairs": paper_tables.all_pairs(),
         "eigen-similarity": paper_tables.eigen(),

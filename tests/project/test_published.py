@@ -214,8 +214,10 @@ def computed() -> dict[str, list[str]]:
 FIGURE = re.compile(r"\d\.\d")
 
 
-def test_the_tables_of_evidence_papers_and_archive_are_those_of_the_results() -> None:
-    pages = "".join(map(page, ("docs/evidence.md", "docs/papers.md", "benchmarks/ARCHIVE.md")))
+def test_the_tables_of_evidence_papers_reviewer_and_archive_are_those_of_the_results() -> None:
+    pages = "".join(
+        map(page, ("docs/evidence.md", "docs/papers.md", "docs/reviewer.md", "benchmarks/ARCHIVE.md"))
+    )
     assert len(computed()) > 7 and all(computed().values())
     assert not [name for name, lines in computed().items() if "\n".join(lines) not in pages]
 
