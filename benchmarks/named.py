@@ -61,7 +61,7 @@ PUBLISHED = {
     "USE, frozen, a classifier (Casanueva et al. 2020)": (76.29, 84.23, 87.82, 90.85),
     "USE and ConveRT, frozen, a classifier (Casanueva et al. 2020)": (77.75, 85.19, 90.49, 93.26),
     "DNNC: RoBERTa trained on NLI, compares pairs (Zhang et al. 2020)": (80.40, 86.71, 91.02, 93.76),
-    "CPFT: RoBERTa pre-trained on six sets of intents (Zhang et al. 2021)": (80.86, 87.20, 92.34, 94.18),
+    "CPFT: RoBERTa pre-trained on sets of intents (Zhang et al. 2021)": (80.86, 87.20, 92.34, 94.18),
     "ICDA: RoBERTa, more labels from a language model (Lin et al. 2023)": (84.01, 89.79, 92.62, 94.84),
 }
 DRAWS, AT_ONCE = 6_000, 500  # of the bootstrap

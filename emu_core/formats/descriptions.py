@@ -1,6 +1,5 @@
 """Names of intents, with or without descriptions, from files and objects."""
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -12,8 +11,9 @@ from emu_core.data.intent_names import seen_names
 from emu_core.data.reading import DescribedIntents
 from emu_core.data.wording import counted, kind_of, shown
 from emu_core.errors import DataError, InputError
-from emu_core.formats.encodings import read_lines
+from emu_core.formats.encodings import read_lines, read_text
 from emu_core.formats.tables.formats import is_table
+from emu_core.formats.tables.json_tables import decoded_json
 from emu_core.formats.tables.read import read_table
 
 MOST_INTENTS = 5_000
@@ -94,15 +94,13 @@ def _checked_name(name: object) -> str:
 
 
 def _object_in(path: Path) -> dict[str, str] | None:
-    """Return the descriptions by name that are the whole of a JSON file, or None if it is another one."""
+    """Return the descriptions by name that are the whole of a JSON file, or None if it holds rows. Raises DataError."""
     if path.suffix.lower() != ".json":
         return None
-    try:
-        found = json.loads("\n".join(read_lines(path, path.name)[0]))
-    except (ValueError, RecursionError):
-        return None  # what reads tables says what is wrong
-    is_object = isinstance(found, dict) and all(isinstance(text, str) for text in found.values())
-    return found if is_object else None
+    found = decoded_json(read_text(path, path.name)[0], path.name)
+    if not isinstance(found, dict) or any(role_of_name(name) == "intent" for name in found):
+        return None
+    return found if all(isinstance(text, str) for text in found.values()) else None
 
 
 def _rows_of_table(path: Path) -> list[tuple[str, str]]:

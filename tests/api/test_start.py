@@ -95,6 +95,11 @@ def test_descriptions_by_name_in_a_json_file_are_those_of_a_dict(tmp_path: Path)
     given = {"order/track_parcel": "where is it", "brand/new": "pizza"}
     (tmp_path / "intents.json").write_text(json.dumps(given))
     assert read_intents(tmp_path / "intents.json") == given
+    (tmp_path / "row.json").write_text(json.dumps({"intent": "pool", "description": "where to swim"}))
+    assert read_intents(tmp_path / "row.json", fewest=1) == {"pool": "where to swim"}
+    (tmp_path / "large.json").write_text(json.dumps({str(number): {} for number in range(3_000_000)}))
+    with pytest.raises(DataError, match="rows"):
+        read_intents(tmp_path / "large.json")
     rows = [{"intent": name, "description": text} for name, text in given.items()]
     (tmp_path / "rows.json").write_text(json.dumps(rows))
     assert read_intents(tmp_path / "rows.json") == given
