@@ -3,6 +3,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from multiprocessing import Pipe
 from pathlib import Path
 from types import ModuleType
@@ -251,6 +252,27 @@ def test_a_worker_can_yield_to_the_pages() -> None:
     yielding = Background(niceness=3)
     yielding.run("niceness", os.nice, 0)
     assert yielding.wait("niceness", PATIENCE_S) == Done(min(19, own + 3))
+
+
+@pytest.mark.skipif(not hasattr(os, "nice"), reason="Windows knows no niceness")
+def test_a_worker_yields_while_it_imports_its_functions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EMU_TEST_FOLDER", str(tmp_path))
+    (tmp_path / "of_a_worker.py").write_text(
+        "import os, pathlib\n"
+        "pathlib.Path(os.environ['EMU_TEST_FOLDER'], f'at-{os.nice(0)}').touch()\n"
+        "def idle():\n    pass\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    of_a_worker = import_module("of_a_worker")
+    own = os.nice(0)
+    (tmp_path / f"at-{own}").unlink()
+    yielding = Background(niceness=3, when_idle=of_a_worker.idle)
+    assert not yielding.is_started
+    yielding.run("any", double, 1)
+    assert yielding.wait("any", PATIENCE_S) == Done(2) and yielding.is_started
+    assert {path.name for path in tmp_path.glob("at-*")} == {f"at-{min(19, own + 3)}"}
 
 
 def test_the_warm_up_runs_when_a_worker_is_idle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -105,6 +105,21 @@ def test_the_app_opens_on_it_before_anything_is_computed(runs: Path, monkeypatch
         assert not unseen, (sentence, unseen)
 
 
+def test_a_new_server_leaves_the_cores_to_the_browser_until_it_has_drawn_what_is_known(
+    runs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worker = AtOnce()
+    worker.never, worker.is_started = True, False
+    for name in ("background", "mapper", "upload_reader"):
+        monkeypatch.setattr(cache, name, lambda: worker)
+    monkeypatch.setenv("EMU_RUNS", str(runs))
+    app = AppTest.from_file(str(MAIN), default_timeout=PATIENCE_S).run()
+    assert bars(app) and drawn_rows(app, "x") and worker.asked == []
+    assert app.get("progress")[0].proto.text.startswith("Finding the nearest")
+    app.run()
+    assert [key for key in worker.asked if key.startswith("compare:")]
+
+
 def test_only_an_empty_folder_of_runs_gets_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[list[str]] = []
 

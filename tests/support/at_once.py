@@ -12,6 +12,7 @@ class AtOnce:
 
     def __init__(self) -> None:
         self.never = False
+        self.is_started = True
         self.endless = self.also_endless = "none"  # tasks whose key begins so are never done
         self.outcomes: dict[str, TaskOutcome] = {}
         self.asked: list[str] = []

@@ -15,7 +15,7 @@ from emu_app.shell.address import choices_of_session, page_file, parameters
 from emu_app.shell.session import Remembered
 from emu_app.shell.widgets import ADDRESSED, draw_note
 from emu_app.shell.wording import literal, sentence
-from emu_app.work import tasks
+from emu_app.work import cache, tasks
 from emu_app.work.background import Done
 from emu_app.work.cache import Encoded, encoded_so_far, outcome_of, stored_vectors, wait_anew
 from emu_app.work.vectors import weights_of
@@ -223,7 +223,14 @@ def _compared(part: LabelledSet, vectors: Mapping[str, FloatArray], choices: Cho
         trained=None if run is None else run.metrics().trained,
     )
     label = f"Finding the nearest neighbours of {counted(len(part), 'sentence')}"
-    outcome = outcome_of(f"compare:{key}:{weights}", label, Comparison.computed, comparison)
+    outcome = outcome_of(
+        f"compare:{key}:{weights}",
+        label,
+        Comparison.computed,
+        comparison,
+        worker=cache.mapper(),  # which needs no torch
+        after_drawing=True,
+    )
     if outcome is None:
         return None
     if isinstance(outcome, Done):

@@ -91,7 +91,9 @@ class Background:
     ) -> None:
         """Create the queue; `start` starts the first process, the first task starts all of them."""
         self._max_bytes, self._processes = max_bytes, processes
-        self._work = partial(_work, modules, warm_up, memory_bytes, niceness, when_idle)
+        # As bytes: a process reads them when it has its niceness, for the modules of both take seconds to import.
+        functions = bytes(ForkingPickler.dumps((warm_up, when_idle)))
+        self._work = partial(_work, modules, functions, memory_bytes, niceness)
         self._changed = threading.Condition()
         self._queue: deque[tuple[str, BackgroundTask, float | None]] = (
             deque()
@@ -145,6 +147,12 @@ class Background:
             if not isinstance(self._outcomes.get(key), Pending):
                 self._outcomes.pop(key, None)
                 self._sizes.pop(key, None)
+
+    @property
+    def is_started(self) -> bool:
+        """Whether a process runs, or will soon."""
+        with self._changed:
+            return bool(self._threads)
 
     def start(self, processes: int = 1) -> None:
         """Start processes unless as many run, so that the first task need not wait for one."""
@@ -247,10 +255,9 @@ def report(done: float, total: float, value: Any = None) -> None:
 
 def _work(
     modules: Sequence[str],
-    warm_up: Callable[[], None] | None,
+    functions: bytes,
     memory_bytes: int | None,
     niceness: int,
-    when_idle: Callable[[], None] | None,
     quiet_s: float,
     idle_s: float,
     connection: Connection,
@@ -268,6 +275,7 @@ def _work(
     gc.disable()  # looking for garbage among what is imported would take a sixth of the start
     for name in modules:
         import_module(name)
+    warm_up, when_idle = ForkingPickler.loads(functions)
     gc.freeze()
     gc.enable()
     try:

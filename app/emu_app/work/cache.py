@@ -28,8 +28,11 @@ from emu_core.errors import DataError, EmuError, EncoderError
 
 _POLL_S = 0.5
 CALM_S = 5.0  # after the first page; a task starts its worker at once
+# A browser draws what is known for about this long before a task that can wait starts its worker beside it.
+DRAWING_S = 3.0
 WAITED_S = 0.3  # how long a run of the page waits, for all its tasks together, before it draws a bar
 _WAITS_UNTIL = Remembered("waits-until", 0.0)  # until when the running script waits, of `time.monotonic`
+_LEFT_ALONE = Remembered("browser-left-alone", False)  # whether this session's browser was, for `DRAWING_S`
 _LONG = Remembered[frozenset[str]](
     "long-tasks", frozenset()
 )  # the tasks that have a bar, which are no short ones
@@ -62,7 +65,8 @@ def upload_reader() -> Background:
 def start_helpers() -> None:
     """Start the queue that an earlier server left, and soon the workers, so that they are warm in time."""
     job_manager()
-    _start_workers()
+    if st.context.headers:  # not the server's own drawing of the first page, when it starts
+        _start_workers()
 
 
 @st.cache_resource(show_spinner=False)
@@ -239,21 +243,47 @@ def read_in_limits(
     return value
 
 
-def outcome_of(key: str, label: str, function: Any, *args: Any) -> Done | Failed | None:
+def outcome_of(
+    key: str,
+    label: str,
+    function: Any,
+    *args: Any,
+    worker: Background | None = None,
+    after_drawing: bool = False,
+) -> Done | Failed | None:
     """Return the outcome of `function(*args)` in the background; None, with its progress drawn, until it is over.
 
-    A failure is drawn, too. `key` identifies the function and its arguments; `label` is markdown for the bar.
+    A failure is drawn, too. `key` identifies the function and its arguments; `label` is markdown for the bar. A task
+    that comes `after_drawing` starts no worker while the browser of a new session draws what is known without it.
     """
-    outcome = _waited_for(background().run(key, function, *args))
+    worker = worker or background()
+    if after_drawing and not worker.is_started and not _LEFT_ALONE.get():
+        _LEFT_ALONE.set(True)
+        _show_waiting(label)
+        return None
+    outcome = _waited_for(worker.run(key, function, *args), worker)
     if isinstance(outcome, Pending):
-        show_pending(outcome, label)
+        show_pending(outcome, label, worker)
         return None
     if isinstance(outcome, Failed):
         st.error(sentence(outcome.message), icon=":material/error:")
         if st.button("Try again", key=f"again-{key}"):
-            background().forget(key)
+            worker.forget(key)
             st.rerun()
     return outcome
+
+
+def _show_waiting(label: str) -> None:
+    """Draw a bar, and run the page again after `DRAWING_S`, by the clock of the browser."""
+    begun = time.monotonic()
+
+    @st.fragment(run_every=DRAWING_S)
+    def wait() -> None:
+        if time.monotonic() - begun >= DRAWING_S:
+            st.rerun()
+        st.progress(0.0, text=label)
+
+    wait()
 
 
 def is_over(key: str, function: Any, *args: Any) -> bool:
