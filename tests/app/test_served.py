@@ -1,7 +1,6 @@
 """What is served: a large download goes out in pieces, and whatever else is answered as it was."""
 
 import asyncio
-import re
 from collections.abc import MutableMapping
 from pathlib import Path
 from typing import Any
@@ -9,7 +8,7 @@ from typing import Any
 import streamlit
 from streamlit.testing.v1 import AppTest
 
-from emu_app.shell.served import PIECE, InPieces, MapsPreloaded, app
+from emu_app.shell.served import _ELEMENTS, PIECE, InPieces, ScriptsPreloaded, app
 from tests.support.paths import ROOT
 
 Message = MutableMapping[str, Any]
@@ -52,14 +51,22 @@ def test_all_else_is_sent_as_it_was() -> None:
     assert app.script_path.name == "main.py" and app.script_path.is_file()
 
 
-def test_the_start_has_the_script_of_charts_fetched_and_all_else_has_not() -> None:
-    for path, count in (("/", 1), ("/emu/", 1), ("/_stcore/health", 0)):
-        messages = answered(MapsPreloaded, {"type": "http", "path": path}, b"page")
+def test_the_start_has_the_scripts_of_the_first_page_fetched_and_all_else_has_not() -> None:
+    static = Path(streamlit.__file__).parent / "static"
+    start = (static / "index.html").read_text("utf-8")
+    for path, is_start in (("/", True), ("/emu/", True), ("/_stcore/health", False)):
+        messages = answered(ScriptsPreloaded, {"type": "http", "path": path}, b"page")
         links = [value.decode() for name, value in messages[0]["headers"] if name == b"link"]
-        assert len(links) == count, path
-        for link in links:
-            script = re.fullmatch(r"<\./(static/.+\.js)>; rel=modulepreload", link)
-            assert script and (Path(streamlit.__file__).parent / "static" / script[1]).is_file()
+        assert bool(links) is is_start, path
+        if not is_start:
+            continue
+        scripts = [link.removeprefix("<./").removesuffix(">; rel=modulepreload") for link in links]
+        assert {Path(script).name.partition(".")[0] for script in scripts} >= set(_ELEMENTS.split())
+        for script in scripts:
+            assert script not in start
+            for imported in (static / script).read_text("utf-8").split('from"./')[1:]:
+                needed = "static/js/" + imported[: imported.index('"')]
+                assert needed in start or needed in scripts, script
 
 
 def test_the_script_beside_the_package_draws_the_same_app() -> None:

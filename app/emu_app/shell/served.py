@@ -1,6 +1,7 @@
 """The app as it is served: ready before the first request, and with large downloads sent in pieces from the disk."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
 from contextlib import asynccontextmanager, suppress
 from importlib import import_module
@@ -20,6 +21,11 @@ from emu_core.errors import EmuError
 PIECE = 2**18  # bytes
 # What the first page imports, which takes seconds.
 _FIRST_PAGE = ("emu_app.main", "emu_app.workbench.drawer", "emu_app.workbench.maps")
+# Streamlit's scripts of the elements on the first page; the largest, which the maps need, comes last.
+_ELEMENTS = (
+    "Html PageLink Selectbox Progress ButtonGroup Multiselect TextInput Button BidiComponent PlotlyChart"
+)
+_IMPORTED = re.compile(r'(?:from|import)"\./([\w.-]+\.js)"')
 _Message = MutableMapping[str, Any]
 Send = Callable[[_Message], Awaitable[None]]
 
@@ -68,19 +74,35 @@ class StartByName:
         await RedirectResponse(f"{up}/{query and '?'}{query}")(scope, receive, send)
 
 
-class MapsPreloaded:
-    """Has the browser fetch and compile the script that draws charts while it starts, and not when the first one comes.
+def _scripts() -> list[str]:
+    """Return the scripts of the first page's elements, and those that these import, as addresses.
 
-    It is the largest of Streamlit's scripts.
+    Without those of the start, which the page itself names.
+    """
+    static = Path(streamlit.__file__).parent / "static"
+    folder, start = static / "static" / "js", (static / "index.html").read_text("utf-8")
+    asked = [path for name in _ELEMENTS.split() for path in folder.glob(f"{name}.*.js")]
+    scripts: list[str] = []
+    while asked:
+        path = asked.pop(0)
+        address = path.relative_to(static).as_posix()
+        if address in scripts or address in start:
+            continue
+        scripts.append(address)
+        asked += [folder / name for name in _IMPORTED.findall(path.read_text("utf-8"))]
+    return scripts
+
+
+class ScriptsPreloaded:
+    """Has the browser fetch and compile the scripts of what the first page draws while it starts.
+
+    Otherwise it asks for each when the first such element comes, and shows what is beside it later, too.
     """
 
     def __init__(self, app: Callable[..., Awaitable[None]]) -> None:
         """Wrap the application that answers."""
         self._app = app
-        scripts = Path(streamlit.__file__).parent.glob("static/static/js/PlotlyChart.*.js")
-        self._links = [
-            (b"link", f"<./static/js/{path.name}>; rel=modulepreload".encode()) for path in scripts
-        ]
+        self._links = [(b"link", f"<./{name}>; rel=modulepreload".encode()) for name in _scripts()]
 
     async def __call__(self, scope: _Message, receive: Callable[[], Awaitable[_Message]], send: Send) -> None:
         """Answer a request."""
@@ -114,5 +136,5 @@ async def ready(_app: App) -> AsyncIterator[None]:
 app = App(
     Path(__file__).parents[1] / "main.py",
     lifespan=ready,
-    middleware=[Middleware(StartByName), Middleware(MapsPreloaded), Middleware(InPieces)],
+    middleware=[Middleware(StartByName), Middleware(ScriptsPreloaded), Middleware(InPieces)],
 )
