@@ -377,20 +377,30 @@ async def measure_pages(host: str, process: psutil.Process, sessions: int, pages
     }
 
 
+def free_host() -> str:
+    """Return host and port of an address at which nothing listens."""
+    with socket.socket() as free:
+        free.bind(("localhost", 0))
+        return f"localhost:{free.getsockname()[1]}"
+
+
+def until_it_listens(server: subprocess.Popen[bytes], host: str) -> None:
+    """Wait until a server of Streamlit answers, or has ended."""
+    while server.poll() is None:
+        with suppress(httpx2.HTTPError):
+            httpx2.get(f"http://{host}/_stcore/health")
+            return
+        time.sleep(0.2)
+
+
 @contextmanager
 def served(runs: Path) -> Iterator[tuple[str, psutil.Process]]:
     """Serve the app within the block; yield host and port, and the server's process."""
-    with socket.socket() as free:
-        free.bind(("localhost", 0))
-        host = f"localhost:{free.getsockname()[1]}"
+    host = free_host()
     command = [sys.executable, "-m", "emu_core", "app", "--runs", str(runs), "--port", host.partition(":")[2]]
     app = subprocess.Popen(command, stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
     try:
-        while app.poll() is None:
-            with suppress(httpx2.HTTPError):
-                httpx2.get(f"http://{host}/_stcore/health")
-                break
-            time.sleep(0.2)
+        until_it_listens(app, host)
         server = psutil.Process(app.pid).children()[0]
         try:
             yield host, server
