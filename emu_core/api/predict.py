@@ -8,7 +8,7 @@ import pandas as pd
 
 from emu_core.api.embed import sentence_rows
 from emu_core.api.inputs import RUN_SPEC, labelled_set
-from emu_core.data.reading import Reading, checked_reading
+from emu_core.data.reading import OF_INTENTS, Reading, checked_reading
 from emu_core.errors import DataError, Fix
 from emu_core.formats.in_memory import Sources
 from emu_core.notebook.predictions import Predictions
@@ -96,8 +96,8 @@ def classifier_of(
         parameters: others of `IntentClassifier`.
 
     Raises:
-        DataError: the pool can't be read; there is neither a pool nor a run; or a threshold or descriptions are given
-            without a pool.
+        DataError: the pool can't be read; there is neither a pool nor a run; or a threshold, descriptions, or what
+            the reading says of intents are given without a pool.
         RunError: the run has no intent model.
     """
     from emu_core.api.intent_classifier import IntentClassifier  # imports scikit-learn
@@ -117,6 +117,7 @@ def classifier_of(
             ", or name ",
             Fix("pool"),
         )
+    reading.refuse("a run names the intents that it was trained with", *OF_INTENTS)
     return IntentClassifier.from_run(run, **parameters)
 
 

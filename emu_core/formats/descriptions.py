@@ -23,7 +23,8 @@ def read_intents(source: DescribedIntents, *, fewest: int = 2) -> dict[str, str]
     """Return the description of each intent by its name, "" for none.
 
     Args:
-        source: names; descriptions by name, also as the object of a .json file; a table with a column of intents (or
+        source: names; descriptions by name, also as the object of a .json file, which may have an object with a
+            "description" for each; a table with a column of intents (or
             one column) and, if it has one, a column "description"; or a text file with a line for each, see
             `intents_of_lines`.
         fewest: number of intents that are enough.
@@ -100,7 +101,16 @@ def _object_in(path: Path) -> dict[str, str] | None:
     found = decoded_json(read_text(path, path.name)[0], path.name)
     if not isinstance(found, dict) or any(role_of_name(name) == "intent" for name in found):
         return None
-    return found if all(isinstance(text, str) for text in found.values()) else None
+    described = {name: text for name, value in found.items() if (text := _described(value)) is not None}
+    return described if len(described) == len(found) else None
+
+
+def _described(value: object) -> str | None:
+    """Return a description, or the only one in an object; None for anything else."""
+    if isinstance(value, dict):
+        texts = [text for name, text in value.items() if folded_name(name) in DESCRIPTION_NAMES]
+        value = texts[0] if len(texts) == 1 else None
+    return value if isinstance(value, str) else None
 
 
 def _rows_of_table(path: Path) -> list[tuple[str, str]]:

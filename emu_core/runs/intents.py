@@ -45,8 +45,8 @@ def store_intents(run: PathLike[str], stored: StoredIntents, *, keep_examples: b
 
 
 def has_intents(run: PathLike[str]) -> bool:
-    """Return whether a run has an intent model."""
-    return (Path(run) / INTENTS / _FACTS).is_file()
+    """Return whether a run has an intent model, which may be damaged."""
+    return (Path(run) / INTENTS).is_dir()
 
 
 def load_intents(run: PathLike[str]) -> StoredIntents:

@@ -95,6 +95,9 @@ def test_descriptions_by_name_in_a_json_file_are_those_of_a_dict(tmp_path: Path)
     given = {"order/track_parcel": "where is it", "brand/new": "pizza"}
     (tmp_path / "intents.json").write_text(json.dumps(given))
     assert read_intents(tmp_path / "intents.json") == given
+    nested = {name: {"description": text, "owner": "desk"} for name, text in given.items()}
+    (tmp_path / "nested.json").write_text(json.dumps(nested))
+    assert read_intents(tmp_path / "nested.json") == given
     (tmp_path / "row.json").write_text(json.dumps({"intent": "pool", "description": "where to swim"}))
     assert read_intents(tmp_path / "row.json", fewest=1) == {"pool": "where to swim"}
     (tmp_path / "large.json").write_text(json.dumps({str(number): {} for number in range(3_000_000)}))

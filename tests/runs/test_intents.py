@@ -224,8 +224,7 @@ def test_a_damaged_file_is_one_sentence(name: str, damage: str, copy: Run) -> No
         file.unlink()
     else:
         file.write_bytes({"flipped": content, "cut": content[:-9], "empty": b""}[damage])
-    is_gone = damage == "missing" and name == FACTS
-    with raises(RunError, fix="pool" if is_gone else None, match=None if is_gone else "is damaged"):
+    with raises(RunError, fix=None, match="is damaged"):
         load_intents(copy)
     # Its encoder is another matter.
     assert load_encoder(f"run:{copy.folder}").encode(["pool"]).shape == (1, 512)
@@ -372,6 +371,18 @@ def test_the_command_needs_no_pool(run: Run, tmp_path: Path, capsys: pytest.Capt
     assert main(["predict", str(mails), "--run", str(tmp_path / "bare"), "--device", "cpu"]) == 2
     error = capsys.readouterr().err
     assert "no intents to name" in error and "--pool" in error and error.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "option", [["--no-intent", "pool"], ["--real-intent", "oos"], ["--merge-intents", "case"]]
+)
+def test_what_a_run_would_ignore_is_refused(
+    option: list[str], run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ["predict", *ASKED[:1], "--run", str(run.folder), "--device", "cpu", *option]
+    assert main(asked) == 2
+    error = capsys.readouterr().err
+    assert f"{option[0]} would change nothing" in error and error.count("\n") == 1
 
 
 @pytest.fixture(scope="module")
