@@ -388,6 +388,14 @@ def test_a_task_of_those_who_are_gone_ends(
     assert unknown(background, "left")
 
 
+def test_a_second_process_starts_with_a_second_task() -> None:
+    two = Background(processes=2)
+    two.run("first", process_id)
+    first = two.wait("first", PATIENCE_S)
+    two.run("after it", process_id)
+    assert two.wait("after it", PATIENCE_S) == first
+
+
 def test_two_processes_run_two_tasks_at_once(tmp_path: Path) -> None:
     two = Background(processes=2)
     two.start()

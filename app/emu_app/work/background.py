@@ -86,10 +86,10 @@ class Background:
         memory_bytes: int
         | None = None,  # limit of a process's data, beyond which a task fails; enforced on Linux
         niceness: int = 0,  # for the processes, as in `os.nice`
-        processes: int = 1,  # tasks that run at the same time
+        processes: int = 1,  # the most tasks that run at the same time
         when_idle: Callable[[], None] | None = None,  # runs when a process has had no task for `IDLE_S`
     ) -> None:
-        """Create the queue; `start` starts the first process, the first task starts all of them."""
+        """Create the queue; `start` starts the first process, and tasks start as many as they need."""
         self._max_bytes, self._processes = max_bytes, processes
         # As bytes: a process reads them when it has its niceness, for the modules of both take seconds to import.
         functions = bytes(ForkingPickler.dumps((warm_up, when_idle)))
@@ -119,7 +119,8 @@ class Background:
                 if asker is not None:
                     self._askers[key] = {}
                 self._changed.notify_all()
-                self.start(self._processes)
+                pending = sum(isinstance(outcome, Pending) for outcome in self._outcomes.values())
+                self.start(min(pending, self._processes))
             return self.result(key, asker)
 
     def stop(self, key: str, asker: str) -> None:

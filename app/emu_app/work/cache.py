@@ -4,6 +4,8 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import count
 from pathlib import Path
 from threading import Timer
 from typing import Any
@@ -27,12 +29,12 @@ from emu_core.encoders.specs import is_run
 from emu_core.errors import DataError, EmuError, EncoderError
 
 _POLL_S = 0.5
-CALM_S = 5.0  # after the first page; a task starts its worker at once
-# A browser draws what is known for about this long before a task that can wait starts its worker beside it.
-DRAWING_S = 3.0
+CALM_S = 12.0  # after the first page, which may need a worker itself; a task starts its worker at once
+# So often a browser asks for a task that can wait before it is begun. While the browser draws, it asks for nothing.
+FREE_POLLS = 2
 WAITED_S = 0.3  # how long a run of the page waits, for all its tasks together, before it draws a bar
 _WAITS_UNTIL = Remembered("waits-until", 0.0)  # until when the running script waits, of `time.monotonic`
-_LEFT_ALONE = Remembered("browser-left-alone", False)  # whether this session's browser was, for `DRAWING_S`
+_LEFT_ALONE = Remembered("browser-left-alone", False)  # while it draws its first page
 _LONG = Remembered[frozenset[str]](
     "long-tasks", frozenset()
 )  # the tasks that have a bar, which are no short ones
@@ -259,7 +261,7 @@ def outcome_of(
     worker = worker or background()
     if after_drawing and not worker.is_started and not _LEFT_ALONE.get():
         _LEFT_ALONE.set(True)
-        _show_waiting(label)
+        _show_waiting(partial(worker.run, key, function, *args), label)
         return None
     outcome = _waited_for(worker.run(key, function, *args), worker)
     if isinstance(outcome, Pending):
@@ -273,17 +275,18 @@ def outcome_of(
     return outcome
 
 
-def _show_waiting(label: str) -> None:
-    """Draw a bar, and run the page again after `DRAWING_S`, by the clock of the browser."""
-    begun = time.monotonic()
+def _show_waiting(ask: Callable[[], TaskOutcome], label: str) -> None:
+    """Draw a bar, ask for a task once the browser has time, and run the page again when the task is over."""
+    polls = count()
 
-    @st.fragment(run_every=DRAWING_S)
-    def wait() -> None:
-        if time.monotonic() - begun >= DRAWING_S:
+    @st.fragment(run_every=_POLL_S)
+    def poll() -> None:
+        outcome = ask() if next(polls) > FREE_POLLS else Pending("")
+        if not isinstance(outcome, Pending):
             st.rerun()
-        st.progress(0.0, text=label)
+        st.progress(outcome.progress, text=label)
 
-    wait()
+    poll()
 
 
 def is_over(key: str, function: Any, *args: Any) -> bool:
