@@ -7,6 +7,7 @@ from importlib import import_module
 from multiprocessing import Pipe
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -388,12 +389,22 @@ def test_a_task_of_those_who_are_gone_ends(
     assert unknown(background, "left")
 
 
-def test_a_second_process_starts_with_a_second_task() -> None:
-    two = Background(processes=2)
-    two.run("first", process_id)
-    first = two.wait("first", PATIENCE_S)
-    two.run("after it", process_id)
-    assert two.wait("after it", PATIENCE_S) == first
+def test_a_second_process_starts_with_a_second_task(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    two, begun = Background(processes=2), list[str]()
+    start = two._start_process
+
+    def start_process() -> Any:
+        begun.append("a process")
+        return start()
+
+    monkeypatch.setattr(two, "_start_process", start_process)
+    for key in ("first", "after it"):
+        two.run(key, process_id)
+        assert isinstance(two.wait(key, PATIENCE_S), Done)
+    assert len(begun) == 1
+    two.run("waits", report_and_wait_for, tmp_path / "end")
+    two.run("beside it", touch, tmp_path / "end")
+    assert two.wait("waits", PATIENCE_S) == Done("seen") and len(begun) == 2
 
 
 def test_two_processes_run_two_tasks_at_once(tmp_path: Path) -> None:

@@ -155,6 +155,9 @@ def test_a_newcomer_with_a_phone_can_read_the_maps(window: BrowserContext, tmp_p
         page.wait_for_function(f"({NAMES}).length > 4")
         expect(page.get_by_text(re.compile("^Trust in the maps.* B:"))).to_have_count(1)
         settle(page)
+        expect(
+            page.get_by_role("tab").first
+        ).to_be_visible()  # what a worker computes, which starts after the maps
         names = page.evaluate(NAMES)
         covered = [
             (one["name"], other["name"])

@@ -23,8 +23,9 @@ PIECE = 2**18  # bytes
 _FIRST_PAGE = ("emu_app.main", "emu_app.workbench.drawer", "emu_app.workbench.maps")
 # Streamlit's scripts of the elements on the first page; the largest, which the maps need, comes last.
 _ELEMENTS = (
-    "Html PageLink Selectbox Progress ButtonGroup Multiselect TextInput Button BidiComponent PlotlyChart"
-)
+    "Html", "PageLink", "Selectbox", "Progress", "ButtonGroup", "Multiselect", "TextInput", "Button", "BidiComponent",
+    "PlotlyChart",
+)  # fmt: skip
 _IMPORTED = re.compile(r'(?:from|import)"\./([\w.-]+\.js)"')
 _Message = MutableMapping[str, Any]
 Send = Callable[[_Message], Awaitable[None]]
@@ -81,7 +82,7 @@ def _scripts() -> list[str]:
     """
     static = Path(streamlit.__file__).parent / "static"
     folder, start = static / "static" / "js", (static / "index.html").read_text("utf-8")
-    asked = [path for name in _ELEMENTS.split() for path in folder.glob(f"{name}.*.js")]
+    asked = [path for name in _ELEMENTS for path in folder.glob(f"{name}.*.js")]
     scripts: list[str] = []
     while asked:
         path = asked.pop(0)

@@ -261,7 +261,9 @@ def outcome_of(
     worker = worker or background()
     if after_drawing and not worker.is_started and not _LEFT_ALONE.get():
         _LEFT_ALONE.set(True)
-        _show_waiting(partial(worker.run, key, function, *args), label)
+        polls = count()
+        ask = partial(worker.run, key, function, *args)
+        _poll(lambda: ask() if next(polls) > FREE_POLLS else Pending(key), label)
         return None
     outcome = _waited_for(worker.run(key, function, *args), worker)
     if isinstance(outcome, Pending):
@@ -273,20 +275,6 @@ def outcome_of(
             worker.forget(key)
             st.rerun()
     return outcome
-
-
-def _show_waiting(ask: Callable[[], TaskOutcome], label: str) -> None:
-    """Draw a bar, ask for a task once the browser has time, and run the page again when the task is over."""
-    polls = count()
-
-    @st.fragment(run_every=_POLL_S)
-    def poll() -> None:
-        outcome = ask() if next(polls) > FREE_POLLS else Pending("")
-        if not isinstance(outcome, Pending):
-            st.rerun()
-        st.progress(outcome.progress, text=label)
-
-    poll()
 
 
 def is_over(key: str, function: Any, *args: Any) -> bool:
@@ -321,12 +309,21 @@ def show_pending(pending: Pending, label: str, worker: Background | None = None)
     worker = worker or background()
     _LONG.set(_LONG.get() | {pending.key})
 
+    def look() -> TaskOutcome | None:
+        try:
+            return worker.result(pending.key)
+        except KeyError:  # another session has taken the result
+            return None
+
+    _poll(look, label)
+
+
+def _poll(look: Callable[[], TaskOutcome | None], label: str) -> None:
+    """Draw the progress of what `look` returns, and run the page again when that is over or gone."""
+
     @st.fragment(run_every=_POLL_S)
     def poll() -> None:
-        try:
-            outcome = worker.result(pending.key)
-        except KeyError:  # another session has taken the result
-            st.rerun()
+        outcome = look()
         if not isinstance(outcome, Pending):
             st.rerun()
         st.progress(outcome.progress, text=label)
