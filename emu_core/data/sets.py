@@ -127,16 +127,21 @@ class LabelledSet(SentenceSet):
 
         They are found by name, whatever its case. Those of what stands for "none of these" are left out: it is no
         intent.
+
+        Raises:
+            DataError: two names are spellings of one intent, and their descriptions differ.
         """
         known = self.intents
         spelt, seen = {normal_form(name): name for name in known}, seen_names(descriptions)
         none = {*map(normal_form, self.none_of_these["intent"]), *map(normal_form, usual_names(descriptions))}
-        texts = dict(self.descriptions)
+        texts: dict[str, str] = {}
         for given, text in descriptions.items():
             name = seen[given] if seen[given] in known else spelt.get(normal_form(given), seen[given])
-            if name in known or normal_form(name) not in none:
-                texts[name] = text
-        return replace(self, descriptions=texts)
+            if name not in known and normal_form(name) in none:
+                continue
+            if texts.setdefault(name, text) != text:
+                raise DataError(f"the intent '{shown(name)}' has two descriptions; keep one")
+        return replace(self, descriptions={**self.descriptions, **texts})
 
     def with_no_intents(self, no_intents: Sequence[str], real_intents: Sequence[str] = ()) -> "LabelledSet":
         """Return the set with some intents standing for "none of these", and others no longer.

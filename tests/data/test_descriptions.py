@@ -93,6 +93,12 @@ def test_descriptions_are_found_by_name_whatever_its_case() -> None:
     assert twice.descriptions == {"pool": "b", "new": ""}, "what is said last counts"
     both, _ = read(tickets(intent=["Pool", "pool", "taxi", "taxi", "oos"]))
     assert both.described({"pool": "a"}).descriptions == {"pool": "a"}
+    two = {"pool": "a", "Pool": "b"}
+    assert both.described(two).descriptions == two, "they are two intents in these data"
+    assert labelled.described({"pool": "a", "Pool": "a"}).descriptions == {"pool": "a"}
+    for spellings in (two, {"Pool": "b", "POOL": ""}):
+        with pytest.raises(DataError, match="the intent 'pool' has two descriptions; keep one"):
+            labelled.described(spellings)
 
 
 def test_lines_are_names_with_or_without_a_description() -> None:
