@@ -49,7 +49,7 @@ from emu_core.evaluation.classifier import logistic_regression
 from emu_core.intents.labelled import fit_intents
 from emu_core.intents.model import LEAST_UNLABELLED, IntentModel
 from emu_core.intents.names import name_vectors
-from emu_core.intents.space import centred, centred_by_language
+from emu_core.intents.without_labels import fit_names
 
 LABELS, DRAWS = (0, 1, 2, 4, 8, None), 3
 CHANCES = 40  # draws of right answers by their confidence
@@ -146,19 +146,13 @@ def measured(
     truth, spoken = intents[asked], languages[asked]
     if not len(rows):
         names = name_vectors(encode, sorted(set(truth)))
-        as_known = np.stack(list(names.values()))
-        of_names = centred(as_known)
-        model = IntentModel().fit(
-            of_names,
-            list(names),
-            [""] * len(names),
-            names=dict(zip(names, of_names, strict=True)),
-            asked=np.arange(0),
-            dims=dims,
+        model, of_asked = fit_names(
+            names, vectors[asked], frame["text"].iloc[asked].tolist(), spoken.tolist(), dims
         )
-        of_asked = centred_by_language(vectors[asked], spoken.tolist())
         right = np.array(model.intents_, object)[model.predict(of_asked, 1).labels] == truth
-        nearest = (unit_vectors(vectors[asked]) @ unit_vectors(as_known).T).argmax(axis=1)
+        nearest = (unit_vectors(vectors[asked]) @ unit_vectors(np.stack(list(names.values()))).T).argmax(
+            axis=1
+        )
         found = {"intent_model": right, "nearest_name": np.array(list(names), object)[nearest] == truth}
         return {name: by_language(of, spoken).mean() for name, of in found.items()}, found, pd.DataFrame()
     labelled = emu_core.labelled_from_frame(frame.iloc[rows].assign(split=""), "labels")[0]

@@ -22,9 +22,8 @@ from emu_core.evaluation.projection import project, stratified_sample
 from emu_core.formats.descriptions import read_intents
 from emu_core.formats.in_memory import Sources
 from emu_core.intents.answers import NO_INTENT
-from emu_core.intents.model import IntentModel
 from emu_core.intents.names import have_letters, name_texts, name_vectors
-from emu_core.intents.space import centred, centred_by_language
+from emu_core.intents.without_labels import fit_names
 from emu_core.reports.map_pages import maps_page
 
 _LEAST_PROBABILITY = 1e-12
@@ -92,8 +91,8 @@ def start(
 ) -> Started:
     """Predict the intents of sentences from the intents' names or descriptions, without any label.
 
-    The vectors of the sentences of a language lose their mean, and those of the names theirs, so that what differs
-    between a name and a sentence of it, or between languages, counts for less.
+    The sentences also say what is meant by the names (`emu_core.intents.without_labels.fit_names`), so that the answer
+    to one depends on the others, if there are 30 or more.
 
     Args:
         intents: names, a dict of descriptions by name, or a file: a table with the columns intent and description, or
@@ -131,19 +130,11 @@ def start(
     if not len(sentences):
         raise DataError("there are no sentences; check that the data has rows")
     opened = opened_encoder(encoder, pick_device(device)).without_head
-    vectors = name_vectors(opened.encode, list(described), described)
-    names, of_names = list(vectors), centred(np.stack(list(vectors.values())))
-    asked = centred_by_language(opened.encode(sentences["text"].tolist()), sentences["language"])
-    nobody = np.arange(0)
-    model = IntentModel().fit(
-        of_names,
-        names,
-        [""] * len(names),
-        names=dict(zip(names, of_names, strict=True)),
-        asked=nobody,
-        dims=opened.part_dims,
-    )
-    probabilities, has_letters = model.probabilities(asked), have_letters(sentences["text"].tolist())
+    names = name_vectors(opened.encode, list(described), described)
+    asked_texts, languages = sentences["text"].tolist(), sentences["language"].tolist()
+    vectors = opened.encode(asked_texts)
+    model, asked = fit_names(names, vectors, asked_texts, languages, opened.part_dims)
+    probabilities, has_letters = model.probabilities(asked), have_letters(asked_texts)
     first, second = (np.partition(probabilities, -rank, axis=1)[:, -rank] for rank in (1, 2))
     named = np.array(model.intents_, dtype=object)[probabilities.argmax(axis=1)]
     lead = np.log(first / np.maximum(second, _LEAST_PROBABILITY))

@@ -16,7 +16,7 @@ LEAST_OF_A_DIRECTION = 20  # dimensions of a part for each: a short vector would
 CENTERING = 0.75  # share of their mean that is removed
 WHITENING = 0.2
 MOST_EVENED = 2_048  # dimensions; the axes of more take minutes
-_LEAST_OF_LANGUAGE = 30  # sentences whose mean is that of their language
+LEAST_OF_LANGUAGE = 30  # sentences whose mean is that of their language
 _LEAST_LENGTH = 1e-12
 Floats = NDArray[np.float32]
 
@@ -169,14 +169,18 @@ def centred(vectors: Floats) -> Floats:
     return away if np.linalg.norm(away, axis=1).min() > 0 else vectors
 
 
-def centred_by_language(vectors: Floats, languages: Sequence[str]) -> Floats:
-    """Return vectors (N, d) without the mean of their language, or of all where a language has few sentences."""
-    if len(vectors) < _LEAST_OF_LANGUAGE:
+def centred_by_language(vectors: Floats, languages: Sequence[str], counts: NDArray[np.bool_]) -> Floats:
+    """Return vectors (N, d) without the mean of their language, or of all where a language has few sentences.
+
+    The means are of the rows that count (N,), such as distinct sentences.
+    """
+    if counts.sum() < LEAST_OF_LANGUAGE:
         return vectors
-    centred = vectors - vectors.mean(axis=0)
+    centred = vectors - vectors[counts].mean(axis=0)
     for _, rows in rows_by_language(languages, len(vectors)).items():
-        if len(rows) >= _LEAST_OF_LANGUAGE:
-            centred[rows] = vectors[rows] - vectors[rows].mean(axis=0)
+        met = rows[counts[rows]]
+        if len(met) >= LEAST_OF_LANGUAGE:
+            centred[rows] = vectors[rows] - vectors[met].mean(axis=0)
     is_mean = np.linalg.norm(centred, axis=1) == 0
     centred[is_mean] = vectors[is_mean]
     return centred

@@ -1,4 +1,4 @@
-"""The way in for sentences without labels: intents by their names alone, the first labels, and on to suggestions."""
+"""The way in for sentences without labels: intents by their names, the first labels, and on to suggestions."""
 
 from hashlib import sha256
 
@@ -28,7 +28,7 @@ from emu_core.formats.descriptions import intents_of_lines
 from emu_core.formats.lines import lines_of
 
 SHOWN = 15  # sentences to choose from
-MOST_STARTED = 2_000  # sentences whose intents are named by names alone: so many take half a minute
+MOST_STARTED = 2_000  # sentences whose intents are named by these: so many take half a minute
 MOST_TYPED = 100_000  # characters
 
 
@@ -142,6 +142,6 @@ def _draw_started(key: str, named: Started) -> None:
     )
     draw_progress(maps, "start-map")
     panels = {name: layout.places for name, layout in maps.items()}
-    alt = f"Map of {counted(len(points), 'sentence')}, coloured by the intents that names alone suggest."
+    alt = f"Map of {counted(len(points), 'sentence')}, coloured by the intents that their names suggest."
     draw_chart(sentence_maps(panels, points, "intent", theme=theme()), "start-map", alt, zooms=True)
     draw_csv_button(named.predictions, "emu-start.csv")
