@@ -15,6 +15,7 @@ from emu_core.evaluation.arrays import Encode, Vectors
 from emu_core.evaluation.run_metrics import HeldOut, Metrics, labelled_metrics, parallel_metrics
 from emu_core.files import disk_fault, remove_partial
 from emu_core.intents.labelled import drawn, fit_intents, measure_all
+from emu_core.intents.unlabelled import adapted_to
 from emu_core.methods.registry import parts_of_run
 from emu_core.notebook.training import live_progress
 from emu_core.processes import Processes
@@ -186,6 +187,8 @@ def asked_encoder(
 ) -> Asked:
     """Fit the intent model of a run on an encoder, and ask both for the held-out sentences.
 
+    The model is calibrated for the languages of the run's sentences without labels.
+
     Args:
         job: of the run.
         config: that of the run, which names the languages whose labels are used; a student's job names none.
@@ -218,6 +221,10 @@ def asked_encoder(
                 unseen_vectors=asked,
                 compact=True,
             )
+            if data.unlabelled is not None:
+                texts = data.unlabelled.frame["text"].to_numpy(object)
+                spoken = data.unlabelled.frame["language"].tolist()
+                model = adapted_to(model, texts.tolist(), spoken, lambda rows: plain(texts[rows].tolist()))
             intents = StoredIntents(model, labelled)
     if held_out is None or asked is None:
         return Asked(intents, vectors, None)

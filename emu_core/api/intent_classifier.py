@@ -45,7 +45,7 @@ from emu_core.intents.answers import NO_INTENT, PredictionFacts
 from emu_core.intents.labelled import fit_intents
 from emu_core.intents.model import LEAST_ASKED, LEAST_UNLABELLED
 from emu_core.intents.names import have_letters
-from emu_core.intents.unlabelled import rows_to_adapt_to
+from emu_core.intents.unlabelled import adapted_to
 from emu_core.notebook.predictions import Predictions
 from emu_core.runs.intents import load_intents
 from emu_core.runs.run import Run
@@ -447,11 +447,12 @@ class IntentClassifier(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         texts = texts_of(X)
-        unlabelled = {
-            code: self._encode([texts[row] for row in rows]) if vectors is None else vectors[rows]
-            for code, rows in rows_to_adapt_to(texts, spoken_codes(languages, len(texts))).items()
-        }
-        self.classifier_ = self.classifier_.adapted(unlabelled)
+
+        def vectors_of(rows: NDArray[np.intp]) -> Vectors:
+            return self._encode([texts[row] for row in rows]) if vectors is None else vectors[rows]
+
+        spoken = spoken_codes(languages, len(texts))
+        self.classifier_ = adapted_to(self.classifier_, texts, spoken, vectors_of)
         return self
 
     @classmethod

@@ -81,7 +81,9 @@ def train(
         unlabelled_languages: languages of `data` to use without labels; None takes all except the training languages,
             or all for a method that reads no labels.
         unlabelled: unlabelled sentences (a list, a DataFrame, files ...) to use instead of rows of `data`, or besides
-            those of `unlabelled_languages`, and besides all for a method that reads no labels.
+            those of `unlabelled_languages`, and besides all for a method that reads no labels. The intents that the run
+            names are calibrated for their languages (`IntentModel.adapted`), also where the method learns from labels
+            alone; such a method uses those that are named only.
         pairs: languages whose translations FMDA and its baseline learn from, as ("en", "de") or "en-de"; None pairs
             the first training language with each other one.
         hold_out: if no row has a split, the share of each intent's sentences to evaluate on instead of training, drawn
@@ -261,8 +263,10 @@ def plan_training(
             + " or ".join(methods_that_need(Needs.SENTENCES))
         )
     of_language = replace(checked_reading(reading).of_sentences(), mapping=None)
-    uses_unlabelled = reads_unlabelled(plan)
-    if not uses_unlabelled and (is_given(unlabelled) or unlabelled_languages):
+    names_unlabelled = is_given(unlabelled) or bool(unlabelled_languages)
+    # Without being named, they calibrate nothing: they would all have to be encoded.
+    uses_unlabelled = reads_unlabelled(plan) or (needs is Needs.INTENTS and names_unlabelled)
+    if not uses_unlabelled and names_unlabelled:
         raise TrainingError(
             f"the method {method} with these settings reads no unlabelled sentences; leave out ",
             Fix("unlabelled" if is_given(unlabelled) else "unlabelled_languages"),

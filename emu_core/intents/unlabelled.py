@@ -1,11 +1,13 @@
-"""The unlabelled sentences by which a model is calibrated for their languages."""
+"""A model that is calibrated for languages by unlabelled sentences in them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from emu_core.intents.model import LEAST_UNLABELLED
+from emu_core.data.languages import UNDETERMINED
+from emu_core.evaluation.arrays import Vectors
+from emu_core.intents.model import LEAST_UNLABELLED, IntentModel
 
 MOST_UNLABELLED = 500  # sentences of a language from which it is calibrated
 
@@ -21,9 +23,31 @@ def rows_to_adapt_to(texts: Sequence[str], languages: Sequence[str]) -> dict[str
     """
     all_texts, spoken = np.array(texts, dtype=object), np.array(languages, dtype=object)
     draw, rows = np.random.default_rng(0), dict[str, NDArray[np.intp]]()
-    for code in sorted(set(languages) - {""}):
+    for code in sorted(set(languages) - {"", UNDETERMINED}):
         of_language = np.flatnonzero(spoken == code)
         distinct = of_language[np.unique(all_texts[of_language], return_index=True)[1]]
         if len(distinct) >= LEAST_UNLABELLED:
             rows[code] = distinct[draw.permutation(len(distinct))[:MOST_UNLABELLED]]
     return rows
+
+
+def adapted_to(
+    model: IntentModel,
+    texts: Sequence[str],
+    languages: Sequence[str],
+    vectors_of: Callable[[NDArray[np.intp]], Vectors],
+) -> IntentModel:
+    """Return a model calibrated for the languages of unlabelled sentences, see `IntentModel.adapted`.
+
+    Args:
+        model: the model.
+        texts: N sentences.
+        languages: as for `rows_to_adapt_to`.
+        vectors_of: returns the vectors (M, d) of some rows (M,).
+
+    Raises:
+        DataError: a vector is zero or not finite, or of another length.
+    """
+    return model.adapted(
+        {code: vectors_of(rows) for code, rows in rows_to_adapt_to(texts, languages).items()}
+    )

@@ -474,7 +474,7 @@ class Run:
         from emu_core.encoders.registry import load_encoder
         from emu_core.intents.answers import NO_INTENT
         from emu_core.intents.names import have_letters
-        from emu_core.intents.unlabelled import rows_to_adapt_to
+        from emu_core.intents.unlabelled import adapted_to
         from emu_core.runs.intents import load_intents
 
         self.check_finished("open")
@@ -487,8 +487,7 @@ class Run:
         ).without_head
         vectors = encoder.encode(texts)
         if adapt:
-            to_adapt_to = rows_to_adapt_to(texts, spoken)
-            model = model.adapted({code: vectors[rows] for code, rows in to_adapt_to.items()})
+            model = adapted_to(model, texts, spoken, lambda rows: vectors[rows])
         answers = model.predict(vectors, 1, spoken)
         is_known = answers.is_known & have_letters(texts)
         return [

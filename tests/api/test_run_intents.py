@@ -6,13 +6,14 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from emu_core import IntentClassifier, batches, predict
+from emu_core import IntentClassifier, batches, predict, train
 from emu_core.cli import main
 from emu_core.data.demo import load_demo
 from emu_core.data.sets import LabelledSet
 from emu_core.errors import InputError
 from emu_core.intents.answers import NO_INTENT
 from emu_core.reports.prediction_notes import prediction_notes
+from emu_core.runs.intents import load_intents
 from emu_core.runs.run import Run
 from tests.support.small import small_file, small_set
 
@@ -59,6 +60,20 @@ def test_known_vectors_adapt_as_encoded_ones_do(run: Run) -> None:
     shift = encoded.classifier_._calibrations.shifts["ja"]
     assert known.classifier_._calibrations.shifts["ja"] == pytest.approx(shift, abs=1e-5)
     assert shift.likeness < 1
+
+
+def test_a_run_is_calibrated_by_its_sentences_without_labels(data: LabelledSet, tmp_path: Path) -> None:
+    english, spoken = data.select(languages=["en"]), load_demo().select(languages=["ja"], splits=["train"])
+    japanese = spoken.frame[spoken.frame["intent"].isin(data.intents)]
+    mails = pd.DataFrame({"text": japanese["text"], "language": "ja"})
+    given = train(english, unlabelled=mails, out=tmp_path / "given", device="cpu")
+    of_data = train(data, unlabelled_languages=["de"], out=tmp_path / "of data", device="cpu")
+    alone = train(data, out=tmp_path / "alone", device="cpu")
+    facts = [IntentClassifier.from_run(run, device="cpu").facts["adapted"] for run in (given, of_data, alone)]
+    assert facts == [["ja"], ["de"], []]
+    later = IntentClassifier.from_run(alone, device="cpu").adapt(mails["text"].tolist(), "ja")
+    shift = later.classifier_._calibrations.shifts["ja"]
+    assert load_intents(given.folder).model._calibrations.shifts["ja"] == pytest.approx(shift, abs=0.01)
 
 
 def test_every_face_says_how_a_language_is_calibrated(run: Run, data: LabelledSet) -> None:

@@ -26,6 +26,7 @@ from emu_core.runs.log import Record, RecordKind
 from emu_core.runs.run import Run, RunState, Status
 from emu_core.settings import infos
 from tests.support.raises import raises
+from tests.support.slot_set import slot_set
 from tests.support.small import small_set
 
 ONE_EPOCH = replace(configure("emu", "use"), epochs=1, critic_steps=2)
@@ -294,8 +295,8 @@ def test_rows_without_a_label_and_given_sentences_are_learnt_from_beside_labelle
 def test_unlabelled_sentences_that_the_method_does_not_read_are_refused(
     unlabelled: dict[str, Any], tmp_path: Path
 ) -> None:
-    with raises(TrainingError, fix=next(iter(unlabelled)), match="the method head "):
-        train(small_set(), out=tmp_path / "r", device="cpu", method="head", **unlabelled)
+    with raises(TrainingError, fix=next(iter(unlabelled)), match="the method fmda "):
+        train(slot_set(), out=tmp_path / "r", device="cpu", method="fmda", pairs=["en-de"], **unlabelled)
     assert not (tmp_path / "r").exists()
 
 

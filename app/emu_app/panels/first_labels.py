@@ -112,7 +112,7 @@ def _draw_names(upload: Upload, sentences: pd.DataFrame) -> Started | None:
         placeholder="swimming_pool\ntaxi: order a taxi",
         max_chars=MOST_TYPED,
         help="One a line, with a description if a name says little. Emu then names the intents of the sentences by "
-        "these alone, and finds the ones to label first.",
+        "these, and finds the ones to label first.",
         **KEPT,
     )
     intents = intents_of_lines(lines_of(typed), fewest=0)
