@@ -7,13 +7,13 @@ import pandas as pd
 import pytest
 
 from emu_core import IntentClassifier, batches, predict, train
+from emu_core.api.train import plan_training
 from emu_core.cli import main
 from emu_core.data.demo import load_demo
 from emu_core.data.sets import LabelledSet
 from emu_core.errors import InputError
 from emu_core.intents.answers import NO_INTENT
 from emu_core.reports.prediction_notes import prediction_notes
-from emu_core.runs.intents import load_intents
 from emu_core.runs.run import Run
 from tests.support.small import small_file, small_set
 
@@ -62,18 +62,23 @@ def test_known_vectors_adapt_as_encoded_ones_do(run: Run) -> None:
     assert shift.likeness < 1
 
 
-def test_a_run_is_calibrated_by_its_sentences_without_labels(data: LabelledSet, tmp_path: Path) -> None:
+def test_a_run_is_calibrated_by_its_sentences_without_labels(
+    run: Run, data: LabelledSet, tmp_path: Path
+) -> None:
     english, spoken = data.select(languages=["en"]), load_demo().select(languages=["ja"], splits=["train"])
     japanese = spoken.frame[spoken.frame["intent"].isin(data.intents)]
     mails = pd.DataFrame({"text": japanese["text"], "language": "ja"})
     given = train(english, unlabelled=mails, out=tmp_path / "given", device="cpu")
-    of_data = train(data, unlabelled_languages=["de"], out=tmp_path / "of data", device="cpu")
-    alone = train(data, out=tmp_path / "alone", device="cpu")
-    facts = [IntentClassifier.from_run(run, device="cpu").facts["adapted"] for run in (given, of_data, alone)]
-    assert facts == [["ja"], ["de"], []]
-    later = IntentClassifier.from_run(alone, device="cpu").adapt(mails["text"].tolist(), "ja")
-    shift = later.classifier_._calibrations.shifts["ja"]
-    assert load_intents(given.folder).model._calibrations.shifts["ja"] == pytest.approx(shift, abs=0.01)
+    with_them, without = (IntentClassifier.from_run(of, device="cpu") for of in (given, run))
+    assert with_them.facts["adapted"] == ["ja"] and without.facts["adapted"] == []
+    shift = without.adapt(mails["text"].tolist(), "ja").classifier_._calibrations.shifts["ja"]
+    assert with_them.classifier_._calibrations.shifts["ja"] == pytest.approx(shift, abs=0.01)
+
+
+def test_rows_calibrate_a_run_without_their_labels_if_their_language_is_named(data: LabelledSet) -> None:
+    _, named = plan_training(data, unlabelled_languages=["de"])
+    assert named.unlabelled is not None and named.unlabelled.languages == ("de",)
+    assert plan_training(data)[1].unlabelled is None
 
 
 def test_every_face_says_how_a_language_is_calibrated(run: Run, data: LabelledSet) -> None:
