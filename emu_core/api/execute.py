@@ -15,7 +15,7 @@ from emu_core.evaluation.arrays import Encode, Vectors
 from emu_core.evaluation.run_metrics import HeldOut, Metrics, labelled_metrics, parallel_metrics
 from emu_core.files import disk_fault, remove_partial
 from emu_core.intents.labelled import drawn, fit_intents, measure_all
-from emu_core.intents.unlabelled import adapted_to
+from emu_core.intents.unlabelled import MOST_OF_RUN, adapted_to
 from emu_core.methods.registry import parts_of_run
 from emu_core.notebook.training import live_progress
 from emu_core.processes import Processes
@@ -222,9 +222,10 @@ def asked_encoder(
                 compact=True,
             )
             if data.unlabelled is not None:
-                texts = data.unlabelled.frame["text"].to_numpy(object)
-                spoken = data.unlabelled.frame["language"].tolist()
-                model = adapted_to(model, texts.tolist(), spoken, lambda rows: plain(texts[rows].tolist()))
+                texts, spoken = (data.unlabelled.frame[name].tolist() for name in ("text", "language"))
+                model = adapted_to(
+                    model, texts, spoken, lambda rows: plain([texts[row] for row in rows]), MOST_OF_RUN
+                )
             intents = StoredIntents(model, labelled)
     if held_out is None or asked is None:
         return Asked(intents, vectors, None)

@@ -464,6 +464,11 @@ class IntentModel:
         """The languages whose unlabelled sentences are about something else than the labelled ones."""
         return self._calibrations.strange
 
+    @property
+    def can_adapt(self) -> bool:
+        """Whether unlabelled sentences can calibrate it: held-out labelled sentences, and left-out intents, did."""
+        return self.median_ is not None and self.gap_ is not None and self._subject is not None
+
     def adapted(self, unlabelled: Mapping[str, Vectors]) -> "IntentModel":
         """Return the model calibrated for other languages by unlabelled sentences in them.
 

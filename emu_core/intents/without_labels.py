@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import softmax
 
+from emu_core.data.repeats import repeat_keys
 from emu_core.evaluation.arrays import Vectors
 from emu_core.evaluation.retrieval import blocks
 from emu_core.intents.kernel import KERNEL_TEMPERATURE
@@ -39,7 +40,8 @@ def fit_names(
     Returns:
         The model, which is not calibrated, and what it is to be asked: the sentences (N, d) without the means.
     """
-    counts = ~pd.Series(texts, dtype=object).duplicated().to_numpy() & have_letters(texts)
+    repeats = repeat_keys(pd.DataFrame({"text": texts, "language": languages})).duplicated()
+    counts = ~repeats.to_numpy() & have_letters(texts)
     of_names = centred(np.stack(list(names.values())))
     asked = centred_by_language(sentences, languages, counts)
     if counts.sum() >= LEAST_OF_LANGUAGE:
