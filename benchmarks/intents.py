@@ -49,6 +49,7 @@ from emu_core.evaluation.classifier import logistic_regression
 from emu_core.intents.labelled import fit_intents
 from emu_core.intents.model import LEAST_UNLABELLED, IntentModel
 from emu_core.intents.names import name_vectors
+from emu_core.intents.unlabelled import adapted_to
 from emu_core.intents.without_labels import fit_names
 
 LABELS, DRAWS = (0, 1, 2, 4, 8, None), 3
@@ -166,20 +167,24 @@ def measured(
     )
     row: dict[str, object] = {"fit_cpu_s": time.process_time() - started, "rule": model.rule_.value}
     row["names"] = model.names_that_count
-    answers = model.predict(vectors[asked], 1, spoken.tolist())
-    right = np.array(model.intents_, object)[answers.labels] == truth
-    found = {"intent_model": right}
+    texts, of_asked = frame["text"].iloc[asked].tolist(), vectors[asked]
+    adapted = adapted_to(model, texts, spoken.tolist(), lambda of: of_asked[of])
+    rights = {
+        kind: np.array(model.intents_, object)[one.predict(of_asked, 1, spoken.tolist()).labels] == truth
+        for kind, one in (("", model), ("_adapted", adapted))
+    }
+    found = {f"intent_model{kind}": right for kind, right in rights.items()}
     for name, answer, seconds in peers(vectors[rows], intents[rows], vectors[asked]):
         found[name] = answer == truth
         row[f"{name}_cpu_s"] = seconds
     row |= {name: by_language(of, spoken).mean() for name, of in found.items()}
-    sure = pd.DataFrame({"language": spoken, "is_right": right})
+    sure = pd.DataFrame({"language": spoken, **{f"is_right{kind}": of for kind, of in rights.items()}})
     if model.threshold_ is not None:
-        unlabelled = {code: vectors[asked[spoken == code]] for code in np.unique(spoken)}
-        for kind, calibrated in (("", model), ("_adapted", model.adapted(unlabelled))):
-            answers = calibrated.predict(vectors[asked], 1, spoken.tolist())
+        for kind, one in (("", model), ("_adapted", adapted)):
+            right, answers = rights[kind], one.predict(of_asked, 1, spoken.tolist())
             rejected = by_language(~answers.is_known[right], spoken[right])
             row |= {f"rejected{kind}": rejected.mean(), f"rejected_worst{kind}": rejected.max()}
+            row[f"known_and_right{kind}"] = by_language(right & answers.is_known, spoken).mean()
             if model.has_confidence:
                 sure[f"ece{kind}"] = answers.confidence
         row["new_found"] = model.new_found_
@@ -188,8 +193,6 @@ def measured(
             is_known = np.repeat([True, False], [len(asked), len(strange)])
             row["auroc"] = roc_auc_score(is_known, model.scores(np.concatenate([vectors[asked], strange])))
             row["none_found"] = 100 * np.mean(~model.predict(strange, 1, [LABELLED] * len(strange)).is_known)
-        stated = model.predict(vectors[asked], 1, spoken.tolist())
-        row["known_and_right"] = by_language(right & stated.is_known, spoken).mean()
     return row, found, sure
 
 
@@ -202,7 +205,7 @@ def calibration_errors(sure: pd.DataFrame) -> dict[str, float]:
     draws = np.random.default_rng(0)
     for kind in [column for column in sure if column.startswith("ece")]:
         by_code = {
-            code: calibration_error(of[kind].to_numpy(), of["is_right"].to_numpy())
+            code: calibration_error(of[kind].to_numpy(), of[kind.replace("ece", "is_right")].to_numpy())
             for code, of in sure.groupby("language")
         }
         errors |= {kind: float(np.mean(list(by_code.values())))}

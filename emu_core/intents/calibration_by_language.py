@@ -1,6 +1,6 @@
 """How answers are calibrated in each language: by its labels, by unlabelled sentences, or by built-in translations."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
 from itertools import chain
 from typing import Any
@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from emu_core.intents.calibration import Calibration, Shift
 
-ON_SUBJECT = 0.5  # likeness from which sentences count as being about the same
+ON_SUBJECT = 0.75  # likeness from which sentences calibrate their language
+STRANGE = 0.5  # likeness below which they count as being about something else
 Spoken = Sequence[str] | NDArray[np.object_]  # Q language codes, "" for an unknown one; none for unknown ones
 
 
@@ -48,7 +49,7 @@ class Calibrations:
     @property
     def strange(self) -> tuple[str, ...]:
         """The languages whose unlabelled sentences are about something else than the labelled ones."""
-        return tuple(sorted(set(self.shifts) - set(self.adapted)))
+        return tuple(sorted(code for code, shift in self.shifts.items() if shift.likeness < STRANGE))
 
     def shift(self, code: str) -> Shift:
         """Return how answers in a language are moved to what is known of others; "" is an unknown one."""
@@ -61,6 +62,10 @@ class Calibrations:
     def shifted(self, shifts: Mapping[str, Shift]) -> "Calibrations":
         """Return the calibrations with those of unlabelled sentences."""
         return replace(self, shifts=self.shifts | dict(shifts))
+
+    def without_shifts(self, languages: Collection[str]) -> "Calibrations":
+        """Return the calibrations without those of unlabelled sentences in some languages."""
+        return replace(self, shifts={code: of for code, of in self.shifts.items() if code not in languages})
 
     def of_each(self, languages: Spoken, count: int) -> Iterator[tuple[NDArray[np.intp], Calibration, Shift]]:
         """Yield the rows of each language among so many sentences, with how they are calibrated."""

@@ -13,7 +13,10 @@ from emu_core.intents.space import SentenceSpace
 from emu_core.intents.whitening import class_means
 
 MOST_AXES = 30
-UNLIKE, LIKE = 1.0, 1.2  # likeness of sentences on another subject at most, and on the same one at least
+UNLIKE, LIKE = (
+    0.8,
+    1.2,
+)  # both signs together, of sentences on another subject at most, and on the same one at least
 _LEAST_LENGTH = 1e-12
 Floats = NDArray[np.float32]
 

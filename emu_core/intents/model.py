@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, log_softmax
+from scipy.special import expit, log_softmax, softmax
 
 from emu_core.errors import DataError, Fix
 from emu_core.evaluation.arrays import Vectors, check_dimensions, check_length, id_keys, unit_vectors
@@ -21,7 +21,7 @@ from emu_core.intents.calibration import (
     fitted_temperature,
     temperature_of,
 )
-from emu_core.intents.calibration_by_language import Calibrations, Spoken, is_number
+from emu_core.intents.calibration_by_language import STRANGE, Calibrations, Spoken, is_number
 from emu_core.intents.coverage import Surprise, expected_surprise, surprise
 from emu_core.intents.examples import Examples, Units, rounded
 from emu_core.intents.factors import Factors, Regression, Rule, stacked_weight
@@ -29,6 +29,7 @@ from emu_core.intents.fitting import Asked, Fitting, Part, Unseen
 from emu_core.intents.kernel import Kernel
 from emu_core.intents.known import learnt_weights, score, share_found
 from emu_core.intents.languages import Subject, as_if_translated
+from emu_core.intents.prototypes import Prototypes
 from emu_core.intents.search import Found, Search, Weighing, joined
 from emu_core.intents.space import SentenceSpace
 
@@ -186,6 +187,7 @@ class IntentModel:
         self._known: NDArray[np.float64] | None = None  # weights of the signs, the intercept first
         self._subject: Subject | None = None
         self._surprise = Surprise()
+        self._prototypes = Prototypes.none(len(self.intents_), self._examples.dim)
         self.accuracy_: float | None = None
         self.by_cosine_ = True
         self.new_found_: float | None = None
@@ -327,7 +329,9 @@ class IntentModel:
                 if weight != self.rule_.weight:
                     self.weights_[code] = weight
 
-    def _weighing(self, languages: Spoken, count: int, *, is_calibrated: bool = True) -> Weighing:
+    def _weighing(
+        self, languages: Spoken, count: int, *, is_calibrated: bool = True, by_prototypes: bool = True
+    ) -> Weighing:
         """Return how the factors of so many sentences are weighed."""
         weighing = Weighing.even(self.rule_.weight, count)
         spoken = np.asarray(languages, dtype=object)
@@ -335,6 +339,8 @@ class IntentModel:
             weighing.weights[spoken == code] = weight
         if is_calibrated:
             weighing.sharpness[:] = self._calibrations.sharpness(languages, count)
+        if by_prototypes and set(languages) & set(self._prototypes.languages):
+            return replace(weighing, prototypes=self._prototypes, languages=list(languages))
         return weighing
 
     def _learn_known(
@@ -457,60 +463,92 @@ class IntentModel:
     @property
     def adapted_languages(self) -> tuple[str, ...]:
         """The languages that unlabelled sentences calibrate."""
-        return self._calibrations.adapted
+        return tuple(sorted(set(self._calibrations.adapted) - set(self.calibrated_languages)))
 
     @property
     def strange_languages(self) -> tuple[str, ...]:
         """The languages whose unlabelled sentences are about something else than the labelled ones."""
-        return self._calibrations.strange
+        return tuple(sorted(set(self._calibrations.strange) - set(self.calibrated_languages)))
+
+    @property
+    def prototype_languages(self) -> tuple[str, ...]:
+        """The languages in which unlabelled sentences also decide."""
+        return tuple(sorted(self._prototypes.languages))
 
     @property
     def can_adapt(self) -> bool:
-        """Whether unlabelled sentences can calibrate it: held-out labelled sentences, and left-out intents, did."""
-        return self.median_ is not None and self.gap_ is not None and self._subject is not None
+        """Whether unlabelled sentences can change an answer."""
+        return len(self.intents_) > 1
 
     def adapted(self, unlabelled: Mapping[str, Vectors]) -> "IntentModel":
-        """Return the model calibrated for other languages by unlabelled sentences in them.
+        """Return the model adapted to unlabelled sentences, by language.
 
-        The median score of a language's sentences is moved up to that of held-out ones, so that as many right answers
-        are kept; by no more than `SHIFTED` of the way from left-out intents to known ones, and only so far as they are
-        about the same as the labelled ones (`Subject.likeness`), since sentences with none of the intents must not look
-        like known ones. The temperature is raised until the mean confidence is the share of right answers that is to be
-        expected where regression, kernel and nearest sentence agree so often (`Agreement.expected`); the surprise of
-        the right intents is what the probabilities then let expect (`expected_surprise`).
+        They also decide then, with those of other languages that the model is adapted to: see `Prototypes`.
+
+        In a language that labels do not calibrate, the median score is moved up to that of held-out sentences, so that
+        as many right answers are kept; by no more than `SHIFTED` of the way from left-out intents to known ones, and
+        only so far as they are about the same as the labelled ones (`Subject.likeness`): by what translations let
+        expect where that is not sure, and not at all for strangers, which must not look like known ones. The
+        temperature is raised until the mean confidence is the share of right answers that is to be expected where
+        regression, kernel and nearest sentence agree so often (`Agreement.expected`), or in a language that labels
+        calibrate, the mean confidence without prototypes. The surprise of the right intents is what the probabilities
+        then let expect (`expected_surprise`).
 
         Args:
             unlabelled: by language, vectors (M, d) of its sentences; fewer than `LEAST_UNLABELLED` change nothing, and
-                neither do those of a language that labels calibrate.
+                where they are about something else than the labelled ones, they do not decide.
 
         Raises:
             DataError: a vector is zero or not finite, or of another length.
         """
-        if self.median_ is None or self.gap_ is None or self._subject is None:
-            return self
-        shifts, surprises = dict[str, Shift](), dict(self._surprise.by_language)
-        for code, vectors in unlabelled.items():
-            if not code or code in self.calibrated_languages or len(vectors) < LEAST_UNLABELLED:
-                continue
-            units = self._checked(vectors)
-            weighing = self._weighing((), len(units))
-            found = self._search.ask(units, 1, self._fit, weighing, keeps_scores=True)
-            up = self.median_ - float(np.median(score(found.signs, self._known)))
-            likeness = self._subject.likeness(self._search.space.neutral(units), code)
-            higher = likeness * min(max(0.0, up), SHIFTED * max(0.0, self.gap_))
-            sharpness = 1.0
-            if self.has_confidence and self.agreement_ is not None and self.right_ is not None:
-                share = Agreement.of(found.is_one, found.margins).expected(self.right_, self.agreement_)
-                sharpness = 1 / max(1.0, temperature_of(found.scores, share))
-                surprises[code] = expected_surprise(log_softmax(sharpness * found.scores, axis=1))
-            shifts[code] = Shift(higher, sharpness, likeness)
+        units = {
+            code: self._checked(of)
+            for code, of in unlabelled.items()
+            if code and len(of) >= LEAST_UNLABELLED and self.can_adapt
+        }
+        neutral = {code: self._search.space.neutral(of) for code, of in units.items()}
+        evened = {code: self._fit.space.evened(x) for code, x in neutral.items()}
+        found = {code: self._answered_without_prototypes(of, code) for code, of in units.items()}
+        subject = self._subject
+        likeness = {code: subject.likeness(x, code) if subject else 1.0 for code, x in neutral.items()}
+        alike = [code for code in units if likeness[code] >= STRANGE]
         other = type(self).__new__(type(self))
         other.__dict__.update(
             self.__dict__,
-            _calibrations=self._calibrations.shifted(shifts),
-            _surprise=replace(self._surprise, by_language=surprises),
+            _prototypes=self._prototypes.met(
+                {code: evened[code] for code in alike},
+                {code: softmax(found[code].scores, axis=1) for code in alike},
+            ),
+            _calibrations=self._calibrations.without_shifts(units),
         )
+        if self.median_ is None or self.gap_ is None or self.agreement_ is None or self.right_ is None:
+            return other
+        shifts, surprises = dict[str, Shift](), dict(self._surprise.by_language)
+        for code, of in found.items():
+            codes = [code] * len(of.labels)
+            usual = other._calibrations.sharpness(codes, len(codes))[:, None]
+            scores = usual * (of.scores + other._prototypes.log_densities(evened[code], codes))
+            is_labelled, higher, sharpness = code in self.calibrated_languages, 0.0, 1.0
+            if not is_labelled:
+                up = max(0.0, self.median_ - float(np.median(score(of.signs, self._known))))
+                ends = [0.0, other._calibrations.shift(code).score, min(up, SHIFTED * max(0.0, self.gap_))]
+                higher = float(np.interp(likeness[code], [0.0, STRANGE, 1.0], ends))
+            if self.has_confidence:
+                share = Agreement.of(of.is_one, of.margins).expected(self.right_, self.agreement_)
+                if is_labelled:
+                    share = float(softmax(usual * of.scores, axis=1).max(axis=1).mean())
+                sharpness = 1 / max(1.0, temperature_of(scores, share))
+                if not is_labelled:
+                    surprises[code] = expected_surprise(log_softmax(sharpness * scores, axis=1))
+            shifts[code] = Shift(higher, sharpness, likeness[code])
+        other._calibrations = other._calibrations.shifted(shifts)
+        other._surprise = replace(self._surprise, by_language=surprises)
         return other
+
+    def _answered_without_prototypes(self, units: Units, code: str) -> Found:
+        """Return the answers to sentences in a language by labels and names alone."""
+        weighing = self._weighing([code] * len(units), len(units), is_calibrated=False, by_prototypes=False)
+        return self._search.ask(units, 1, self._fit, weighing, keeps_scores=True)
 
     def predict(
         self, vectors: Vectors, k: int = 3, languages: Sequence[str] = (), coverage: float | None = None
@@ -643,6 +681,7 @@ class IntentModel:
             **self._fit.space.arrays(),
             **({} if subject is None else subject.arrays()),
             **self._surprise.arrays(),
+            **self._prototypes.arrays(),
         }
         facts = {name: getattr(self, name) for name in _STORED} | {
             "compact_": self._examples.is_compact,
@@ -650,6 +689,7 @@ class IntentModel:
             "intents": list(self.intents_),
             **self._calibrations.facts(),
             "subject_languages": None if subject is None else list(subject.languages),
+            "prototype_languages": list(self._prototypes.languages),
         }
         return facts, arrays
 
@@ -681,6 +721,8 @@ class IntentModel:
         labels = np.concatenate([examples.labels, examples.name_labels[names]])
         self._fit = Factors(space, regression, Kernel.of(space.evened(x), labels, k), bare)
         self._surprise = Surprise.from_arrays(arrays)
+        # Models of before had none.
+        self._prototypes = Prototypes.from_arrays(facts.get("prototype_languages", ()), arrays, k, dim)
         return self
 
     def _check_stored(self) -> None:

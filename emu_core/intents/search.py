@@ -12,6 +12,7 @@ from emu_core.evaluation.pool_search import Pool
 from emu_core.evaluation.retrieval import blocks
 from emu_core.intents.examples import Examples, Units
 from emu_core.intents.factors import Factors, weighted
+from emu_core.intents.prototypes import Prototypes
 from emu_core.intents.space import SentenceSpace
 
 
@@ -23,16 +24,26 @@ class Weighing:
         usual: the weight of the kernel in most languages, by which signs of a known intent are told in all of them.
         weights: (Q,), the weights in the languages of the sentences.
         sharpness: (Q,), what multiplies their scores.
+        prototypes: what also decides; None for nothing.
+        languages: (Q,), in which these decide.
     """
 
     usual: float
     weights: NDArray[np.float64]
     sharpness: NDArray[np.float64]
+    prototypes: Prototypes | None = None
+    languages: Sequence[str] = ()
 
     @classmethod
     def even(cls, usual: float, count: int) -> "Weighing":
         """Weigh so many sentences alike."""
         return cls(usual, np.full(count, usual), np.ones(count))
+
+    def by_prototypes(self, fit: Factors, x: NDArray[Any], block: slice) -> NDArray[np.float64] | float:
+        """Return what prototypes add to the scores (B, k) of a block of sentences with neutral vectors (B, d)."""
+        if self.prototypes is None:
+            return 0.0
+        return self.prototypes.log_densities(fit.space.evened(x), self.languages[block])
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +123,7 @@ class Search:
             lead = np.log1p(fit.leads(x, scores, weighing.usual)) if scores.shape[1] > 1 else np.zeros(len(x))
             if (weighing.weights[block] != weighing.usual).any():
                 scores = weighted(factors, weighing.weights[block])
-            scores = weighing.sharpness[block, None] * scores
+            scores = weighing.sharpness[block, None] * (scores + weighing.by_prototypes(fit, x, block))
             labels = scores.argmax(axis=1)
             confidence = np.exp(-logsumexp(scores - scores.max(axis=1, keepdims=True), axis=1))
             near = []
@@ -146,7 +157,7 @@ class Search:
         for block in blocks(len(units), len(self.examples.units)):
             # In float64, as the kernel enlarges a rounding that depends on a sentence's neighbours.
             exact: NDArray[Any] = self.space.neutral(units[block]).astype(np.float64)
-            scores = fit.scores(exact, weighing.weights[block])
+            scores = fit.scores(exact, weighing.weights[block]) + weighing.by_prototypes(fit, exact, block)
             parts.append(log_softmax(weighing.sharpness[block, None] * scores, axis=1))
         return np.concatenate(parts)
 

@@ -1,15 +1,18 @@
-"""A model that is calibrated for languages by unlabelled sentences in them."""
+"""A model that is adapted to unlabelled sentences."""
 
 from collections.abc import Callable, Sequence
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from emu_core.data.languages import UNDETERMINED
+from emu_core.data.repeats import repeat_keys
 from emu_core.evaluation.arrays import Vectors
 from emu_core.intents.model import LEAST_UNLABELLED, IntentModel
+from emu_core.intents.names import have_letters
 
-MOST_UNLABELLED = 500  # sentences of a language from which it is calibrated
+MOST_UNLABELLED = 2_000  # sentences of a language that it is adapted to
 MOST_OF_RUN = 100  # of those that a run is trained with, which are encoded before and after training
 
 
@@ -18,16 +21,21 @@ def rows_to_adapt_to(
 ) -> dict[str, NDArray[np.intp]]:
     """Return the rows of distinct sentences of each language that has `LEAST_UNLABELLED` of them or more.
 
+    A sentence without a letter is none.
+
     Args:
         texts: N sentences.
         languages: the code of each, "" for an unknown one; none if all are unknown.
         most: sentences of a language; of more, so many are drawn.
     """
-    all_texts, spoken = np.array(texts, dtype=object), np.array(languages, dtype=object)
+    if not len(languages):
+        return {}
+    spoken = np.array(languages, dtype=object)
+    repeats = repeat_keys(pd.DataFrame({"text": texts, "language": languages})).duplicated().to_numpy()
+    counts = ~repeats & have_letters(texts)
     draw, rows = np.random.default_rng(0), dict[str, NDArray[np.intp]]()
     for code in sorted(set(languages) - {"", UNDETERMINED}):
-        of_language = np.flatnonzero(spoken == code)
-        distinct = of_language[np.unique(all_texts[of_language], return_index=True)[1]]
+        distinct = np.flatnonzero(counts & (spoken == code))
         if len(distinct) >= LEAST_UNLABELLED:
             rows[code] = distinct[draw.permutation(len(distinct))[:most]]
     return rows
@@ -40,7 +48,7 @@ def adapted_to(
     vectors_of: Callable[[NDArray[np.intp]], Vectors],
     most: int = MOST_UNLABELLED,
 ) -> IntentModel:
-    """Return a model calibrated for the languages of unlabelled sentences, see `IntentModel.adapted`.
+    """Return a model adapted to unlabelled sentences, see `IntentModel.adapted`.
 
     No vectors are asked for that would change nothing.
 
@@ -57,6 +65,4 @@ def adapted_to(
     if not model.can_adapt:
         return model
     rows = rows_to_adapt_to(texts, languages, most)
-    return model.adapted(
-        {code: vectors_of(of) for code, of in rows.items() if code not in model.calibrated_languages}
-    )
+    return model.adapted({code: vectors_of(of) for code, of in rows.items()})
