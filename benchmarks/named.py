@@ -6,11 +6,16 @@ draws docs/labels.png and docs/costs.png; `benchmarks.tables` has the table. `be
 --keep` measures what they show, and `benchmarks.fine_tuned` what trains the encoder. No setting of the intent model was
 chosen on these sets.
 
+    python -m benchmarks.named leads
+
+prints the least leads on the mean of the sets, without and with the queries as unlabelled sentences.
+
 An interval is that of a bootstrap in which sentences are drawn, each with its translations, and the draws of the labels
 too, so that it also extends to other draws; with five or three of them, it is a little too narrow.
 """
 
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import product
@@ -39,7 +44,7 @@ SETS = {
 }
 BOTH = "use+e5-small"
 ENCODERS = {"use": "`use`", BOTH: "both"}
-OURS = "intent_model"
+OURS, ADAPTED = "intent_model", "intent_model_adapted"
 FROZEN = {
     "regression": "regression",
     "lda": "LDA",
@@ -162,18 +167,23 @@ def best_other(data: str, encoder: str, count: str) -> Asked | None:
     return max(others(data, encoder, count), key=lambda one: one.mean, default=None)
 
 
-def least_lead(encoder: str, count: str) -> float:
+def ours(data: str, encoder: str, count: str, *, adapts: bool = True) -> Asked | None:
+    """Return the intent model, adapted to the sentences that it is asked; without labels, names always are."""
+    return named(data, encoder, count, ADAPTED if adapts and count != "0" else OURS)
+
+
+def least_lead(encoder: str, count: str, *, adapts: bool = True) -> float:
     """Return the lead over the other that is nearest, on the mean of the sets on which that was measured, in points.
 
     Of an other with several rates, measures, budgets or encoders, the best on each set counts.
     """
     leads: dict[str, dict[str, float]] = {}
     for data in SETS:
-        if (ours := named(data, encoder, count, OURS)) is None:
+        if (model := ours(data, encoder, count, adapts=adapts)) is None:
             continue
         for one in others(data, encoder, count):
             of_system = leads.setdefault(re.split(",| on ", one.name)[0], {})
-            of_system[data] = min(of_system.get(data, np.inf), ours.mean - one.mean)
+            of_system[data] = min(of_system.get(data, np.inf), model.mean - one.mean)
     return min(float(np.mean(list(of_system.values()))) for of_system in leads.values())
 
 
@@ -226,7 +236,7 @@ def rows() -> list[tuple[str, str]]:
 
 
 def table() -> list[str]:
-    """Return the table: the intent model, and its lead over the best other one.
+    """Return the table: the adapted intent model, and its lead over the best other one.
 
     A lead, of either side, is bold if its interval excludes 0 at a confidence of 95 % for all leads of the table
     together (Bonferroni).
@@ -236,14 +246,14 @@ def table() -> list[str]:
     for data, encoder in rows():
         cells = [SETS[data] if encoder == "use" else "", ENCODERS[encoder]]
         for count in COUNTS:
-            found = named(data, encoder, count, OURS)
+            found = ours(data, encoder, count)
             cells.append("" if found is None else f"{found.mean:.1f}")
         for count in LEADS:
-            ours, other = named(data, encoder, count, OURS), best_other(data, encoder, count)
-            if ours is None or other is None:
+            model, other = ours(data, encoder, count), best_other(data, encoder, count)
+            if model is None or other is None:
                 cells.append("")
                 continue
-            lead = interval(ours, other)
+            lead = interval(model, other)
             low, high = lead.ends(1 - 0.05 / leads)
             text = f"**{lead}**" if low > 0 or high < 0 else str(lead)
             cells.append(f"{text} {other.name}")
@@ -303,7 +313,7 @@ def draw() -> None:
         for encoder, colour in (("use", "#0072b2"), (BOTH, "#d55e00")):
             of = "use" if encoder == "use" else "both encoders"
             for label, style, systems in (
-                (f"intent model, {of}", "-", [named(data, encoder, count, OURS) for count in COUNTS]),
+                (f"intent model, {of}", "-", [ours(data, encoder, count) for count in COUNTS]),
                 (
                     f"best other, {of}",
                     ":",
@@ -329,5 +339,12 @@ def draw() -> None:
     figure.savefig(DOCS / "labels.png", dpi=110)
 
 
+def print_leads() -> None:
+    """Print the least leads on the mean of the sets."""
+    for encoder, adapts in product(ENCODERS, (False, True)):
+        leads = (f"{count}: {least_lead(encoder, count, adapts=adapts):.1f}" for count in COUNTS)
+        print(encoder, "adapted" if adapts else "", *leads)
+
+
 if __name__ == "__main__":
-    draw()
+    print_leads() if sys.argv[1:] == ["leads"] else draw()

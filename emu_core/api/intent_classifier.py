@@ -327,10 +327,10 @@ class IntentClassifier(ClassifierMixin, BaseEstimator):
             )
         return self.encoder_.held_encoder()
 
-    def _encode(self, texts: Sequence[str]) -> FloatArray:
+    def _encode(self, texts: Sequence[str], *, keeps: bool = False) -> FloatArray:
         encoder = self._opened()
         if encoder is not None:
-            return encoder.encode(texts)
+            return remembered_vectors(encoder, texts, keeps=keeps)
         return np.asarray(self.encoder_.transform(list(texts)), dtype=np.float32)
 
     def _encode_all(self, frame: pd.DataFrame) -> Vectors:
@@ -395,6 +395,7 @@ class IntentClassifier(ClassifierMixin, BaseEstimator):
             "none_of_these": chosen.none_of_these,
             "none_found": chosen.none_found_,
             "adapted": list(chosen.adapted_languages),
+            "unlabelled": list(chosen.prototype_languages),
             "notes": list(self.notes_),
         }
 
@@ -431,7 +432,9 @@ class IntentClassifier(ClassifierMixin, BaseEstimator):
         *,
         vectors: Vectors | None = None,
     ) -> Self:
-        """Calibrate the classifier for the languages of unlabelled sentences; see `IntentModel.adapted`.
+        """Adapt the classifier to unlabelled sentences: its intents, and how it is calibrated for their languages.
+
+        See `IntentModel.adapted`.
 
         Args:
             X: N sentences, `emu_core.intents.model.LEAST_UNLABELLED` or more of a language; of more than
@@ -449,7 +452,10 @@ class IntentClassifier(ClassifierMixin, BaseEstimator):
         texts = texts_of(X)
 
         def vectors_of(rows: NDArray[np.intp]) -> Vectors:
-            return self._encode([texts[row] for row in rows]) if vectors is None else vectors[rows]
+            # They are kept, as predictions for them come next.
+            return (
+                self._encode([texts[row] for row in rows], keeps=True) if vectors is None else vectors[rows]
+            )
 
         spoken = spoken_codes(languages, len(texts))
         self.classifier_ = adapted_to(self.classifier_, texts, spoken, vectors_of)

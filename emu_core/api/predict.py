@@ -47,7 +47,7 @@ def predict(
         threshold: see `IntentClassifier`; it needs a pool.
         coverage: adds a column `intents`: those that each sentence may have, among which the right one is for this
             share of the sentences of each language, such as .9; see `IntentClassifier`.
-        adapt: calibrate for the languages of the sentences, of which each needs 30 or more; see
+        adapt: let the sentences also decide, of each language 30 or more, and calibrate it; see
             `IntentClassifier.adapt`. The answer to a sentence then depends on the others.
         device: "auto", "cpu", "cuda:0".
         reading: of both, columns with unusual names and the language of files that state none; of the pool, which

@@ -81,9 +81,9 @@ def train(
         unlabelled_languages: languages of `data` to use without labels; None takes all except the training languages,
             or all for a method that reads no labels.
         unlabelled: unlabelled sentences (a list, a DataFrame, files ...) to use instead of rows of `data`, or besides
-            those of `unlabelled_languages`, and besides all for a method that reads no labels. The intents that the run
-            names are calibrated for their languages (`IntentModel.adapted`), also where the method learns from labels
-            alone; such a method uses those that are named only.
+            those of `unlabelled_languages`, and besides all for a method that reads no labels. The intent model of the
+            run is adapted to them (`IntentModel.adapted`), also where the method learns from labels alone; such a
+            method uses those that are named only.
         pairs: languages whose translations FMDA and its baseline learn from, as ("en", "de") or "en-de"; None pairs
             the first training language with each other one.
         hold_out: if no row has a split, the share of each intent's sentences to evaluate on instead of training, drawn

@@ -36,7 +36,7 @@ def add_predict(verbs: Any) -> None:
     option(parser, "--threshold COSINE", about, type=float)
     about = "also name all intents that a sentence may have: the right one is among them for this share, such as .9"
     option(parser, "--coverage SHARE", about, type=float)
-    about = "answer each sentence by itself; otherwise a language with 30 sentences or more is calibrated by them all"
+    about = "answer each sentence by itself; otherwise 30 or more of a language also decide, and calibrate it"
     option(parser, "--no-adapt", about, action="store_true")
     about = f"{any_of(WRITTEN_ENDINGS)} (default: print; required for over {MOST_PRINTED:,} sentences)"
     option(parser, "--out FILE", about)

@@ -28,11 +28,16 @@ def opened_encoder(spec: str, device: str = "cpu") -> Encoder:
 
 
 def remembered_vectors(
-    encoder: Encoder, texts: Sequence[str], *, on_progress: ReportProgress | None = None
+    encoder: Encoder,
+    texts: Sequence[str],
+    *,
+    keeps: bool = True,
+    on_progress: ReportProgress | None = None,
 ) -> FloatArray:
     """Return the vectors (N, dim) of texts, of which only those are encoded that were not encoded before.
 
-    The memory is that of this process, and is gone when the encoder is. `on_progress` is that of `Encoder.encode`.
+    The memory is that of this process, and is gone when the encoder is. With `keeps` false, nothing is added to it.
+    `on_progress` is that of `Encoder.encode`.
     """
     distinct = list(dict.fromkeys(texts))
     limit = MAX_REMEMBERED_BYTES // (4 * encoder.dim)
@@ -40,7 +45,9 @@ def remembered_vectors(
         return encoder.encode(texts, on_progress=on_progress)
     known, precision = _VECTORS.setdefault(encoder, {}), encoder.precision
     missing = [text for text in distinct if (precision, text) not in known]
-    if len(known) + len(missing) > limit:
+    if not keeps:
+        known = {key: known[key] for text in distinct if (key := (precision, text)) in known}
+    elif len(known) + len(missing) > limit:
         known.clear()
         missing = distinct
     if missing:

@@ -23,7 +23,8 @@ class PredictionFacts(TypedDict):
     new_found: float | None  # percent of the sentences of left-out intents that are below
     none_of_these: int  # number of sentences that are labelled as none of the intents
     none_found: float | None  # percent of those that are below
-    adapted: list[str]  # languages whose scores are shifted by unlabelled sentences
+    adapted: list[str]  # languages that unlabelled sentences calibrate
+    unlabelled: list[str]  # languages in which unlabelled sentences also decide
     notes: list[str]
 
 

@@ -27,6 +27,11 @@ def prediction_notes(facts: Mapping[str, Any]) -> list[str]:
             f"Confidence and threshold are calibrated by the unlabelled sentences in "
             f"{listed(map(language_name, ordered(facts['adapted'])), 6)}."
         )
+    if facts["unlabelled"]:
+        lines.append(
+            f"Unlabelled sentences in {listed(map(language_name, ordered(facts['unlabelled'])), 6)} also decide: those "
+            "that seem to be about an intent show where others of it are."
+        )
     return [*lines, *facts["notes"]]
 
 

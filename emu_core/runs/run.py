@@ -453,7 +453,7 @@ class Run:
         Args:
             texts: N sentences.
             languages: the language of all, or of each, "" for an unknown one.
-            adapt: calibrate for the languages of the sentences, of which each needs 30 or more; see
+            adapt: let the sentences also decide, of each language 30 or more, and calibrate it; see
                 `IntentClassifier.adapt`. The answer to a sentence then depends on the others.
             device: where to encode, such as "cpu".
 

@@ -20,7 +20,7 @@ from emu_core.data.reading import Reading
 from emu_core.encoders import remembered
 from emu_core.encoders.use.encoder import UseEncoder
 from emu_core.errors import EmuError, EncoderError, InputError
-from emu_core.sklearn import SentenceEncoder, SpecialisedEncoder
+from emu_core.sklearn import IntentClassifier, SentenceEncoder, SpecialisedEncoder
 from emu_core.sklearn import encoders as encoders_module
 from tests.support.raises import raises
 from tests.support.small import small_set
@@ -66,6 +66,25 @@ def test_a_sentence_is_encoded_once_in_a_process(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.slow
+def test_sentences_that_a_classifier_is_adapted_to_are_encoded_once(
+    labelled: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fitted = IntentClassifier("use").fit(labelled["text"], labelled["intent"], languages="en")
+    german = small_set(("de",)).frame["text"].tolist()
+    expected = fitted.explain(german, languages="de")
+    remembered.close_encoders()
+    encoded: list[str] = []
+    encode = UseEncoder.encode
+    monkeypatch.setattr(
+        UseEncoder,
+        "encode",
+        lambda self, texts, **options: encoded.extend(texts) or encode(self, texts, **options),
+    )
+    found = fitted.adapt(german, "de").explain([*german, "Guten Tag"], languages="de")
+    assert sorted(encoded) == sorted({*german, "Guten Tag"})
+    assert found["nearest_1"].tolist()[:-1] == expected["nearest_1"].tolist()
+
+
 def test_a_frame_comes_out_if_one_is_wanted(specialised: SpecialisedEncoder) -> None:
     for encoder, name in (
         (SentenceEncoder(device="cpu"), "sentenceencoder0"),

@@ -178,11 +178,12 @@ def draw_predictions(now: Context) -> None:
     sentences = _ask()
     texts, languages = (sentences[name].tolist() for name in ("text", "language"))
     adapts = len(texts) >= LEAST_UNLABELLED and st.toggle(
-        "Adapt to the languages of these sentences",
+        "Adapt to these sentences",
         value=True,
         key="predict-adapts",
-        help=f"{LEAST_UNLABELLED} or more sentences of a language show how far confidence and threshold hold in it. "
-        "The answer to a sentence then depends on the others; without, each is answered by itself.",
+        help=f"{LEAST_UNLABELLED} or more sentences of a language show where those of an intent are, and how far "
+        "confidence and threshold hold. The answer to a sentence then depends on the others; without, each is answered "
+        "by itself.",
         **KEPT,
     )
     by_encoder = answers(now, texts, now.specs, languages=languages, adapts=adapts) if texts else None
