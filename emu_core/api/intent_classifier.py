@@ -420,8 +420,8 @@ class IntentClassifier(ClassifierMixin, BaseEstimator):
             )
         if strange:
             notes.append(
-                f"The sentences in {listed(map(language_name, strange), 6)} are about something else than the labelled "
-                "ones, so that the threshold is lowered less for them, if at all."
+                f"The sentences in {listed(map(language_name, strange), 6)} may be about something else than the "
+                "labelled ones, so that the threshold is lowered less for them, if at all."
             )
         return tuple(notes)
 

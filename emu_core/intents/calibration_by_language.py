@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from emu_core.intents.calibration import Calibration, Shift
 
 ON_SUBJECT = 0.75  # likeness from which sentences calibrate their language
-STRANGE = 0.5  # likeness below which they count as being about something else
+STRANGE = 0.5  # likeness below which they are taken for strangers, which decide nothing
 Spoken = Sequence[str] | NDArray[np.object_]  # Q language codes, "" for an unknown one; none for unknown ones
 
 
@@ -48,8 +48,8 @@ class Calibrations:
 
     @property
     def strange(self) -> tuple[str, ...]:
-        """The languages whose unlabelled sentences are about something else than the labelled ones."""
-        return tuple(sorted(code for code, shift in self.shifts.items() if shift.likeness < STRANGE))
+        """The languages whose unlabelled sentences may be about something else than the labelled ones."""
+        return tuple(sorted(set(self.shifts) - set(self.adapted)))
 
     def shift(self, code: str) -> Shift:
         """Return how answers in a language are moved to what is known of others; "" is an unknown one."""

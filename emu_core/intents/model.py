@@ -467,7 +467,7 @@ class IntentModel:
 
     @property
     def strange_languages(self) -> tuple[str, ...]:
-        """The languages whose unlabelled sentences are about something else than the labelled ones."""
+        """The languages whose unlabelled sentences may be about something else than the labelled ones."""
         return tuple(sorted(set(self._calibrations.strange) - set(self.calibrated_languages)))
 
     @property

@@ -610,7 +610,7 @@ def test_strangers_do_not_decide_and_unlike_ones_open_the_gate_as_translations_w
         monkeypatch.setattr(intent_model.Subject, "likeness", lambda *_arguments: likeness)
         adapted = english.adapted({"de": asked})
         assert adapted.prototype_languages == (("de",) if likeness >= 0.5 else ())
-        assert adapted.strange_languages == (() if likeness >= 0.5 else ("de",))
+        assert adapted.strange_languages == (() if likeness >= 0.75 else ("de",))
         return adapted._calibrations.shift("de").score
 
     like = shift(1.0)
