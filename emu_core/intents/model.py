@@ -463,12 +463,12 @@ class IntentModel:
     @property
     def adapted_languages(self) -> tuple[str, ...]:
         """The languages that unlabelled sentences calibrate."""
-        return tuple(sorted(set(self._calibrations.adapted) - set(self.calibrated_languages)))
+        return self._calibrations.adapted
 
     @property
     def strange_languages(self) -> tuple[str, ...]:
         """The languages whose unlabelled sentences may be about something else than the labelled ones."""
-        return tuple(sorted(set(self._calibrations.strange) - set(self.calibrated_languages)))
+        return self._calibrations.strange
 
     @property
     def prototype_languages(self) -> tuple[str, ...]:
@@ -483,20 +483,19 @@ class IntentModel:
     def adapted(self, unlabelled: Mapping[str, Vectors]) -> "IntentModel":
         """Return the model adapted to unlabelled sentences, by language.
 
-        They also decide then, with those of other languages that the model is adapted to: see `Prototypes`.
-
-        In a language that labels do not calibrate, the median score is moved up to that of held-out sentences, so that
-        as many right answers are kept; by no more than `SHIFTED` of the way from left-out intents to known ones, and
-        only so far as they are about the same as the labelled ones (`Subject.likeness`): by what translations let
-        expect where that is not sure, and not at all for strangers, which must not look like known ones. The
-        temperature is raised until the mean confidence is the share of right answers that is to be expected where
-        regression, kernel and nearest sentence agree so often (`Agreement.expected`), or in a language that labels
-        calibrate, the mean confidence without prototypes. The surprise of the right intents is what the probabilities
-        then let expect (`expected_surprise`).
+        They also decide then, with those of other languages that the model is adapted to: see `Prototypes`. The median
+        score of a language's sentences is moved up to that of held-out ones, so that as many right answers are kept; by
+        no more than `SHIFTED` of the way from left-out intents to known ones, and only so far as they are about the
+        same as the labelled ones (`Subject.likeness`): by what translations let expect where that is not sure, and not
+        at all for strangers, which must not look like known ones. The temperature is raised until the mean confidence
+        is the share of right answers that is to be expected where regression, kernel and nearest sentence agree so
+        often (`Agreement.expected`). The surprise of the right intents is what the probabilities then let expect
+        (`expected_surprise`).
 
         Args:
             unlabelled: by language, vectors (M, d) of its sentences; fewer than `LEAST_UNLABELLED` change nothing, and
-                where they are about something else than the labelled ones, they do not decide.
+                neither do those of a language that labels calibrate. Where they are about something else than the
+                labelled ones, they do not decide.
 
         Raises:
             DataError: a vector is zero or not finite, or of another length.
@@ -504,7 +503,10 @@ class IntentModel:
         units = {
             code: self._checked(of)
             for code, of in unlabelled.items()
-            if code and len(of) >= LEAST_UNLABELLED and self.can_adapt
+            if self.can_adapt
+            and len(of) >= LEAST_UNLABELLED
+            and code
+            and code not in self.calibrated_languages
         }
         neutral = {code: self._search.space.neutral(of) for code, of in units.items()}
         evened = {code: self._fit.space.evened(x) for code, x in neutral.items()}
@@ -528,18 +530,13 @@ class IntentModel:
             codes = [code] * len(of.labels)
             usual = other._calibrations.sharpness(codes, len(codes))[:, None]
             scores = usual * (of.scores + other._prototypes.log_densities(evened[code], codes))
-            is_labelled, higher, sharpness = code in self.calibrated_languages, 0.0, 1.0
-            if not is_labelled:
-                up = max(0.0, self.median_ - float(np.median(score(of.signs, self._known))))
-                ends = [0.0, other._calibrations.shift(code).score, min(up, SHIFTED * max(0.0, self.gap_))]
-                higher = float(np.interp(likeness[code], [0.0, STRANGE, 1.0], ends))
+            up = max(0.0, self.median_ - float(np.median(score(of.signs, self._known))))
+            ends = [0.0, other._calibrations.shift(code).score, min(up, SHIFTED * max(0.0, self.gap_))]
+            higher, sharpness = float(np.interp(likeness[code], [0.0, STRANGE, 1.0], ends)), 1.0
             if self.has_confidence:
                 share = Agreement.of(of.is_one, of.margins).expected(self.right_, self.agreement_)
-                if is_labelled:
-                    share = float(softmax(usual * of.scores, axis=1).max(axis=1).mean())
                 sharpness = 1 / max(1.0, temperature_of(scores, share))
-                if not is_labelled:
-                    surprises[code] = expected_surprise(log_softmax(sharpness * scores, axis=1))
+                surprises[code] = expected_surprise(log_softmax(sharpness * scores, axis=1))
             shifts[code] = Shift(higher, sharpness, likeness[code])
         other._calibrations = other._calibrations.shifted(shifts)
         other._surprise = replace(self._surprise, by_language=surprises)

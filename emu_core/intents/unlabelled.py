@@ -65,4 +65,6 @@ def adapted_to(
     if not model.can_adapt:
         return model
     rows = rows_to_adapt_to(texts, languages, most)
-    return model.adapted({code: vectors_of(of) for code, of in rows.items()})
+    return model.adapted(
+        {code: vectors_of(of) for code, of in rows.items() if code not in model.calibrated_languages}
+    )

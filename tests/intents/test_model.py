@@ -558,19 +558,7 @@ def test_unlabelled_sentences_also_decide(english: IntentModel) -> None:
     )  # rounded to two bytes
 
 
-def test_labelled_languages_stay_as_sure_and_as_open(english: IntentModel) -> None:
-    vectors, _ = clusters(12, 120, 1.0, dim=24)
-    new = vectors[np.arange(1440) % 120 >= 60]
-    adapted = english.adapted({"en": new})
-    assert adapted.prototype_languages == ("en",)
-    assert adapted.adapted_languages == adapted.strange_languages == ()
-    before, after = (of.predict(new, 1, ["en"] * len(new)) for of in (english, adapted))
-    assert (before.labels != after.labels).any()
-    np.testing.assert_array_equal(before.is_known, after.is_known)
-    assert after.confidence.mean() == pytest.approx(before.confidence.mean(), abs=0.005)
-
-
-def test_too_few_sentences_and_unknown_languages_change_nothing(
+def test_too_few_sentences_and_languages_that_are_calibrated_change_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(intent_model, "LEAST_OF_LANGUAGE", 80)
@@ -579,7 +567,7 @@ def test_too_few_sentences_and_unknown_languages_change_nothing(
     asked, _ = asked_abroad()
     few = asked[: LEAST_UNLABELLED - 1]
     assert fitted.languages_ == ("en",)
-    for unlabelled in ({}, {"de": few}, {"": asked}):
+    for unlabelled in ({}, {"de": few}, {"en": asked}, {"": asked}):
         adapted = fitted.adapted(unlabelled)
         assert adapted.adapted_languages == ()
         for code in ("de", "en", ""):
@@ -623,8 +611,8 @@ def test_few_labels_are_adapted_without_calibration() -> None:
     first = np.arange(240) % 40 == 0
     few = IntentModel().fit(vectors[first], np.array(intents)[first].tolist(), [""] * 6, languages=["en"] * 6)
     asked, truth = vectors[~first], np.array(intents)[~first]
-    codes = ["en"] * len(asked)
-    adapted = few.adapted({"en": asked})
+    codes = ["de"] * len(asked)
+    adapted = few.adapted({"de": asked})
     right = [
         (np.array(of.intents_)[of.predict(asked, 1, codes).labels] == truth).mean() for of in (few, adapted)
     ]
