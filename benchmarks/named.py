@@ -4,18 +4,15 @@
 
 draws docs/labels.png and docs/costs.png; `benchmarks.tables` has the table. `benchmarks.intents DATA --vectors FOLDER
 --keep` measures what they show, and `benchmarks.fine_tuned` what trains the encoder. No setting of the intent model was
-chosen on these sets.
+chosen on these sets, but that it is adapted to no sentences in English.
 
-    python -m benchmarks.named leads
-
-prints the least leads on the mean of the sets, without and with the queries as unlabelled sentences.
+Prints the least leads on the mean of the sets, without and with the queries as unlabelled sentences.
 
 An interval is that of a bootstrap in which sentences are drawn, each with its translations, and the draws of the labels
 too, so that it also extends to other draws; with five or three of them, it is a little too narrow.
 """
 
 import re
-import sys
 from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import product
@@ -347,4 +344,5 @@ def print_leads() -> None:
 
 
 if __name__ == "__main__":
-    print_leads() if sys.argv[1:] == ["leads"] else draw()
+    draw()
+    print_leads()

@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 
 from emu_core.evaluation.arrays import rows_by_language
 from emu_core.intents.kernel import KERNEL_TEMPERATURE
+from emu_core.intents.space import Floats, scaled
 
 LEAST_SEEN = 3.0  # sentences about an intent with which its prototype counts half as much as with many
-_LEAST_LENGTH = 1e-12
-Floats = NDArray[np.float32]
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +60,7 @@ class Prototypes:
             # Rounded as they are stored, so that stored prototypes are those that were met.
             means.append(_rounded(x.mean(axis=0)))
             share = np.square(probabilities[code])
-            sums.append(_rounded(share.T @ _scaled(x - means[-1])))
+            sums.append(_rounded(share.T @ scaled(x - means[-1])))
             counts.append(share.sum(axis=0))
         languages = (*(self.languages[row] for row in kept), *evened)
         return Prototypes(languages, np.stack(means), np.stack(sums), np.stack(counts)) if languages else self
@@ -69,13 +68,8 @@ class Prototypes:
     @cached_property
     def _steps(self) -> NDArray[np.float64]:
         """The directions (k, d), each as long as it counts."""
-        counts = self.counts.sum(axis=0)[:, None]
-        return (
-            counts
-            / (counts + LEAST_SEEN)
-            * _scaled(self.sums.sum(axis=0, dtype=np.float64))
-            / KERNEL_TEMPERATURE
-        )
+        counts, sums = self.counts.sum(axis=0)[:, None], self.sums.sum(axis=0, dtype=np.float64)
+        return counts / (counts + LEAST_SEEN) * scaled(sums) / KERNEL_TEMPERATURE
 
     def log_densities(self, evened: NDArray[Any], languages: Sequence[str]) -> NDArray[np.float64]:
         """Return the logs of the densities (B, k), but for a constant, at vectors (B, d) in some languages (B,).
@@ -86,7 +80,7 @@ class Prototypes:
         for code, rows in rows_by_language(languages, len(evened)).items():
             if code in self.languages:
                 mean = self.means[self.languages.index(code)]
-                logs[rows] = _scaled(evened[rows].astype(np.float64) - mean) @ self._steps.T
+                logs[rows] = scaled(evened[rows].astype(np.float64) - mean) @ self._steps.T
         return logs
 
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -124,8 +118,3 @@ class Prototypes:
 
 def _rounded(x: NDArray[Any]) -> Floats:
     return x.astype(np.float16).astype(np.float32)
-
-
-def _scaled(x: NDArray[Any]) -> NDArray[Any]:
-    scaled: NDArray[Any] = x / np.maximum(np.linalg.norm(x, axis=-1, keepdims=True), _LEAST_LENGTH)
-    return scaled

@@ -88,17 +88,17 @@ class SentenceSpace:
             x = self._by_part(np.asarray(vectors[start : start + step], dtype=np.float32))
             if len(self.directions):
                 x -= (x @ self.directions.T) @ self.directions
-            out[start : start + step] = _scaled(self._by_part(x - self.center))
+            out[start : start + step] = scaled(self._by_part(x - self.center))
         return out
 
     def evened(self, neutral: Floats) -> Floats:
         """Even out the variance within intents of what `neutral` returns: unit vectors (N, d)."""
-        return _scaled(neutral @ self.spread) if len(self.spread) else neutral
+        return scaled(neutral @ self.spread) if len(self.spread) else neutral
 
     def _by_part(self, x: Floats) -> Floats:
         """Return vectors (N, d) with each part scaled to length 1."""
         ends = np.cumsum(self.dims)[:-1]
-        return np.concatenate([_scaled(part) for part in np.split(x, ends, axis=1)], axis=1)
+        return np.concatenate([scaled(part) for part in np.split(x, ends, axis=1)], axis=1)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return what `from_arrays` takes."""
@@ -154,13 +154,13 @@ def language_axes(
 
 
 def _unit(vectors: Vectors) -> NDArray[np.float64]:
-    wide = vectors.astype(np.float64)
-    return wide / np.maximum(np.linalg.norm(wide, axis=1, keepdims=True), _LEAST_LENGTH)
+    return scaled(vectors.astype(np.float64))
 
 
-def _scaled(x: Floats) -> Floats:
-    scaled: Floats = x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), _LEAST_LENGTH)
-    return scaled
+def scaled(x: NDArray[Any]) -> NDArray[Any]:
+    """Return vectors (N, d) with length 1; zeros stay zeros."""
+    units: NDArray[Any] = x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), _LEAST_LENGTH)
+    return units
 
 
 def centred(vectors: Floats) -> Floats:

@@ -449,7 +449,7 @@ def test_the_leads_on_the_mean_of_the_sets_are_those_of_the_outcomes() -> None:
     for encoder, said in zip(named.ENCODERS, found, strict=True):
         leads = [f"{named.least_lead(encoder, count):.1f}" for count in named.COUNTS]
         assert said == f"{', '.join(leads[:-1])} and {leads[-1]}"
-    [found] = re.findall(r"each by itself, ([^`]+?) with `use` and ([^`]+?) with both\.", text)
+    [found] = re.findall(r"without adapting, ([^`]+?) with `use` and ([^`]+?) with both\.", text)
     for encoder, said in zip(named.ENCODERS, found, strict=True):
         leads = [f"{named.least_lead(encoder, count, adapts=False):.1f}" for count in named.COUNTS[1:]]
         assert said == ", ".join(leads)

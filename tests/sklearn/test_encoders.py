@@ -49,7 +49,8 @@ def test_vectors_are_those_of_the_library(kind: Callable[[list[str]], Any], labe
     assert vectors.dtype == np.float32 and not hasattr(encoder, "n_features_in_")
 
 
-def test_a_sentence_is_encoded_once_in_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
+def recorded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Forget all vectors, and return the list of what is encoded from now on."""
     remembered.close_encoders()
     encoded: list[str] = []
     encode = UseEncoder.encode
@@ -58,6 +59,11 @@ def test_a_sentence_is_encoded_once_in_a_process(monkeypatch: pytest.MonkeyPatch
         "encode",
         lambda self, texts, **options: encoded.extend(texts) or encode(self, texts, **options),
     )
+    return encoded
+
+
+def test_a_sentence_is_encoded_once_in_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    encoded = recorded(monkeypatch)
     texts = ["Where is the pool?", "Call me a taxi", "Where is the pool?"]
     first = SentenceEncoder(device="cpu").transform(texts)
     again = SentenceEncoder(device="cpu").transform([*texts, "Good night"])
@@ -65,26 +71,19 @@ def test_a_sentence_is_encoded_once_in_a_process(monkeypatch: pytest.MonkeyPatch
     np.testing.assert_array_equal(again[:3], first)
 
 
-@pytest.mark.slow
 def test_sentences_that_a_classifier_is_adapted_to_are_encoded_once(
     labelled: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fitted = IntentClassifier("use").fit(labelled["text"], labelled["intent"], languages="en")
     german = small_set(("de",)).frame["text"].tolist()
     expected = fitted.explain(german, languages="de")
-    remembered.close_encoders()
-    encoded: list[str] = []
-    encode = UseEncoder.encode
-    monkeypatch.setattr(
-        UseEncoder,
-        "encode",
-        lambda self, texts, **options: encoded.extend(texts) or encode(self, texts, **options),
-    )
+    encoded = recorded(monkeypatch)
     found = fitted.adapt(german, "de").explain([*german, "Guten Tag"], languages="de")
     assert sorted(encoded) == sorted({*german, "Guten Tag"})
     assert found["nearest_1"].tolist()[:-1] == expected["nearest_1"].tolist()
 
 
+@pytest.mark.slow
 def test_a_frame_comes_out_if_one_is_wanted(specialised: SpecialisedEncoder) -> None:
     for encoder, name in (
         (SentenceEncoder(device="cpu"), "sentenceencoder0"),
