@@ -43,6 +43,7 @@ from benchmarks.outcomes import FOLDER, Measured, Outcomes
 from benchmarks.sets import FOLDERS, LABELLED, UNTOUCHED, frame_of, known_part, parts_of
 from emu_core import Reading, read_labelled
 from emu_core.data.repeats import group_numbers
+from emu_core.encoders.base import Encoder
 from emu_core.encoders.registry import load_encoder
 from emu_core.encoders.remembered import remembered_vectors
 from emu_core.evaluation.arrays import Vectors, rows_by_language, unit_vectors
@@ -140,7 +141,7 @@ def measured(
     rows: Rows,
     asked: Rows,
     encode: Callable[..., Vectors],
-    dims: Sequence[int],
+    encoder: Encoder,
 ) -> tuple[dict[str, object], Answers, pd.DataFrame]:
     """Return a row of the table, the right answers and how sure they are, for one draw of labels, or of names alone."""
     intents, languages = frame["intent"].to_numpy(object), frame["language"].to_numpy(object)
@@ -149,7 +150,7 @@ def measured(
     if not len(rows):
         names = name_vectors(encode, sorted(set(truth)))
         model, of_asked = fit_names(
-            names, vectors[asked], frame["text"].iloc[asked].tolist(), spoken.tolist(), dims
+            names, vectors[asked], frame["text"].iloc[asked].tolist(), spoken.tolist(), encoder.part_dims
         )
         right = np.array(model.intents_, object)[model.predict(of_asked, 1).labels] == truth
         nearest = (unit_vectors(vectors[asked]) @ unit_vectors(np.stack(list(names.values()))).T).argmax(
@@ -164,7 +165,8 @@ def measured(
         labelled,
         encode,
         vectors=np.stack([of_text[text] for text in labelled.frame["text"]]),
-        dims=dims,
+        dims=encoder.part_dims,
+        part_languages=encoder.part_languages,
     )
     row: dict[str, object] = {"fit_cpu_s": time.process_time() - started, "rule": model.rule_.value}
     row["names"] = model.names_that_count
@@ -287,7 +289,7 @@ def measure(name: str, spec: str, counts: Sequence[int | None], options: argpars
                     labelled,
                     asked,
                     encode,
-                    encoder.part_dims,
+                    encoder,
                 )
                 found.append({"part": part, "draw": draw, **row})
                 sure_of.setdefault(draw, []).append(sure)

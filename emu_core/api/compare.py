@@ -211,7 +211,12 @@ def asked_answers(
         if answering is None:
             bare = encoder_of(spec)
             model = fit_intents(
-                kept[0], bare.encode, dims=bare.part_dims, languages=bare.languages, compact=True
+                kept[0],
+                bare.encode,
+                dims=bare.part_dims,
+                part_languages=bare.part_languages,
+                languages=bare.languages,
+                compact=True,
             )
             answering = StoredIntents(model, kept[0])
         of_part = vectors[spec] if plain[spec] == spec else vectors.get(plain[spec])

@@ -216,6 +216,7 @@ def asked_encoder(
                 vectors=vectors,
                 asked=np.flatnonzero(~seen),
                 dims=bare.part_dims,
+                part_languages=bare.part_languages,
                 languages=bare.languages,
                 unseen=held_out,
                 unseen_vectors=asked,

@@ -250,6 +250,7 @@ class IntentClassifier(ClassifierMixin, BaseEstimator):
             asked=asked,
             threshold=self.threshold,
             dims=() if encoder is None else encoder.part_dims,
+            part_languages=() if encoder is None else encoder.part_languages,
             languages=() if encoder is None else encoder.languages,
             sample_weight=sample_weight,
         )

@@ -100,6 +100,11 @@ class Encoder(nn.Module, ABC):
         return (self.dim,)
 
     @property
+    def part_languages(self) -> tuple[tuple[str, ...], ...]:
+        """The languages of the encoders whose vectors stand side by side; none of one where that is not known."""
+        return (self.languages,)
+
+    @property
     def without_head(self) -> "Encoder":
         """The encoder before vectors are moved towards the intents of labelled sentences; this one if it moves none.
 

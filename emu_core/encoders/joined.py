@@ -94,6 +94,11 @@ class JoinedEncoder(EncoderByLanguage):
         """The lengths of the parts' vectors."""
         return tuple(dim for part in self.parts for dim in part.part_dims)
 
+    @property
+    def part_languages(self) -> tuple[tuple[str, ...], ...]:
+        """The languages of the parts."""
+        return tuple(languages for part in self.parts for languages in part.part_languages)
+
     @cached_property
     def without_head(self) -> Encoder:
         """The same of the parts without their heads."""

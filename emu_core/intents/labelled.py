@@ -33,6 +33,7 @@ def fit_intents(
     asked: NDArray[np.intp] | None = None,
     threshold: float | None = None,
     dims: Sequence[int] = (),
+    part_languages: Sequence[Sequence[str]] = (),
     languages: Sequence[str] = (),
     unseen: LabelledSet | None = None,
     unseen_vectors: Vectors | None = None,
@@ -49,6 +50,7 @@ def fit_intents(
         asked: see `IntentModel.fit`.
         threshold: see `IntentModel.fit`.
         dims: the lengths of the parts of a joined encoder's vectors.
+        part_languages: see `IntentModel.fit`.
         languages: those that the encoder knows; none if that is not known.
         unseen: sentences to calibrate on where the encoder has learnt the labels, see `IntentModel.fit`; without those
             of which the labelled ones have a repeat or a translation.
@@ -77,6 +79,7 @@ def fit_intents(
         none=none_vectors,
         none_ids=groups[len(frame) :],
         dims=dims,
+        part_languages=part_languages,
         reference={
             code: encode(sentences[::_REFERENCE_STEP])
             for code, sentences in reference_texts().items()

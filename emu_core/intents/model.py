@@ -22,6 +22,7 @@ from emu_core.intents.calibration import (
     temperature_of,
 )
 from emu_core.intents.calibration_by_language import STRANGE, Calibrations, Spoken, is_number
+from emu_core.intents.completion import Completion, completed
 from emu_core.intents.coverage import Surprise, expected_surprise, surprise
 from emu_core.intents.examples import Examples, Units, rounded
 from emu_core.intents.factors import Factors, Regression, Rule, stacked_weight
@@ -41,7 +42,7 @@ LEAST_OF_LANGUAGE = 100  # right answers with which a language has its own calib
 LEAST_UNLABELLED = 30  # sentences of a language from which its scores are shifted
 PROMISED = 0.95  # the share of right answers to new sentences that the threshold keeps
 SHIFTED = (
-    0.75  # of the way from left-out intents to known ones, by which a language's scores are raised at most
+    0.9  # of the way from left-out intents to known ones, by which a language's scores are raised at most
 )
 MOST_TRANSLATED = 400  # sentences that are asked as if translated, into each built-in language
 _KEPT = 0.97  # the share of those to held-out sentences, which are more like the rest of the pool than new ones are
@@ -124,6 +125,7 @@ class IntentModel:
         none: Vectors | None = None,
         none_ids: Sequence[str] = (),
         dims: Sequence[int] = (),
+        part_languages: Sequence[Sequence[str]] = (),
         reference: Mapping[str, Vectors] | None = None,
         unseen: Unseen | None = None,
         compact: bool = False,
@@ -142,6 +144,7 @@ class IntentModel:
             none: (M, d), sentences with none of the intents.
             none_ids: M ids, which may be those of the pool.
             dims: the lengths of the parts of a joined encoder's vectors; none for a single encoder.
+            part_languages: by part, the languages that it has learnt, see `Completion`; none where that is not known.
             reference: by language, vectors of the same sentences, see `SentenceSpace`.
             unseen: sentences to calibrate on where fewer than `LEAST_ASKED` of the pool may be asked.
             compact: whether to round vectors to two bytes a number, in which they are then stored.
@@ -166,6 +169,13 @@ class IntentModel:
         fitting = Fitting.of(examples, space, ids, languages, weights)
         self._search = Search.of(examples, space)
         self._calibrations = Calibrations(fitting.known_languages, {"": Calibration(threshold, None)})
+        self._completions = Completion.of_parts(
+            space.dims,
+            part_languages,
+            np.concatenate([examples.units, examples.names]),
+            np.concatenate([fitting.groups, size + np.arange(len(examples.names))]),
+            reference,
+        )
         self._begin()
         folds = held_out_folds(intents, ids)
         rows = np.flatnonzero(may_be_asked[order] & (folds >= 0))
@@ -206,8 +216,8 @@ class IntentModel:
             [row for row, intent in enumerate(unseen.intents) if intent in number], dtype=np.int64
         )
         labels = np.array([number[unseen.intents[row]] for row in rows], dtype=np.int64)
-        units = rounded(unit_vectors(unseen.vectors), is_compact=self._examples.is_compact)
-        check_dimensions(units, self._examples.units)
+        units = self._checked(unseen.vectors, unseen.languages)
+        units = rounded(units, is_compact=self._examples.is_compact)
         self.unseen_ = len(rows)
         languages = np.asarray(unseen.languages, dtype=object)
         return Asked(units[rows], labels, languages[rows], np.full(len(rows), -1))
@@ -501,7 +511,7 @@ class IntentModel:
             DataError: a vector is zero or not finite, or of another length.
         """
         units = {
-            code: self._checked(of)
+            code: self._checked(of, [code] * len(of))
             for code, of in unlabelled.items()
             if self.can_adapt
             and len(of) >= LEAST_UNLABELLED
@@ -562,7 +572,7 @@ class IntentModel:
             DataError: a vector is zero or not finite, or of another length than those of the labelled sentences; or the
                 coverage is not between 0 and 1.
         """
-        units = self._checked(vectors)
+        units = self._checked(vectors, languages)
         if k < 1:
             raise DataError(f"can't find {k} neighbours; ask for 1 or more")
         weighing = self._weighing(languages, len(units))
@@ -591,7 +601,7 @@ class IntentModel:
         Raises:
             DataError: as `predict`.
         """
-        units = self._checked(vectors)
+        units = self._checked(vectors, languages)
         return np.exp(self._log_probabilities(units, languages))
 
     def probabilities(self, vectors: Vectors, languages: Sequence[str] = ()) -> NDArray[np.float64]:
@@ -602,7 +612,7 @@ class IntentModel:
         Raises:
             DataError: as `predict`.
         """
-        units = self._checked(vectors)
+        units = self._checked(vectors, languages)
         return np.exp(self._log_probabilities(units, languages, is_calibrated=False))
 
     def sets(
@@ -626,7 +636,7 @@ class IntentModel:
         Raises:
             DataError: as `predict`; or the coverage is not between 0 and 1.
         """
-        units = self._checked(vectors)
+        units = self._checked(vectors, languages)
         return self._sets(self._log_probabilities(units, languages), coverage, languages)
 
     def _sets(
@@ -648,15 +658,19 @@ class IntentModel:
 
     def scores(self, vectors: Vectors) -> NDArray[np.float64]:
         """Return how like the sentences of known intents each of (Q, d) is, (Q,), in any unit."""
-        units = self._checked(vectors)
+        units = self._checked(vectors, ())
         weighing = self._weighing((), len(units))
         return score(self._search.ask(units, 1, self._fit, weighing).signs, self._known)
 
-    def _checked(self, vectors: Vectors) -> Units:
-        """Return sentences' vectors (Q, d) with length 1. Raises DataError for others than those of the examples."""
+    def _checked(self, vectors: Vectors, languages: Sequence[str]) -> Units:
+        """Return sentences' vectors (Q, d) with length 1, completed where a part never learnt their language.
+
+        Raises:
+            DataError: they are others than those of the examples, or have other languages.
+        """
         units = unit_vectors(vectors)
         check_dimensions(units, self._examples.units)
-        return units
+        return completed(self._completions, units, languages, self._calibrations.labelled)
 
     def _log_probabilities(
         self, units: Units, languages: Sequence[str], *, is_calibrated: bool = True
@@ -668,6 +682,7 @@ class IntentModel:
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return what a fitted model predicts with, as values for JSON and as arrays."""
         subject = self._subject
+        completions = [of.state(number) for number, of in enumerate(self._completions)]
         arrays = {
             **self._examples.arrays(),
             **({} if self._known is None else {"known": self._known}),
@@ -679,6 +694,7 @@ class IntentModel:
             **({} if subject is None else subject.arrays()),
             **self._surprise.arrays(),
             **self._prototypes.arrays(),
+            **{name: array for _, of_one in completions for name, array in of_one.items()},
         }
         facts = {name: getattr(self, name) for name in _STORED} | {
             "compact_": self._examples.is_compact,
@@ -687,6 +703,7 @@ class IntentModel:
             **self._calibrations.facts(),
             "subject_languages": None if subject is None else list(subject.languages),
             "prototype_languages": list(self._prototypes.languages),
+            "completions": [of_one for of_one, _ in completions],
         }
         return facts, arrays
 
@@ -718,8 +735,12 @@ class IntentModel:
         labels = np.concatenate([examples.labels, examples.name_labels[names]])
         self._fit = Factors(space, regression, Kernel.of(space.evened(x), labels, k), bare)
         self._surprise = Surprise.from_arrays(arrays)
-        # Models of before had none.
+        # Models of before had neither.
         self._prototypes = Prototypes.from_arrays(facts.get("prototype_languages", ()), arrays, k, dim)
+        self._completions = [
+            Completion.from_state(of_one, arrays, number, dim)
+            for number, of_one in enumerate(facts.get("completions", ()))
+        ]
         return self
 
     def _check_stored(self) -> None:
