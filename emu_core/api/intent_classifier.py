@@ -26,6 +26,7 @@ from emu_core.api.inputs import (
     without_heads,
 )
 from emu_core.api.labelled_texts import WITHOUT_INTENTS, labelled_texts
+from emu_core.data.detection import detected_or_stated, unstated_note
 from emu_core.data.held_texts import Texts, spoken_codes, texts_of
 from emu_core.data.languages import UNDETERMINED, language_code, language_name, ordered
 from emu_core.data.reading import DescribedIntents, Reading
@@ -426,6 +427,14 @@ class IntentClassifier(ClassifierMixin, BaseEstimator):
             )
         return tuple(notes)
 
+    def detected(self, texts: Sequence[str], languages: Sequence[str]) -> tuple[list[str], str]:
+        """Return the language of each of N sentences, detected where none is stated, and a note on that.
+
+        See `emu_core.data.detection.detected_or_stated`. How a sentence is read then depends on the others.
+        """
+        encoder = self._opened()
+        return detected_or_stated(texts, languages, () if encoder is None else encoder.read_languages)
+
     def adapt(
         self,
         X: Texts,  # noqa: N803
@@ -694,7 +703,8 @@ class IntentClassifier(ClassifierMixin, BaseEstimator):
         Args:
             data: sentences, as `emu_core.predict` takes them; text files have a sentence a line.
             out: a file ending in .csv, .tsv, .jsonl or .parquet; it appears when it is complete.
-            adapt: calibrate for the languages of the sentences first; see `adapt`.
+            adapt: calibrate for the languages of the sentences first; see `adapt`. Languages that are not stated are
+                detected.
             reading: columns with unusual names, and the language of files that state none; see `Reading`.
             on_progress: called with (sentences done, total).
             on_note: called with each note on what the encoder does not read of the sentences, and on rows without one.
@@ -708,12 +718,16 @@ class IntentClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         refuse_input(out, data)
         frame = sentence_rows(data, reading, on_note)
+        note = unstated_note(frame["language"].tolist())
         if adapt:
-            self.adapt(frame["text"].tolist(), frame["language"].tolist())
+            texts = frame["text"].tolist()
+            languages, note = self.detected(texts, frame["language"].tolist())
+            frame = frame.assign(language=languages)
+            self.adapt(texts, languages)
         if on_note is not None:
-            notes = (*self._reading_notes(frame), *self.language_notes(frame["language"].unique()))
-            for note in notes:
-                on_note(note)
+            notes = (note, *self._reading_notes(frame), *self.language_notes(frame["language"].unique()))
+            for said in filter(None, notes):
+                on_note(said)
         with writing(out, self.file_schema) as write:
             for rows in in_parts(frame, on_progress):
                 write(self.file_rows(rows))

@@ -8,6 +8,7 @@ import pandas as pd
 
 from emu_core.api.embed import sentence_rows
 from emu_core.api.inputs import RUN_SPEC, labelled_set
+from emu_core.data.detection import unstated_note
 from emu_core.data.reading import OF_INTENTS, Reading, checked_reading
 from emu_core.errors import DataError, Fix
 from emu_core.formats.in_memory import Sources
@@ -48,7 +49,8 @@ def predict(
         coverage: adds a column `intents`: those that each sentence may have, among which the right one is for this
             share of the sentences of each language, such as .9; see `IntentClassifier`.
         adapt: let the sentences also decide, of each language 30 or more, and calibrate it; see
-            `IntentClassifier.adapt`. The answer to a sentence then depends on the others.
+            `IntentClassifier.adapt`. Languages that are not stated are detected. The answer to a sentence then depends
+            on the others.
         device: "auto", "cpu", "cuda:0".
         reading: of both, columns with unusual names and the language of files that state none; of the pool, which
             intents are merged, described or stand for "none of these"; see `Reading`.
@@ -74,9 +76,13 @@ def predict(
     parameters = {"n_neighbors": n_neighbors, "threshold": threshold, "coverage": coverage, "device": device}
     classifier = classifier_of(encoder, run, pool, reading, parameters)
     texts, languages = (sentences[name].tolist() for name in ("text", "language"))
+    note = unstated_note(languages)
     if adapt and texts:
+        languages, note = classifier.detected(texts, languages)
         classifier.adapt(texts, languages)
-    return classifier.explain(texts, languages=languages).set_axis(sentences.index)
+    table = classifier.explain(texts, languages=languages).set_axis(sentences.index)
+    table.attrs["facts"]["notes"] += [note] if note else []
+    return table
 
 
 def classifier_of(

@@ -9,6 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from emu_core.api.predict import sentences_of
+from emu_core.data.detection import detected_or_stated
 from emu_core.data.languages import UNDETERMINED
 from emu_core.data.none_of_these import usual_names
 from emu_core.data.reading import DescribedIntents, Reading, checked_reading
@@ -131,7 +132,11 @@ def start(
         raise DataError("there are no sentences; check that the data has rows")
     opened = opened_encoder(encoder, pick_device(device)).without_head
     names = name_vectors(opened.encode, list(described), described)
-    asked_texts, languages = sentences["text"].tolist(), sentences["language"].tolist()
+    asked_texts = sentences["text"].tolist()
+    languages, note = detected_or_stated(asked_texts, sentences["language"].tolist(), opened.read_languages)
+    sentences = sentences.assign(language=languages)
+    if note and on_note is not None:
+        on_note(note)
     vectors = opened.encode(asked_texts)
     model, asked = fit_names(names, vectors, asked_texts, languages, opened.part_dims)
     probabilities, has_letters = model.probabilities(asked), have_letters(asked_texts)

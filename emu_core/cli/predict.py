@@ -46,6 +46,7 @@ def add_predict(verbs: Any) -> None:
 def _predict(options: argparse.Namespace) -> Output:
     from emu_core.api.inputs import reading_notes
     from emu_core.api.predict import classifier_of, sentences_of
+    from emu_core.data.detection import unstated_note
     from emu_core.errors import DataError, Fix
 
     reading = shared.reading_of(options)
@@ -94,10 +95,14 @@ def _predict(options: argparse.Namespace) -> Output:
     if len(sentences) > MOST_PRINTED:
         raise DataError(f"{len(sentences):,} predictions are too many to print; name a file with --out")
     classifier, languages = fitted(), sentences["language"].tolist()
-    if len(sentences) and not options.no_adapt:
-        classifier.adapt(sentences["text"].tolist(), languages)
-    table = classifier.explain(sentences["text"].tolist(), languages=languages)
-    notes = (*left_out, *reading_notes(classifier.encoder, sentences), *classifier.language_notes(languages))
+    texts, note = sentences["text"].tolist(), unstated_note(languages)
+    if texts and not options.no_adapt:
+        languages, note = classifier.detected(texts, languages)
+        sentences = sentences.assign(language=languages)
+        classifier.adapt(texts, languages)
+    table = classifier.explain(texts, languages=languages)
+    of_languages = (*reading_notes(classifier.encoder, sentences), *classifier.language_notes(languages))
+    notes = filter(None, (*left_out, note, *of_languages))
     facts = _with_notes(classifier.facts, notes)
     table = table.astype(object).where(table.notna(), None)
     if not options.json:

@@ -1,6 +1,7 @@
 """The language of each sentence, detected from its letters; of some, they tell none."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Sequence
 from functools import cache
 from typing import Any
 
@@ -8,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emu_core.data.held_texts import texts_of
-from emu_core.data.languages import UNDETERMINED, language_code
+from emu_core.data.languages import UNDETERMINED, language_code, language_name, unknown_languages
+from emu_core.data.wording import counted, listed
 
 _ROUNDS = 20
 _SAMPLE, _CHUNK = 5_000, 10_000  # texts for estimating the shares, and texts at a time
@@ -17,6 +19,7 @@ _SAMPLE, _CHUNK = 5_000, 10_000  # texts for estimating the shares, and texts at
 # 0.13 % are, and a quarter is undetermined, of whole sentences in dozens 2 %. Of 48 greetings, alone and in dozens,
 # none is named wrongly.
 _LEAST_PROBABILITY = 0.8
+_LEAST_OF_ANOTHER = 30  # texts in a language that the encoder does not read
 _PRIOR_TEXTS = 5.0  # that are spread over all languages, so that a few texts don't decide
 
 
@@ -49,6 +52,49 @@ def detect_languages(texts: Sequence[str]) -> list[str]:
             for text, number, told in zip(part, posterior.argmax(axis=1), is_told, strict=True)
         ]
     return found
+
+
+def detected_or_stated(
+    texts: Sequence[str], languages: Sequence[str], known: Collection[str] = ()
+) -> tuple[list[str], str]:
+    """Return the language of each of N texts, which is detected where none is stated, and a note on that.
+
+    Args:
+        texts: N texts.
+        languages: their codes, "" where none is stated; none if none is.
+        known: the languages that the encoder reads; none if that is not known. Another one that no text states, and
+            that is detected of fewer than `_LEAST_OF_ANOTHER`, is a mistake more often than not.
+
+    Returns:
+        The codes, "" where none is stated or sure; and the note, "" if all are stated.
+    """
+    codes = list(languages) or [""] * len(texts)
+    rows = [row for row, code in enumerate(codes) if not code]
+    if not rows:
+        return codes, ""
+    found = detect_languages([texts[row] for row in rows])
+    counts = Counter(found)
+    others = {code for code in unknown_languages(known, counts) if counts[code] < _LEAST_OF_ANOTHER}
+    strange = {UNDETERMINED, *others} - set(codes)
+    for row, code in zip(rows, found, strict=True):
+        codes[row] = "" if code in strange else code
+    told = Counter(codes[row] for row in rows)
+    unknown = told.pop("", 0)
+    named = [f"{language_name(code)} ({count:,})" for code, count in told.most_common()]
+    parts = [listed(named, 6)] if named else []
+    if unknown:
+        parts.append(f"of {unknown:,} it is not sure")
+    return codes, _unstated(rows, f"By their letters: {'; '.join(parts)}")
+
+
+def unstated_note(languages: Sequence[str]) -> str:
+    """Return a note on sentences whose language is neither stated nor detected, "" if there are none."""
+    rows = [row for row, code in enumerate(languages) if not code]
+    return _unstated(rows, "They are answered as if in that of the labels") if rows else ""
+
+
+def _unstated(rows: Sequence[int], what: str) -> str:
+    return f"The language of {counted(len(rows), 'sentence')} is not stated. {what}. A column `language` states it."
 
 
 def _shares(probabilities: NDArray[np.float32]) -> NDArray[np.float64]:

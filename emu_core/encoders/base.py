@@ -105,6 +105,12 @@ class Encoder(nn.Module, ABC):
         return (self.languages,)
 
     @property
+    def read_languages(self) -> tuple[str, ...]:
+        """The languages that it or one of its parts was trained on; none where that is not known."""
+        parts = self.part_languages
+        return tuple(dict.fromkeys(chain.from_iterable(parts))) if all(parts) else ()
+
+    @property
     def without_head(self) -> "Encoder":
         """The encoder before vectors are moved towards the intents of labelled sentences; this one if it moves none.
 

@@ -454,7 +454,8 @@ class Run:
             texts: N sentences.
             languages: the language of all, or of each, "" for an unknown one.
             adapt: let the sentences also decide, of each language 30 or more, and calibrate it; see
-                `IntentClassifier.adapt`. The answer to a sentence then depends on the others.
+                `IntentClassifier.adapt`. Languages that are not stated are detected. The answer to a sentence then
+                depends on the others.
             device: where to encode, such as "cpu".
 
         Raises:
@@ -470,6 +471,7 @@ class Run:
             >>> run.predict(["Wo ist der Pool?", "12345"])
             ['pool', 'no known intent']
         """
+        from emu_core.data.detection import detected_or_stated
         from emu_core.data.held_texts import spoken_codes, texts_of
         from emu_core.encoders.registry import load_encoder
         from emu_core.intents.answers import NO_INTENT
@@ -487,6 +489,7 @@ class Run:
         ).without_head
         vectors = encoder.encode(texts)
         if adapt:
+            spoken, _ = detected_or_stated(texts, spoken, encoder.read_languages)
             model = adapted_to(model, texts, spoken, lambda rows: vectors[rows])
         answers = model.predict(vectors, 1, spoken)
         is_known = answers.is_known & have_letters(texts)

@@ -255,6 +255,38 @@ def test_the_command_adapts_to_the_languages_of_its_sentences(
             assert "German" in note and ("Japanese" in note) is bool(options)
 
 
+def test_the_languages_of_a_file_without_a_column_of_them_are_detected_where_the_model_is_adapted(
+    run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mails = small_set(("de", "ja")).select(splits=["test"]).frame
+    texts, languages = mails["text"].tolist(), mails["language"].tolist()
+    stated, plain = tmp_path / "stated.csv", tmp_path / "plain.csv"
+    mails[["text", "language"]].to_csv(stated, index=False)
+    mails[["text"]].to_csv(plain, index=False)
+    answers = []
+    for file, options in ((stated, ()), (plain, ()), (plain, ("--no-adapt",))):
+        given = ["--run", str(run.folder), "--device", "cpu", "--json", *options]
+        assert main(["predict", str(file), *given]) == 0
+        printed = json.loads(capsys.readouterr().out)
+        out = tmp_path / f"out{len(answers)}.csv"
+        assert main(["predict", str(file), *given, "--out", str(out)]) == 0
+        written, table = json.loads(capsys.readouterr().out), pd.read_csv(out, keep_default_na=False)
+        notes = [note for note in printed["notes"] if "is not stated" in note]
+        assert notes == [note for note in written["notes"] if "is not stated" in note]
+        answers.append((printed["adapted"], table["language"].tolist(), notes))
+    assert [of[0] for of in answers] == [["de", "ja"], ["de", "ja"], []]
+    assert answers[0][2] == [] and answers[2][1] == [""] * len(texts)
+    right = [one == other for one, other in zip(answers[1][1], languages, strict=True)]
+    assert np.mean(right) > 0.9
+    (detected,), (unstated,) = answers[1][2], answers[2][2]
+    assert "German" in detected and "Japanese" in detected and "that of the labels" in unstated
+    # In Python, too, where it is asked for.
+    table = predict(texts, run=run, adapt=True, device="cpu")
+    assert table.attrs["facts"]["adapted"] == ["de", "ja"] and detected in table.attrs["facts"]["notes"]
+    by_run = run.predict(texts, adapt=True, device="cpu")
+    assert by_run == table["intent"].tolist() != run.predict(texts, device="cpu")
+
+
 def test_the_library_adapts_when_it_is_asked(run: Run) -> None:
     texts = small_set().select(languages=["ja"], splits=["test"]).frame["text"].tolist()
     given = {"run": run, "reading": Reading(language="ja"), "device": "cpu"}

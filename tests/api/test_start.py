@@ -79,7 +79,13 @@ def test_predictions_keep_the_ids_and_say_which_rows_have_no_sentence(
     assert "note: 1 row without a sentence left out" in capsys.readouterr().out
     assert pd.read_csv(out)["id"].tolist() == ["m1", "m3", "m4"]
     assert main([*command, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["notes"] == ["1 row without a sentence left out"]
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["notes"] == [
+        "1 row without a sentence left out",
+        "The language of 3 sentences is not stated. By their letters: German (2); of 1 it is not sure. "
+        "A column `language` states it.",
+    ]
+    assert pd.read_csv(out, keep_default_na=False)["language"].tolist() == ["de", "", "de"]
     before = mails.read_text()
     assert main([*command[:-1], str(mails)]) != 0
     assert "would be overwritten" in capsys.readouterr().err and mails.read_text() == before

@@ -23,7 +23,7 @@ from emu_core.api.split import SplitSentence, split_sentence, splitting_encoder
 from emu_core.api.start import Started, start
 from emu_core.api.suggest import Suggester
 from emu_core.data.cleaning import normalised
-from emu_core.data.detection import detect_languages
+from emu_core.data.detection import detected_or_stated
 from emu_core.data.languages import language_code
 from emu_core.data.sets import LabelledSet, UnlabelledSet
 from emu_core.devices import pick_device
@@ -162,7 +162,8 @@ def answers(
         with_vectors: whether the encoders' own vectors are wanted, too.
     """
     by_encoder, plain_vectors = dict[str, Answer](), dict[str, FloatArray]()
-    detected = [] if languages is None else _detected(texts, languages)
+    spoken_of = dict[tuple[str, ...], list[str]]()  # by the languages that an encoder reads
+    stated = None if languages is None else [language_code(language) or "" for language in languages]
     for number, (name, answerer) in enumerate(answerers.items()):
         progress = partial(_report_part, number, len(answerers))
         encoder = _encoder(answerer.plain, answerer.plain_weights)
@@ -171,10 +172,10 @@ def answers(
             plain_vectors[answerer.plain] = bare.encode(texts, on_progress=progress)
         plain = plain_vectors[answerer.plain]
         classifier = copy(_classifier(answerer, pool, asked))  # the one that is kept adapts to nothing
-        spoken = [
-            code if code in (stated, *bare.languages) or not bare.languages else ""
-            for code, stated in detected
-        ]
+        known = bare.read_languages
+        if known not in spoken_of:
+            spoken_of[known] = [] if stated is None else detected_or_stated(texts, stated, known)[0]
+        spoken = spoken_of[known]
         if adapts:
             classifier.adapt(texts, spoken, vectors=plain)
         explained = classifier.explain(texts, vectors=plain, languages=spoken)
@@ -187,17 +188,6 @@ def answers(
         table, facts = without_repeats(pd.DataFrame(explained)), explained.attrs["facts"]
         by_encoder[name] = Answer(table, facts, answerer.model, answerer.source, own)
     return by_encoder
-
-
-def _detected(texts: Sequence[str], languages: Sequence[str]) -> list[tuple[str, str]]:
-    """Return the language of each text, as it is stated or else detected, "" for none that has a code, and the first.
-
-    One that is detected, and which the encoder does not read, is a mistake more often than not.
-    """
-    stated = [language_code(language) or "" for language in languages]
-    unknown = [text for text, code in zip(texts, stated, strict=True) if not code]
-    guesses = iter(detect_languages(unknown))
-    return [(code or language_code(next(guesses)) or "", code) for code in stated]
 
 
 def without_repeats(table: pd.DataFrame) -> pd.DataFrame:
