@@ -1,5 +1,6 @@
 """How answers are calibrated in each language: by its labels, by unlabelled sentences, or by built-in translations."""
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
 from itertools import chain
@@ -12,7 +13,18 @@ from emu_core.intents.calibration import Calibration, Shift
 
 ON_SUBJECT = 0.75  # likeness from which sentences calibrate their language
 STRANGE = 0.5  # likeness below which they are taken for strangers, which decide nothing
+LEAST_LABELLED = 30  # sentences with which a language has labels of its own, unless no language has as many
 Spoken = Sequence[str] | NDArray[np.object_]  # Q language codes, "" for an unknown one; none for unknown ones
+
+
+def labelled_languages(languages: Sequence[str]) -> tuple[str, ...]:
+    """Return the languages that have labels of their own, sorted, given those of P labelled sentences.
+
+    Others have a few, which say little of the scores and vectors of their sentences.
+    """
+    counts = Counter(filter(None, languages))
+    least = min(LEAST_LABELLED, max(counts.values(), default=0))
+    return tuple(sorted(code for code, count in counts.items() if count >= least))
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,7 +32,7 @@ class Calibrations:
     """The calibration of every language.
 
     Attributes:
-        labelled: the languages with labels.
+        labelled: the languages with labels of their own, see `labelled_languages`.
         held_out: by language with enough right answers to held-out sentences of its own; "" for all others.
         shifts: by language of which unlabelled sentences were seen.
         expected: by built-in language without labels, how much scores are to be raised; "" for other ones.

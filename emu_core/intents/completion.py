@@ -203,10 +203,11 @@ def completed(
 ) -> Floats:
     """Return unit vectors (N, d) of sentences in some languages (N,), completed; none are known without languages.
 
-    In a language with labelled sentences, whose vectors are as they are, those of others are left so, too.
+    In languages with labels of their own, vectors are left as they are.
     """
     if not completions or not len(languages):
         return units
+    units = units.copy()
     for code, rows in rows_by_language(languages, len(units)).items():
         if code and code not in labelled:
             for completion in completions:

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from emu_core.evaluation.arrays import Vectors, id_keys
+from emu_core.evaluation.arrays import Vectors
+from emu_core.intents.calibration_by_language import labelled_languages
 from emu_core.intents.examples import Examples, Units
 from emu_core.intents.factors import Factors, Regression, Rule
 from emu_core.intents.kernel import Kernel
@@ -116,16 +117,16 @@ class Fitting:
         cls,
         examples: Examples,
         space: SentenceSpace,
-        ids: Sequence[str],
+        groups: NDArray[np.int64],
         languages: Sequence[str],
         weights: NDArray[np.float64] | None,
     ) -> "Fitting":
-        """Take examples with P ids, languages and weights, in the order of the examples."""
+        """Take examples with P groups, languages and weights, in the order of the examples."""
         return cls(
             examples,
             space,
             np.asarray(languages, dtype=object),
-            np.unique(id_keys(ids, len(ids)), return_inverse=True)[1],
+            groups,
             weights,
             space.neutral(examples.units),
             space.neutral(examples.names),
@@ -133,8 +134,8 @@ class Fitting:
 
     @property
     def known_languages(self) -> tuple[str, ...]:
-        """The languages of the labelled sentences."""
-        return tuple(sorted({*self.languages} - {""}))
+        """The languages with labels of their own."""
+        return labelled_languages(self.languages.tolist())
 
     def factors(
         self,

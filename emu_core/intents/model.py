@@ -21,7 +21,13 @@ from emu_core.intents.calibration import (
     fitted_temperature,
     temperature_of,
 )
-from emu_core.intents.calibration_by_language import STRANGE, Calibrations, Spoken, is_number
+from emu_core.intents.calibration_by_language import (
+    STRANGE,
+    Calibrations,
+    Spoken,
+    is_number,
+    labelled_languages,
+)
 from emu_core.intents.completion import Completion, completed
 from emu_core.intents.coverage import Surprise, expected_surprise, surprise
 from emu_core.intents.examples import Examples, Units, rounded
@@ -155,7 +161,7 @@ class IntentModel:
             DataError: a vector is zero or not finite, or the lengths differ.
         """
         reference = reference or {}
-        examples = self._examples = Examples.of(vectors, intents, names or {}, none, is_compact=compact)
+        examples = Examples.of(vectors, intents, names or {}, none, is_compact=compact)
         self.intents_ = examples.intents
         size, order = len(examples.units), examples.order
         check_length(ids, size, "ids")
@@ -164,18 +170,23 @@ class IntentModel:
         may_be_asked = np.zeros(size, dtype=bool)
         may_be_asked[slice(None) if asked is None else asked] = True
         intents, ids, languages = ([of[row] for row in order] for of in (intents, ids, languages))
+        groups = np.unique(id_keys(ids, size), return_inverse=True)[1]
+        labelled = labelled_languages(languages)
+        is_own = np.isin(np.asarray(languages, dtype=object), ["", *labelled])
         space = SentenceSpace.fit(examples.dim, dims=dims, reference=reference)
-        weights = None if sample_weight is None else sample_weight[order]
-        fitting = Fitting.of(examples, space, ids, languages, weights)
-        self._search = Search.of(examples, space)
-        self._calibrations = Calibrations(fitting.known_languages, {"": Calibration(threshold, None)})
         self._completions = Completion.of_parts(
             space.dims,
             part_languages,
-            np.concatenate([examples.units, examples.names]),
-            np.concatenate([fitting.groups, size + np.arange(len(examples.names))]),
+            np.concatenate([examples.units[is_own], examples.names]),
+            np.concatenate([groups[is_own], size + np.arange(len(examples.names))]),
             reference,
         )
+        units = completed(self._completions, examples.units, languages, labelled)
+        examples = self._examples = replace(examples, units=rounded(units, is_compact=compact))
+        weights = None if sample_weight is None else sample_weight[order]
+        fitting = Fitting.of(examples, space, groups, languages, weights)
+        self._search = Search.of(examples, space)
+        self._calibrations = Calibrations(labelled, {"": Calibration(threshold, None)})
         self._begin()
         folds = held_out_folds(intents, ids)
         rows = np.flatnonzero(may_be_asked[order] & (folds >= 0))

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import emu_core
+from emu_core import Reading
 from emu_core.api import execute
 from emu_core.api.intent_classifier import IntentClassifier
 from emu_core.errors import Call, RunError
@@ -75,7 +76,8 @@ def test_results_show_themselves(tmp_path: Path) -> None:
     amounts = f"<b>{run_verdict(run.metrics()).similar.amounts}</b>"
     assert amounts in run._repr_html_() == again._repr_html_()
     texts = data.frame["text"].tolist()[:2]
-    predictions = emu_core.predict(texts, pool=data, run=run, device="cpu")
-    explained = IntentClassifier(f"run:{run.folder}", device="cpu").fit(data).explain(texts)
+    english = Reading(language="en")
+    predictions = emu_core.predict(texts, pool=data, run=run, device="cpu", reading=english)
+    explained = IntentClassifier(f"run:{run.folder}", device="cpu").fit(data).explain(texts, languages="en")
     assert type(predictions) is type(explained) is Predictions
     assert predictions._repr_html_() == explained._repr_html_()

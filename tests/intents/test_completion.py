@@ -85,6 +85,37 @@ def test_nothing_is_completed_where_no_part_is_known_to_lack_a_language(
     assert learnt(languages) == []
 
 
+def test_a_few_labels_in_a_language_that_a_part_never_learnt_take_nothing_away() -> None:
+    rng = np.random.default_rng(14)
+    centers, labels = 2.0 * rng.standard_normal((12, Z)), np.repeat(np.arange(12), 30)
+    intents = [f"intent {label:02}" for label in labels]
+
+    def sentences(seed: int, *, reads: float) -> Floats:
+        noise = np.random.default_rng(seed).standard_normal((360, Z))
+        return said(centers[labels] + 0.3 * noise, seed, reads=reads)
+
+    reference = {code: said(about(40, 2), seed) for code, seed in (("en", 3), ("de", 4))}
+    english, czech, asked = sentences(15, reads=1.0), sentences(16, reads=0.0), sentences(17, reads=0.0)
+
+    def right(few: int) -> tuple[float, float]:
+        rows = np.random.default_rng(1).permutation(360)[:few]
+        model = IntentModel().fit(
+            np.concatenate([english, czech[rows]]),
+            [*intents, *(intents[row] for row in rows)],
+            [""] * (360 + few),
+            languages=["en"] * 360 + ["cs"] * few,
+            dims=(E, F),
+            part_languages=KNOWN,
+            reference=reference,
+        )
+        answers = model.predict(asked, 1, ["cs"] * 360)
+        is_right = np.array(model.intents_)[answers.labels] == intents
+        return float(is_right.mean()), float(answers.is_known[is_right].mean())
+
+    (without, kept), (with_few, kept_with_few) = right(0), right(6)
+    assert with_few > without - 0.05 and kept_with_few > kept - 0.05
+
+
 def test_nothing_is_learnt_from_few_sentences() -> None:
     few = said(about(20, 0), 1)
     assert Completion.of_parts((E, F), KNOWN, few, np.arange(20), {}) == []
