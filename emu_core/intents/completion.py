@@ -11,9 +11,8 @@ from emu_core.data.languages import unknown_languages
 from emu_core.evaluation.arrays import Vectors, rows_by_language, unit_vectors
 from emu_core.intents.space import Floats, scaled
 
-PENALTY = (
-    1.0  # of the ridge regression: the mean over the dimensions of the variance, summed over all sentences
-)
+# Of the ridge regression: what the squared vectors of all sentences add up to in a dimension, on the mean.
+PENALTY = 1.0
 MOST_FITTED = 6_000  # labelled sentences and names; of more, so many are drawn
 LEAST_FITTED = 30  # sentences in each half; of fewer, nothing is learnt
 

@@ -47,9 +47,8 @@ LEAST_ASKED = 30  # with fewer, nothing is calibrated
 LEAST_OF_LANGUAGE = 100  # right answers with which a language has its own calibration
 LEAST_UNLABELLED = 30  # sentences of a language from which its scores are shifted
 PROMISED = 0.95  # the share of right answers to new sentences that the threshold keeps
-SHIFTED = (
-    0.9  # of the way from left-out intents to known ones, by which a language's scores are raised at most
-)
+# How far a language's scores are raised at most, of the way from left-out intents to known ones.
+SHIFTED = 0.9
 MOST_TRANSLATED = 400  # sentences that are asked as if translated, into each built-in language
 _KEPT = 0.97  # the share of those to held-out sentences, which are more like the rest of the pool than new ones are
 _SIGNS = 4  # of a known intent, and one more where there are sentences with none
@@ -77,7 +76,8 @@ class IntentModel:
 
         p(c) ~ softmax(W x + b)[c] * density(c; x')
 
-    The first factor is a logistic regression whose ridge pulls W towards `name_strength_` times the centred vectors of
+    The vectors of a joined encoder are completed in languages that one of its parts never learnt (`Completion`). The
+    first factor is a logistic regression whose ridge pulls W towards `name_strength_` times the centred vectors of
     the names (`weights_with_prior`); the second is a kernel density of the labelled sentences (`Kernel`). The names are
     examples of their intents, too, so that an intent needs no labelled sentence.
 
