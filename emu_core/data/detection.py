@@ -83,7 +83,7 @@ def detected_or_stated(
     named = [f"{language_name(code)} ({count:,})" for code, count in told.most_common()]
     parts = [listed(named, 6)] if named else []
     if unknown:
-        parts.append(f"of {unknown:,} it is not sure")
+        parts.append(f"not sure ({unknown:,})")
     return codes, _unstated(rows, f"By their letters: {'; '.join(parts)}")
 
 

@@ -82,7 +82,7 @@ def test_predictions_keep_the_ids_and_say_which_rows_have_no_sentence(
     printed = json.loads(capsys.readouterr().out)
     assert printed["notes"] == [
         "1 row without a sentence left out",
-        "The language of 3 sentences is not stated. By their letters: German (2); of 1 it is not sure. "
+        "The language of 3 sentences is not stated. By their letters: German (2); not sure (1). "
         "A column `language` states it.",
     ]
     assert pd.read_csv(out, keep_default_na=False)["language"].tolist() == ["de", "", "de"]

@@ -16,7 +16,7 @@ def test_what_is_stated_stays_and_the_rest_is_detected() -> None:
     codes, note = detected_or_stated([*GERMAN, "Where is it?", "?"], ["", "fr", "", "en", ""])
     assert codes == ["de", "fr", "de", "en", ""]
     assert note == (
-        "The language of 3 sentences is not stated. By their letters: German (2); of 1 it is not sure. "
+        "The language of 3 sentences is not stated. By their letters: German (2); not sure (1). "
         "A column `language` states it."
     )
     assert detected_or_stated(GERMAN, ["de"] * 3) == (["de"] * 3, "")
@@ -40,7 +40,7 @@ def test_a_language_that_the_encoder_does_not_read_is_believed_of_many_sentences
     texts = [*("Ja" for _ in stated), *DANISH * times]
     codes, note = detected_or_stated(texts, [*stated, *[""] * (3 * times)], known)
     assert codes[len(stated) :] == [found] * (3 * times)
-    assert ("Danish" in note) == bool(found) and (f"of {3 * times} it is not sure" in note) == (not found)
+    assert ("Danish" in note) == bool(found) and (f"not sure ({3 * times})" in note) == (not found)
 
 
 def test_a_note_counts_the_sentences_without_a_language() -> None:
