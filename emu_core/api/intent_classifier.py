@@ -427,14 +427,6 @@ class IntentClassifier(ClassifierMixin, BaseEstimator):
             )
         return tuple(notes)
 
-    def detected(self, texts: Sequence[str], languages: Sequence[str]) -> tuple[list[str], str]:
-        """Return the language of each of N sentences, detected where none is stated, and a note on that.
-
-        See `emu_core.data.detection.detected_or_stated`. How a sentence is read then depends on the others.
-        """
-        encoder = self._opened()
-        return detected_or_stated(texts, languages, () if encoder is None else encoder.read_languages)
-
     def adapt(
         self,
         X: Texts,  # noqa: N803
@@ -470,6 +462,28 @@ class IntentClassifier(ClassifierMixin, BaseEstimator):
         spoken = spoken_codes(languages, len(texts))
         self.classifier_ = adapted_to(self.classifier_, texts, spoken, vectors_of)
         return self
+
+    def spoken(
+        self, texts: Sequence[str], languages: Sequence[str], *, adapt: bool
+    ) -> tuple[Sequence[str], str]:
+        """Return the languages of sentences that come together, after adapting to them where that is asked for.
+
+        Args:
+            texts: N sentences.
+            languages: their codes, "" where none is stated. It is detected if the classifier is adapted, since how a
+                sentence is read then depends on the others; see `emu_core.data.detection.detected_or_stated`.
+            adapt: whether to `adapt` to them.
+
+        Returns:
+            The codes, and a note on those that are not stated, "" if all are.
+        """
+        if not (adapt and len(texts)):
+            return languages, unstated_note(languages)
+        encoder = self._opened()
+        known = () if encoder is None else encoder.read_languages
+        detected, note = detected_or_stated(texts, languages, known)
+        self.adapt(texts, detected)
+        return detected, note
 
     @classmethod
     def from_run(cls, run: Run | str | Path, **parameters: Any) -> Self:
@@ -718,12 +732,8 @@ class IntentClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         refuse_input(out, data)
         frame = sentence_rows(data, reading, on_note)
-        note = unstated_note(frame["language"].tolist())
-        if adapt:
-            texts = frame["text"].tolist()
-            languages, note = self.detected(texts, frame["language"].tolist())
-            frame = frame.assign(language=languages)
-            self.adapt(texts, languages)
+        languages, note = self.spoken(frame["text"].tolist(), frame["language"].tolist(), adapt=adapt)
+        frame = frame.assign(language=languages)
         if on_note is not None:
             notes = (note, *self._reading_notes(frame), *self.language_notes(frame["language"].unique()))
             for said in filter(None, notes):

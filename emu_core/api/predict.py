@@ -8,7 +8,6 @@ import pandas as pd
 
 from emu_core.api.embed import sentence_rows
 from emu_core.api.inputs import RUN_SPEC, labelled_set
-from emu_core.data.detection import unstated_note
 from emu_core.data.reading import OF_INTENTS, Reading, checked_reading
 from emu_core.errors import DataError, Fix
 from emu_core.formats.in_memory import Sources
@@ -76,10 +75,7 @@ def predict(
     parameters = {"n_neighbors": n_neighbors, "threshold": threshold, "coverage": coverage, "device": device}
     classifier = classifier_of(encoder, run, pool, reading, parameters)
     texts, languages = (sentences[name].tolist() for name in ("text", "language"))
-    note = unstated_note(languages)
-    if adapt and texts:
-        languages, note = classifier.detected(texts, languages)
-        classifier.adapt(texts, languages)
+    languages, note = classifier.spoken(texts, languages, adapt=adapt)
     table = classifier.explain(texts, languages=languages).set_axis(sentences.index)
     table.attrs["facts"]["notes"] += [note] if note else []
     return table

@@ -46,7 +46,6 @@ def add_predict(verbs: Any) -> None:
 def _predict(options: argparse.Namespace) -> Output:
     from emu_core.api.inputs import reading_notes
     from emu_core.api.predict import classifier_of, sentences_of
-    from emu_core.data.detection import unstated_note
     from emu_core.errors import DataError, Fix
 
     reading = shared.reading_of(options)
@@ -95,11 +94,9 @@ def _predict(options: argparse.Namespace) -> Output:
     if len(sentences) > MOST_PRINTED:
         raise DataError(f"{len(sentences):,} predictions are too many to print; name a file with --out")
     classifier, languages = fitted(), sentences["language"].tolist()
-    texts, note = sentences["text"].tolist(), unstated_note(languages)
-    if texts and not options.no_adapt:
-        languages, note = classifier.detected(texts, languages)
-        sentences = sentences.assign(language=languages)
-        classifier.adapt(texts, languages)
+    texts = sentences["text"].tolist()
+    languages, note = classifier.spoken(texts, languages, adapt=not options.no_adapt)
+    sentences = sentences.assign(language=languages)
     table = classifier.explain(texts, languages=languages)
     of_languages = (*reading_notes(classifier.encoder, sentences), *classifier.language_notes(languages))
     notes = filter(None, (*left_out, note, *of_languages))

@@ -1,20 +1,56 @@
 """Joined encoders in languages that one of them never learnt: what another lets expect it to say."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from emu_core.data.languages import unknown_languages
 from emu_core.evaluation.arrays import Vectors, rows_by_language, unit_vectors
-from emu_core.intents.space import Floats, scaled
+from emu_core.intents.space import Floats, as_stored, scaled
 
 # Of the ridge regression: what the squared vectors of all sentences add up to in a dimension, on the mean.
 PENALTY = 1.0
 MOST_FITTED = 6_000  # labelled sentences and names; of more, so many are drawn
 LEAST_FITTED = 30  # sentences in each half; of fewer, nothing is learnt
+
+
+class Regression(NamedTuple):
+    """A ridge regression of unit vectors (N, e) on unit vectors (N, f), both without their means.
+
+    It is rounded as it is stored, so that both are the same.
+
+    Attributes:
+        weight: (e, f).
+        mean: (e,).
+        other_mean: (f,).
+    """
+
+    weight: Floats
+    mean: Floats
+    other_mean: Floats
+
+    @classmethod
+    def fit(cls, y: Floats, x: Floats) -> "Regression":
+        """Fit it on (N, e) and (N, f)."""
+        from sklearn.linear_model import Ridge
+
+        mean, other_mean = (as_stored(of.mean(axis=0)) for of in (y, x))
+        away = (x - other_mean).astype(np.float64)
+        penalty = PENALTY * np.square(away).sum() / away.shape[1] + np.finfo(np.float32).tiny
+        ridge = Ridge(penalty, fit_intercept=False, solver="cholesky").fit(away, y - mean)
+        return cls(as_stored(ridge.coef_), mean, other_mean)
+
+    def away(self, x: Floats) -> Floats:
+        """Return how far from the mean it expects (N, e) to be, given (N, f)."""
+        return np.asarray((x - self.other_mean) @ self.weight.T, dtype=np.float32)
+
+    def agreements(self, y: Floats, x: Floats) -> Floats:
+        """Return the cosine of that and of how far (N, e) is, (N,)."""
+        agreements: Floats = (scaled(y - self.mean) * scaled(self.away(x))).sum(axis=1)
+        return agreements
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,9 +71,7 @@ class Completion:
         languages: those that it has learnt.
         other_start: the first column of the other part, which has f columns.
         other_languages: those that the other part has learnt.
-        weight: (e, f), A.
-        mean: (e,), m.
-        other_mean: (f,), the mean of x, where A x + b is m.
+        regression: of y on x.
         agreement: a.
     """
 
@@ -45,9 +79,7 @@ class Completion:
     languages: tuple[str, ...]
     other_start: int
     other_languages: tuple[str, ...]
-    weight: Floats
-    mean: Floats
-    other_mean: Floats
+    regression: Regression
     agreement: float
 
     @classmethod
@@ -85,51 +117,18 @@ class Completion:
         is_asked = np.random.default_rng(0).permutation(numbers.max(initial=-1) + 1)[numbers] % 2 == 0
         if min(is_asked.sum(), (~is_asked).sum()) < LEAST_FITTED:
             return []
-        units, starts = np.concatenate([vectors[drawn], *known]), np.cumsum([0, *dims])
-        found = []
+        starts = np.cumsum([0, *dims]).tolist()
+        units = np.split(np.concatenate([vectors[drawn], *known]), starts[1:-1], axis=1)
+        x, found = scaled(units[other]), list[Completion]()
         for number in lacking:
-            blank = cls(
-                int(starts[number]),
-                tuple(languages[number]),
-                int(starts[other]),
-                tuple(languages[other]),
-                np.zeros((dims[number], dims[other]), dtype=np.float32),
-                np.zeros(dims[number], dtype=np.float32),
-                np.zeros(dims[other], dtype=np.float32),
-                1.0,
-            )
-            agreement = float(blank._fitted(units[~is_asked])._agreements(units[is_asked]).mean())
+            y, learnt = scaled(units[number]), tuple(languages[number])
+            half = Regression.fit(y[~is_asked], x[~is_asked])
+            agreement = float(half.agreements(y[is_asked], x[is_asked]).mean())
             if agreement > 0:
-                found.append(replace(blank._fitted(units), agreement=agreement))
+                whole = Regression.fit(y, x)
+                of_other = starts[other], tuple(languages[other])
+                found.append(cls(starts[number], learnt, *of_other, whole, agreement))
         return found
-
-    def _fitted(self, units: Floats) -> "Completion":
-        """Return the regression on unit vectors (N, d). It is rounded as it is stored, so that both are the same."""
-        y, x = self._parts(units)
-        mean, other_mean = (_rounded(of.mean(axis=0)) for of in (y, x))
-        away = (x - other_mean).astype(np.float64)
-        products = away.T @ away
-        penalty = PENALTY * products.trace() / len(products) + np.finfo(np.float32).tiny
-        weight = np.linalg.solve(products + penalty * np.eye(len(products)), away.T @ (y - mean))
-        return replace(self, weight=_rounded(weight.T), mean=mean, other_mean=other_mean)
-
-    def _parts(self, units: Floats) -> tuple[Floats, Floats]:
-        """Return the unit vectors of the part (N, e), and of the other one (N, f)."""
-        e, f = self.weight.shape
-        return (
-            scaled(units[:, self.start : self.start + e]),
-            scaled(units[:, self.other_start : self.other_start + f]),
-        )
-
-    def _away(self, x: Floats) -> Floats:
-        """Return e - m, (N, e), for unit vectors (N, f)."""
-        return np.asarray((x - self.other_mean) @ self.weight.T, dtype=np.float32)
-
-    def _agreements(self, units: Floats) -> Floats:
-        """Return cos(y - m, e - m) for unit vectors (N, d), (N,)."""
-        y, x = self._parts(units)
-        agreements: Floats = (scaled(y - self.mean) * scaled(self._away(x))).sum(axis=1)
-        return agreements
 
     def completes(self, code: str) -> bool:
         """Whether the part has not learnt a language that the other one has."""
@@ -139,12 +138,14 @@ class Completion:
 
     def completed(self, units: Floats) -> Floats:
         """Return unit vectors (N, d) of sentences in languages that the part never learnt, completed."""
-        y, x = self._parts(units)
-        share = np.clip(self._agreements(units) / np.float32(self.agreement), 0, 1)[:, None]
-        columns = slice(self.start, self.start + len(self.mean))
+        e, f = self.regression.weight.shape
+        columns = slice(self.start, self.start + e)
+        y, x = scaled(units[:, columns]), scaled(units[:, self.other_start : self.other_start + f])
+        share = np.clip(self.regression.agreements(y, x) / np.float32(self.agreement), 0, 1)[:, None]
+        expected = scaled(self.regression.away(x) + self.regression.mean)
         length = np.linalg.norm(units[:, columns], axis=1, keepdims=True)
         completed = units.copy()
-        completed[:, columns] = length * scaled(share * y + (1 - share) * scaled(self._away(x) + self.mean))
+        completed[:, columns] = length * scaled(share * y + (1 - share) * expected)
         return completed
 
     def state(self, number: int) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -156,28 +157,25 @@ class Completion:
             "other_languages": list(self.other_languages),
             "agreement": self.agreement,
         }
-        arrays = {"weight": self.weight, "mean": self.mean, "other_mean": self.other_mean}
-        return facts, {f"completion_{number}_{name}": of.astype(np.float16) for name, of in arrays.items()}
+        arrays = self.regression._asdict().items()
+        return facts, {f"completion_{number}_{name}": of.astype(np.float16) for name, of in arrays}
 
     @classmethod
     def from_state(
         cls, facts: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], number: int, d: int
     ) -> "Completion":
         """Return what has this `state`, for vectors of length d. Raises KeyError, TypeError or ValueError."""
-        weight, mean, other_mean = (
-            arrays[f"completion_{number}_{name}"] for name in ("weight", "mean", "other_mean")
-        )
+        stored = Regression(*(arrays[f"completion_{number}_{name}"] for name in Regression._fields))
         starts = facts["start"], facts["other_start"]
         languages = facts["languages"], facts["other_languages"]
         agreement = float(facts["agreement"])
         are_whole = (
-            weight.ndim == 2
-            and weight.shape == (len(mean), len(other_mean))
-            and (mean.ndim, other_mean.ndim) == (1, 1)
-            and all(of.dtype.kind == "f" and np.isfinite(of).all() for of in (weight, mean, other_mean))
+            (stored.mean.ndim, stored.other_mean.ndim) == (1, 1)
+            and stored.weight.shape == (len(stored.mean), len(stored.other_mean))
+            and all(of.dtype.kind == "f" and np.isfinite(of).all() for of in stored)
             and all(
                 isinstance(start, int) and 0 <= start <= d - length
-                for start, length in zip(starts, weight.shape, strict=True)
+                for start, length in zip(starts, stored.weight.shape, strict=True)
             )
             and all(isinstance(code, str) for codes in languages for code in codes)
             and np.isfinite(agreement)
@@ -185,16 +183,8 @@ class Completion:
         )
         if not are_whole:
             raise ValueError("no completion of a joined encoder")
-        return cls(
-            starts[0],
-            tuple(languages[0]),
-            starts[1],
-            tuple(languages[1]),
-            weight.astype(np.float32),
-            mean.astype(np.float32),
-            other_mean.astype(np.float32),
-            agreement,
-        )
+        regression = Regression(*(of.astype(np.float32) for of in stored))
+        return cls(starts[0], tuple(languages[0]), starts[1], tuple(languages[1]), regression, agreement)
 
 
 def completed(
@@ -204,16 +194,12 @@ def completed(
 
     In languages with labels of their own, vectors are left as they are.
     """
-    if not completions or not len(languages):
+    others = {*languages} - {"", *labelled}
+    lacking = {code: [of for of in completions if of.completes(code)] for code in others}
+    if not any(lacking.values()):
         return units
     units = units.copy()
     for code, rows in rows_by_language(languages, len(units)).items():
-        if code and code not in labelled:
-            for completion in completions:
-                if completion.completes(code):
-                    units[rows] = completion.completed(units[rows])
+        for completion in lacking.get(code, ()):
+            units[rows] = completion.completed(units[rows])
     return units
-
-
-def _rounded(x: NDArray[Any]) -> Floats:
-    return x.astype(np.float16).astype(np.float32)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emu_core.evaluation.arrays import Vectors, check_dimensions, check_length, codes, unit_vectors
+from emu_core.intents.space import as_stored
 
 _SORTED_BY = 3  # numbers of a vector
 Units = NDArray[np.float32]
@@ -126,4 +127,4 @@ class Examples:
 
 def rounded(units: Units, *, is_compact: bool) -> Units:
     """Return vectors (N, d) as they are stored, rounded to two bytes a number or not."""
-    return units.astype(np.float16).astype(np.float32) if is_compact else units
+    return as_stored(units) if is_compact else units

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from emu_core.evaluation.arrays import rows_by_language
 from emu_core.intents.kernel import KERNEL_TEMPERATURE
-from emu_core.intents.space import Floats, scaled
+from emu_core.intents.space import Floats, as_stored, scaled
 
 LEAST_SEEN = 3.0  # sentences about an intent with which its prototype counts half as much as with many
 
@@ -57,10 +57,9 @@ class Prototypes:
         kept = [row for row, code in enumerate(self.languages) if code not in evened]
         means, sums, counts = list(self.means[kept]), list(self.sums[kept]), list(self.counts[kept])
         for code, x in evened.items():
-            # Rounded as they are stored, so that stored prototypes are those that were met.
-            means.append(_rounded(x.mean(axis=0)))
+            means.append(as_stored(x.mean(axis=0)))
             share = np.square(probabilities[code])
-            sums.append(_rounded(share.T @ scaled(x - means[-1])))
+            sums.append(as_stored(share.T @ scaled(x - means[-1])))
             counts.append(share.sum(axis=0))
         languages = (*(self.languages[row] for row in kept), *evened)
         return Prototypes(languages, np.stack(means), np.stack(sums), np.stack(counts)) if languages else self
@@ -114,7 +113,3 @@ class Prototypes:
         return cls(
             tuple(languages), means.astype(np.float32), sums.astype(np.float32), counts.astype(np.float64)
         )
-
-
-def _rounded(x: NDArray[Any]) -> Floats:
-    return x.astype(np.float16).astype(np.float32)

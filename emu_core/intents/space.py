@@ -77,8 +77,7 @@ class SentenceSpace:
         if neutral.shape[1] > MOST_EVENED:
             return self
         spread = learn_spread(neutral.astype(np.float64), classes, groups, WHITENING).numpy()
-        # Rounded as it is stored, so that a stored space is the one that was fitted.
-        return replace(self, spread=spread.astype(np.float16).astype(np.float32))
+        return replace(self, spread=as_stored(spread))
 
     def neutral(self, vectors: Vectors) -> Floats:
         """Return the unit vectors (N, d) of vectors (N, d), before the variance within intents is evened out."""
@@ -161,6 +160,11 @@ def scaled(x: NDArray[Any]) -> NDArray[Any]:
     """Return vectors (N, d) with length 1; zeros stay zeros."""
     units: NDArray[Any] = x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), _LEAST_LENGTH)
     return units
+
+
+def as_stored(x: NDArray[Any]) -> Floats:
+    """Round numbers to the two bytes in which they are stored, so that what is read again is what was fitted."""
+    return x.astype(np.float16).astype(np.float32)
 
 
 def centred(vectors: Floats) -> Floats:

@@ -33,6 +33,10 @@ def about(count: int, seed: int) -> NDArray[Any]:
     return np.random.default_rng(seed).standard_normal((count, Z))
 
 
+def parts(vectors: Floats) -> tuple[Floats, Floats]:
+    return unit(vectors[:, :E]), unit(vectors[:, E:])
+
+
 def learnt(languages: tuple[tuple[str, ...], ...] = KNOWN) -> list[Completion]:
     vectors = said(about(300, 0), 1)
     reference = {code: said(about(40, 2), seed) for code, seed in (("en", 3), ("de", 4))}
@@ -62,7 +66,7 @@ def test_the_part_becomes_what_a_ridge_regression_lets_expect_as_far_as_it_says_
 
 def test_the_usual_agreement_is_that_of_new_sentences() -> None:
     (completion,) = learnt()
-    new = completion._agreements(said(about(2_000, 7), 8)).mean()
+    new = completion.regression.agreements(*parts(said(about(2_000, 7), 8))).mean()
     assert completion.agreement == pytest.approx(new, abs=0.04) and 0.5 < new < 0.95
 
 
@@ -97,7 +101,7 @@ def test_a_few_labels_in_a_language_that_a_part_never_learnt_take_nothing_away()
     reference = {code: said(about(40, 2), seed) for code, seed in (("en", 3), ("de", 4))}
     english, czech, asked = sentences(15, reads=1.0), sentences(16, reads=0.0), sentences(17, reads=0.0)
 
-    def right(few: int) -> tuple[float, float]:
+    def fit(few: int) -> tuple[IntentModel, Floats]:
         rows = np.random.default_rng(1).permutation(360)[:few]
         model = IntentModel().fit(
             np.concatenate([english, czech[rows]]),
@@ -108,12 +112,22 @@ def test_a_few_labels_in_a_language_that_a_part_never_learnt_take_nothing_away()
             part_languages=KNOWN,
             reference=reference,
         )
+        return model, czech[rows]
+
+    def right(model: IntentModel) -> tuple[float, float]:
         answers = model.predict(asked, 1, ["cs"] * 360)
         is_right = np.array(model.intents_)[answers.labels] == intents
         return float(is_right.mean()), float(answers.is_known[is_right].mean())
 
-    (without, kept), (with_few, kept_with_few) = right(0), right(6)
+    model, few = fit(6)
+    (without, kept), (with_few, kept_with_few) = right(fit(0)[0]), right(model)
     assert with_few > without - 0.05 and kept_with_few > kept - 0.05
+    # They are completed as the sentences that are asked.
+    facts, arrays = model.state()
+    stored = arrays["units"][np.argsort(arrays["order"])]
+    completion = Completion.from_state(facts["completions"][0], arrays, 0, E + F)
+    np.testing.assert_allclose(stored[360:], completion.completed(unit(few)), atol=1e-6)
+    np.testing.assert_allclose(stored[:360], unit(english), atol=1e-6)
 
 
 def test_nothing_is_learnt_from_few_sentences() -> None:
